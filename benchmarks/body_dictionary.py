@@ -13,7 +13,7 @@ from pathlib import Path
 
 import zstandard
 
-from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.adapters.sqlite.reason.text_bodies import decompress_body
 from propagation.datasets.generated_town import generate_town
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
@@ -32,7 +32,7 @@ def bodies(seed: int) -> list[bytes]:
         asyncio.run(_replayed(database, seed))
         with closing(sqlite3.connect(database)) as connection:
             return [
-                plain_body(body)
+                decompress_body(body)
                 for (body,) in connection.execute("SELECT body FROM profile_version ORDER BY rowid")
             ]
 

@@ -22,8 +22,8 @@ from benchmarks.life.states import copy_of
 from benchmarks.run import Figures, Run
 from benchmarks.service.real_service import Service, serving
 from benchmarks.service.town import SIDES, Town, catalogue_town
-from propagation.numbers import increments_of
-from propagation.numbers.rules import READ_ROUTERS, routing_weights
+from propagation.numbers import compute_increments
+from propagation.numbers.rules import READ_ROUTERS, compute_routing_weights
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.views import NumbersView
@@ -157,7 +157,7 @@ def _will_write(view: NumbersView, user: int, item: int) -> Routers:
     """
     width = max(view.state.session.mass.shape[1], view.state.taste.mass.shape[1])
     increments = np.empty((2, width), np.float32)
-    increments_of(view.state, item, 1.0, increments)
+    compute_increments(view.state, item, 1.0, increments)
     return _largest(
         view,
         user,
@@ -176,7 +176,9 @@ def _largest(
     ):
         kept = bank.trust[user].copy()
         bank.trust[user] = discount * kept + added[: len(kept)]
-        found.append(frozenset(routing_weights(bank, user, count, view.state.seed)[0].tolist()))
+        found.append(
+            frozenset(compute_routing_weights(bank, user, count, view.state.seed)[0].tolist())
+        )
         bank.trust[user] = kept
     return found[0], found[1]
 

@@ -41,7 +41,7 @@ def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
         _sync(final.parent)
 
 
-def partial_files_of(final: Path) -> Sequence[Path]:
+def list_partial_files(final: Path) -> Sequence[Path]:
     """Return what a killed process left of this file.
 
     The caller keeps others from making it.
@@ -60,7 +60,7 @@ def drop_partial_files(final: Path) -> Sequence[Path]:
 
     It may hold what is erased later. The caller keeps others from making the file.
     """
-    partials = partial_files_of(final)
+    partials = list_partial_files(final)
     for path in partials:
         path.unlink(missing_ok=True)
     return partials

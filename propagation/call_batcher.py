@@ -54,7 +54,7 @@ class CallBatcher(Generic[Call, Answer]):
 
     async def _run_batches(self) -> None:
         try:
-            while batch := self._next_batch():
+            while batch := self._take_next_batch():
                 futures = [future for _, future in batch]
                 try:
                     answers = await self._run([call for call, _ in batch])
@@ -72,7 +72,7 @@ class CallBatcher(Generic[Call, Answer]):
         finally:
             self._task = None
 
-    def _next_batch(self) -> list[tuple[Call, "asyncio.Future[Answer]"]]:
+    def _take_next_batch(self) -> list[tuple[Call, "asyncio.Future[Answer]"]]:
         batch: list[tuple[Call, asyncio.Future[Answer]]] = []
         total = 0
         while self._waiting:

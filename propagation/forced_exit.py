@@ -34,7 +34,7 @@ def clean_up_now() -> None:
 
 
 @contextmanager
-def temporary_folder(prefix: str) -> Iterator[Path]:
+def create_temporary_folder(prefix: str) -> Iterator[Path]:
     """Yield a temporary folder, which is removed however the block ends."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     with clean_up_by(lambda: shutil.rmtree(folder, ignore_errors=True)):

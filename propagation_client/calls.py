@@ -33,13 +33,13 @@ class CallRules:
     timeout: float | None
     retries: Retries | None
 
-    def seconds_for(self, call: str) -> float | None:
+    def choose_seconds(self, call: str) -> float | None:
         """Return the deadline of a call for which its caller names none."""
         if self.timeout is None or call in ENDLESS:
             return None
         return max(self.timeout, LONG_SECONDS) if call in LONG else self.timeout
 
-    def retries_of(self, call: str) -> Retries | None:
+    def count_retries(self, call: str) -> Retries | None:
         """Return how a call is tried again, if at all."""
         return None if call in LONG else self.retries
 
@@ -56,7 +56,7 @@ class _Interceptor:
         """Return the caller's own timeout, or that of the rules."""
         if details.timeout is not None:
             return float(details.timeout)
-        return self._rules.seconds_for(_name(details))
+        return self._rules.choose_seconds(_name(details))
 
     async def _stream(self, continuation: Any, client_call_details: Any, requests: Any) -> Any:
         timeout = self._timeout(client_call_details)
@@ -76,7 +76,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
         self, continuation: Any, client_call_details: Any, request: Any
     ) -> Any:
         """Make a call's attempts, and return the one that was answered."""
-        retries = self._rules.retries_of(_name(client_call_details))
+        retries = self._rules.count_retries(_name(client_call_details))
         timeout = self._timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout
         earlier = None

@@ -87,7 +87,7 @@ class Credentials:
             tokens = (kind(self.token) for kind in (_UnaryUnary, _UnaryStream, _StreamStream))
             interceptors = [*interceptors, *tokens]
         if self.encrypted:
-            files = (Path(file).read_bytes() if file else None for file in self._pem_files())
+            files = (Path(file).read_bytes() if file else None for file in self._read_pem_files())
             return grpc.aio.secure_channel(
                 address,
                 grpc.ssl_channel_credentials(*files),
@@ -96,7 +96,7 @@ class Credentials:
             )
         return grpc.aio.insecure_channel(address, CHANNEL_OPTIONS, interceptors=interceptors)
 
-    def _pem_files(self) -> tuple[Path | str | None, ...]:
+    def _read_pem_files(self) -> tuple[Path | str | None, ...]:
         """Return the files in the order in which grpc takes them."""
         return self.ca, self.key, self.certificate
 

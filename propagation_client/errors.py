@@ -36,7 +36,7 @@ class CallFailed(grpc.aio.AioRpcError):
         super().__init__(code, initial_metadata, trailing_metadata, details, debug_error_string)
         self.reason = self.field = self.problem = self.request_id = ""
         self.facts: dict[str, str] = {}
-        packed = _packed_status(trailing_metadata)
+        packed = _unpack_status(trailing_metadata)
         self.answered = packed is not None
         for detail in Status.FromString(packed or b"").details:
             match detail.TypeName():
@@ -81,7 +81,7 @@ def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
     return failure
 
 
-def _packed_status(metadata: Any) -> bytes | None:
+def _unpack_status(metadata: Any) -> bytes | None:
     for key, value in metadata or ():
         if key == DETAILS_KEY and isinstance(value, bytes):
             return value

@@ -35,7 +35,7 @@ def build_sqlite_store(settings: Settings, clock: Clock | None = None) -> Sqlite
     return SqliteStore(settings.database, clock or SystemClock())
 
 
-def sqlite_files(settings: Settings) -> SqliteFiles:
+def build_sqlite_files(settings: Settings) -> SqliteFiles:
     """Build the commands on the SQLite file as a whole."""
     return SqliteFiles(settings.database)
 
@@ -108,10 +108,10 @@ class ModelPorts:
 
         The key is read from the environment here and nowhere else.
         """
-        from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+        from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 
         options = self.settings.openai
-        return openai_endpoint(
+        return create_openai_endpoint(
             options, os.environ.get(options.key_variable), self.store, process_name()
         )
 
@@ -126,9 +126,9 @@ def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
 
     The offline one is its fallback if the settings say so.
     """
-    from propagation.adapters.openai.paper_reasoner import openai_reasoner
+    from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
-    reasoner = openai_reasoner(ports.endpoint, ports.store)
+    reasoner = create_openai_reasoner(ports.endpoint, ports.store)
     fallback = ports.settings.openai.stand_in
     if fallback == "never":
         return reasoner
@@ -139,9 +139,9 @@ def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
 
 def build_openai_embedder(ports: ModelPorts) -> Embedder:
     """Build the embedder behind an endpoint."""
-    from propagation.adapters.openai.embedder import openai_embedder
+    from propagation.adapters.openai.embedder import create_openai_embedder
 
-    return openai_embedder(ports.endpoint, ports.store)
+    return create_openai_embedder(ports.endpoint, ports.store)
 
 
 REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {

@@ -14,9 +14,9 @@ import structlog
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
-from services.config.settings import Settings, path_redaction_for
+from services.config.settings import Settings, choose_path_redaction
 from services.grpc.interceptor import CallInterceptor
-from services.grpc.service import Health, PropagationService, new_server
+from services.grpc.service import Health, PropagationService, build_server
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import (
     SERVICE,
@@ -89,7 +89,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     stopping, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     interruption.exit_code = 0
-    with _signals_set(stopping, at_once), contextlib.suppress(StartCancelled):
+    with _handle_signals(stopping, at_once), contextlib.suppress(StartCancelled):
         async with running(settings, stopping=stopping) as service:
             server = settings.server
             interruption.drain(server.grace_seconds + server.drain_seconds)
@@ -170,10 +170,10 @@ def _build(
     engine = build_engine(settings, priority.yield_to_calls, clock, around)
     worker = Worker(engine, priority, settings.schedule, clock)
     admission = Admission(settings.server.tokens, settings.server.limits)
-    redact = path_redaction_for(settings)
+    redact = choose_path_redaction(settings)
     service = PropagationService(engine, worker, redact)
     health = Health()
-    server = new_server(
+    server = build_server(
         service,
         health,
         CallInterceptor(priority, worker.timings, admission, readiness, redact, observe_call),
@@ -229,7 +229,7 @@ async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:
 
 
 @contextlib.contextmanager
-def _signals_set(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
+def _handle_signals(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
     """Let signals within the block stop the service.
 
     The first SIGTERM or SIGINT sets `stopping`, the second `at_once`.

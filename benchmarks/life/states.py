@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.run import Run
-from benchmarks.service.town import Town, clients_of, pairs_of
+from benchmarks.service.town import Town, pairs_of, read_clients
 from propagation.model import NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
@@ -86,7 +86,7 @@ async def _with_engine(path: Path, work: Callable[[Engine], Awaitable[object]]) 
 
 
 async def _learned(engine: Engine, town: Town) -> None:
-    clients = clients_of(town)
+    clients = read_clients(town)
     while part := list(islice(clients, PART)):
         await engine.upsert_clients(part)
     await _everything_learned(engine)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from email.message import Message
 from typing import Any
 
-from services.fake_llm.rule import data_of
+from services.fake_llm.rule import read_data
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM, fake_llm, send
 
@@ -57,7 +57,7 @@ class MeasuringLLM(FakeLLM):
 
     def _count_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
         """Measure profiles, and count clients of eq. 5 and 6 with messages."""
-        data = data_of(messages)
+        data = read_data(messages)
         clients = [
             one
             for one in data.values()

@@ -86,7 +86,7 @@ def measure(run: Run) -> Figures:
                 _killed_server(place, server, pushing, draw.uniform(0, LONGEST_LIFE_SECONDS))
             )
         asyncio.run(_finished(place, pushing))
-        lost, doubled = _counted(server, pushing)
+        lost, doubled = _count_compiled(server, pushing)
         wrong = asyncio.run(_checked(server))
     run.note(
         f"{of_service} kills of the service, {of_server} of Neo4j; {len(pushing.acked):,} events"
@@ -144,7 +144,7 @@ async def _finished(place: Path, pushing: Pushing) -> None:
     raise RuntimeError(f"not everything was reasoned within {DRAIN_SECONDS:.0f} s")
 
 
-def _counted(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
+def _count_compiled(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
     """Return (lost events, doubled events).
 
     Lost: acknowledged, and missing or not reasoned. Doubled: two interactions, or texts twice.

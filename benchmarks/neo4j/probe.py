@@ -9,7 +9,7 @@ from benchmarks.neo4j.server import neo4j_settings
 from benchmarks.neo4j.town import record_past
 from benchmarks.probe import probed
 from benchmarks.run import Figures, Run
-from benchmarks.service.town import Town, clients_of
+from benchmarks.service.town import Town, read_clients
 from services.assembly import build_engine
 from services.config.settings import Settings
 
@@ -37,7 +37,7 @@ async def _built(settings: Settings, town: Town) -> None:
     engine = build_engine(settings)
     await engine.open()
     try:
-        await record_past(engine, town, clients_of(town))
+        await record_past(engine, town, read_clients(town))
         await engine.drain()
     finally:
         await engine.close()

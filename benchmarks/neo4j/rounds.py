@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.neo4j.server import neo4j_settings
 from benchmarks.neo4j.town import past_event, record_past
 from benchmarks.run import Figures, Run
-from benchmarks.service.town import SIDES, Town, clients_of
+from benchmarks.service.town import SIDES, Town, read_clients
 from propagation.model import ClientChange, ClientKind, Round
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
@@ -38,11 +38,11 @@ def measure(run: Run) -> Figures:
         yield "neo4j_first_table_s_100k_clients", asyncio.run(_first_table(run, settings, town))
         yield (
             "neo4j_round_s_1k_changed_of_100k",
-            asyncio.run(_rounds(run, settings, town, "adoption", 1)),
+            asyncio.run(_read_rounds(run, settings, town, "adoption", 1)),
         )
         yield (
             "neo4j_round_s_1k_changed_of_100k_semantic",
-            asyncio.run(_rounds(run, settings, town, "semantic", 2)),
+            asyncio.run(_read_rounds(run, settings, town, "semantic", 2)),
         )
         if "QDRANT_URL" in os.environ:
             there = settings.model_copy(
@@ -55,7 +55,7 @@ def measure(run: Run) -> Figures:
             )
             yield (
                 "neo4j_round_s_1k_changed_of_100k_qdrant",
-                asyncio.run(_rounds(run, there, town, "semantic", 3)),
+                asyncio.run(_read_rounds(run, there, town, "semantic", 3)),
             )
 
 
@@ -107,7 +107,7 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
     return max(found, key=lambda one: one[1].edges_opened)
 
 
-async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
+async def _read_rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
     """Measure a round after some that brought the table to this policy.
 
     Each moves the edges of the routers that it touches.
@@ -142,7 +142,7 @@ async def _rounds(run: Run, settings: Settings, town: Town, policy: str, seed: i
 
 def _with_text(town: Town) -> Iterator[ClientChange]:
     """Give each user two words of their community."""
-    for client in clients_of(town):
+    for client in read_clients(town):
         if client.key.kind == ClientKind.USER:
             community = int(client.key.id[1:]) % town.communities
             word = int(client.key.id[1:]) // town.communities

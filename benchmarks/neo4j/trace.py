@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.neo4j.server import neo4j_server
 from benchmarks.run import Figures, Run
-from benchmarks.service.town import Town, clients_of, pairs_of
+from benchmarks.service.town import Town, pairs_of, read_clients
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import InteractionRow, NewInteraction
 from propagation.workflow.engine import Engine
@@ -67,7 +67,7 @@ def measure(run: Run) -> Figures:
 async def _filled(run: Run, settings: Settings) -> None:
     town = TOWN_SHORT if run.short else TOWN
     async with _opened(settings) as engine:
-        await engine.upsert_clients(list(clients_of(town)))
+        await engine.upsert_clients(list(read_clients(town)))
         await engine.drain()
         await _recorded(engine, town, town.interactions, "lived", 200)
         await engine.drain()
@@ -132,7 +132,7 @@ async def _lines(engine: Engine) -> list[tuple[int, int]]:
         Pairs of (client, line).
     """
     assert isinstance(engine.store, Neo4jStore)
-    texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
+    texts = await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
     return [
         (ref, line.id)
         for ref, text in sorted(texts.items())

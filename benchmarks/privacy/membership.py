@@ -22,7 +22,7 @@ from benchmarks.service.real_service import serving
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.security.roles import Role
-from services.security.tokens import new_token, write_tokens
+from services.security.tokens import create_token, write_tokens
 
 SUPPORTS = (1, 2, 5)
 VICTIMS, VICTIMS_SHORT = 240, 12
@@ -158,7 +158,7 @@ def _variance(share: float, number: int) -> float:
 async def _attack(run: Run, number: int, others: int, support: int) -> dict[str, float]:
     folder = run.scratch / f"membership-{others}-{support}"
     folder.mkdir()
-    roles = {role: new_token(f"a-{role}", [role]) for role in Role}
+    roles = {role: create_token(f"a-{role}", [role]) for role in Role}
     write_tokens(folder / "tokens", [token for _, token in roles.values()])
     secrets = {role: secret for role, (secret, _) in roles.items()}
     with serving(folder / "graph.db", *_settings(folder, support)) as service:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
+from benchmarks.quality.ml100k import SEED, build_evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.numbers_ranking import (
@@ -10,7 +10,7 @@ from propagation.evaluation.protocols.numbers_ranking import (
     LeaveOneOutReport,
     evaluate_leave_one_out,
 )
-from propagation.evaluation.stream import stream_of
+from propagation.evaluation.stream import build_stream
 
 SHORT_EVENTS = 5_000
 LIVE = "offk_adoption"
@@ -21,9 +21,9 @@ def measure(run: Run) -> Figures:
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return
-    stream = stream_of(dataset)
+    stream = build_stream(dataset)
     report = asyncio.run(
-        evaluate_leave_one_out(stream, HashedEmbedder(SEED), evaluation_settings(run))
+        evaluate_leave_one_out(stream, HashedEmbedder(SEED), build_evaluation_settings(run))
     )
     for setting in report.known:
         live, bare = setting.arm(LIVE), setting.arm("off")

@@ -21,6 +21,6 @@ def ml100k(run: Run, short_events: int) -> Dataset | None:
     return dataset.first(short_events) if run.short else dataset
 
 
-def evaluation_settings(run: Run) -> EvaluationSettings:
+def build_evaluation_settings(run: Run) -> EvaluationSettings:
     """Use the protocols' own three seeds, or one in a short run."""
     return EvaluationSettings(seeds=(1,)) if run.short else EvaluationSettings()

@@ -7,11 +7,11 @@ It is the median of 3 seeds. It is reported on events 40,000 to 100,000 (docs/nu
 import asyncio
 
 from benchmarks.quality.live_quality import measure_live
-from benchmarks.quality.ml100k import SEED, evaluation_settings, ml100k
+from benchmarks.quality.ml100k import SEED, build_evaluation_settings, ml100k
 from benchmarks.run import Figures, Run
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
-from propagation.evaluation.stream import stream_of
+from propagation.evaluation.stream import build_stream
 
 SHORT_EVENTS = 5_000
 
@@ -21,9 +21,9 @@ def measure(run: Run) -> Figures:
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return
-    stream = stream_of(dataset)
+    stream = build_stream(dataset)
     report = asyncio.run(
-        evaluate_prequential(stream, HashedEmbedder(SEED), evaluation_settings(run))
+        evaluate_prequential(stream, HashedEmbedder(SEED), build_evaluation_settings(run))
     )
     for key, value in figures_of(report).items():
         if isinstance(value, float):

@@ -52,11 +52,11 @@ def measure(run: Run) -> Figures:
         )
         yield (
             "recommend_overlap",
-            asyncio.run(_overlap(service, town, users[:: town.users // compared])),
+            asyncio.run(_measure_overlap(service, town, users[:: town.users // compared])),
         )
 
 
-async def _overlap(service: Service, town: Town, users: Sequence[str]) -> float:
+async def _measure_overlap(service: Service, town: Town, users: Sequence[str]) -> float:
     """Measure the share of the exact top 10 that Recommend gives.
 
     All candidates that a caller names are scored exactly.

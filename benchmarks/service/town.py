@@ -57,7 +57,7 @@ class Town:
         return replace(self, users=self.probers().start)
 
 
-def clients_of(town: Town) -> Iterator[ClientChange]:
+def read_clients(town: Town) -> Iterator[ClientChange]:
     """Yield the items and users of a town.
 
     Items have words of their community and of its half; users have no text.

@@ -270,11 +270,11 @@ def assemble(
         notes = (*notes, f"Items that {lacking}: {len(unknown):,}. They are created without text.")
     return Dataset(
         name,
-        items=[*items.values(), *(without_text(ClientKind.ITEM, item) for item in unknown)],
+        items=[*items.values(), *(create_without_text(ClientKind.ITEM, item) for item in unknown)],
         users=[
             *users.values(),
             *(
-                without_text(ClientKind.USER, user)
+                create_without_text(ClientKind.USER, user)
                 for user in log.users.numbers
                 if user not in users
             ),
@@ -286,7 +286,7 @@ def assemble(
     )
 
 
-def without_text(kind: ClientKind, name: str) -> ClientChange:
+def create_without_text(kind: ClientKind, name: str) -> ClientChange:
     """Return a client of which only the id is known."""
     return ClientChange(key=ClientKey(kind=kind, id=name))
 

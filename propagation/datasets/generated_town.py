@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from propagation.datasets.dataset import Dataset, Events, assemble, without_text
+from propagation.datasets.dataset import Dataset, Events, assemble, create_without_text
 from propagation.datasets.town_words import ADJECTIVES, FASHIONS, KINDS, NAMES, QUARTERS
 from propagation.model import F64, I64, ClientChange, ClientKey, ClientKind
 
@@ -86,7 +86,7 @@ def generate_town(seed: int) -> Town:
     dataset = assemble(
         f"generated town, seed {seed}",
         items={item.key.id: item for item in plan.items},
-        users={name: without_text(ClientKind.USER, name) for name in names},
+        users={name: create_without_text(ClientKind.USER, name) for name in names},
         log=log,
         seed=seed,
         notes=[
@@ -111,7 +111,7 @@ def _plan(rng: Generator) -> _Plan:
             for _ in range(ITEMS_A_STYLE):
                 _add_item(rng, plan, kind, KINDS[kind].nouns, style)
     plan.homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
-    plan.own = [_own_items(rng, plan) for _ in QUARTERS]
+    plan.own = [_choose_own_items(rng, plan) for _ in QUARTERS]
     for fashion in FASHIONS:
         first = len(plan.items)
         for _ in range(ITEMS_A_WAVE):
@@ -143,7 +143,7 @@ def _add_item(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], styl
     )
 
 
-def _own_items(rng: Generator, plan: _Plan) -> I64:
+def _choose_own_items(rng: Generator, plan: _Plan) -> I64:
     """Draw a few places in each style of a community.
 
     Items of waves come later.

@@ -106,7 +106,7 @@ class Place(NamedTuple):
             raise self.refusal(field, f"{value[:SHOWN_CHARS]!r} is not a finite number")
         return parsed
 
-    def unix_time(self, value: str, field: str) -> int:
+    def parse_unix_time(self, value: str, field: str) -> int:
         """Parse seconds or milliseconds since 1970.
 
         Returns:
@@ -118,7 +118,7 @@ class Place(NamedTuple):
             parsed / 1000 if parsed >= MILLISECONDS_FROM else parsed, value, field
         )
 
-    def iso_time(self, value: str, field: str) -> int:
+    def parse_iso_time(self, value: str, field: str) -> int:
         """Parse a date or time in ISO 8601.
 
         It is in UTC if it names no zone.
@@ -198,7 +198,7 @@ def find_all(folder: Path, pattern: str) -> list[Path]:
         BrokenData: A file exists as both, or something with such a name is not a file.
     """
     found = sorted(
-        path for path in folder.iterdir() if fnmatch.fnmatchcase(plain_name(path), pattern)
+        path for path in folder.iterdir() if fnmatch.fnmatchcase(clean_name(path), pattern)
     )
     for path in found:
         if not path.is_file():
@@ -210,24 +210,24 @@ def find_all(folder: Path, pattern: str) -> list[Path]:
                 f"is {what}, not a file; put the file in its place, or move it away",
             )
     for first, second in pairwise(found):
-        name = plain_name(first)
-        if name == plain_name(second):
+        name = clean_name(first)
+        if name == clean_name(second):
             raise BrokenData(name, 0, "", f"is there plain and as {name}.gz; keep one of them")
     return found
 
 
-def plain_name(path: Path) -> str:
+def clean_name(path: Path) -> str:
     """Return the file's name without .gz."""
     return path.name.removesuffix(".gz")
 
 
-def lines_of(path: Path, fallback: str | None = None) -> Iterator[tuple[Place, str]]:
+def number_lines(path: Path, fallback: str | None = None) -> Iterator[tuple[Place, str]]:
     """Read a file's lines that are not blank, without line ends.
 
     Args:
         fallback: The encoding of a line that is not UTF-8; None refuses such a line.
     """
-    file = plain_name(path)
+    file = clean_name(path)
     with _open(path) as stream:
         number = 0
         try:
@@ -240,13 +240,13 @@ def lines_of(path: Path, fallback: str | None = None) -> Iterator[tuple[Place, s
             raise BrokenData(file, number + 1, "", f"cannot be read ({error})") from error
 
 
-def csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
+def read_csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, list[str]]]:
     """Read a CSV file with a heading, as values of these fields.
 
     Its columns may stand in any order.
     """
     csv.field_size_limit(1 << 24)
-    file = plain_name(path)
+    file = clean_name(path)
     with _open(path) as stream, io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
         reader = csv.reader(text, strict=True)
         try:
@@ -287,7 +287,7 @@ def _open(path: Path) -> BinaryIO:
     try:
         return cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb"))
     except OSError as error:
-        raise BrokenData(plain_name(path), 0, "", f"cannot be opened ({error.strerror})") from error
+        raise BrokenData(clean_name(path), 0, "", f"cannot be opened ({error.strerror})") from error
 
 
 def _decode(raw: bytes, place: Place, fallback: str | None) -> str:

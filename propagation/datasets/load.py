@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from propagation.datasets.dataset import Dataset, Events, assemble
-from propagation.datasets.line_reader import IdChecker, Place, find_all, lines_of, plain_name
+from propagation.datasets.line_reader import IdChecker, Place, clean_name, find_all, number_lines
 from propagation.datasets.movielens import load_movielens, load_movielens_100k
 from propagation.datasets.recbole import load_recbole
 from propagation.model import (
@@ -22,7 +22,7 @@ from propagation.model import (
     check_metadata,
     check_negative,
     check_weight,
-    problem_in_words,
+    describe_problem,
 )
 
 CLIENTS, EVENTS = "clients.jsonl", "events.jsonl"
@@ -39,7 +39,7 @@ class JsonObject(BaseModel):
     model_config = ConfigDict(strict=True)
     metadata: dict[str, str | int | float | bool | None] | None = None
 
-    def metadata_texts(self, place: Place) -> Mapping[str, str]:
+    def read_metadata_texts(self, place: Place) -> Mapping[str, str]:
         """Check the metadata and return it as texts.
 
         Values that are not strings are kept as JSON writes them.
@@ -79,8 +79,8 @@ class EventObject(JsonObject):
         if self.time is None:
             return None
         if isinstance(self.time, str):
-            return place.iso_time(self.time, "time")
-        return place.unix_time(repr(self.time), "time")
+            return place.parse_iso_time(self.time, "time")
+        return place.parse_unix_time(repr(self.time), "time")
 
 
 Kind = TypeVar("Kind", bound=JsonObject)
@@ -103,9 +103,9 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
     )
 
 
-def _objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
+def _read_objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[Place, Kind]]:
     """Read the objects of a file that may be missing."""
-    for place, text in chain.from_iterable(map(lines_of, find_all(folder, file))):
+    for place, text in chain.from_iterable(map(number_lines, find_all(folder, file))):
         values = _parse(text, place)
         for name in values.keys() - kind.model_fields.keys():
             raise place.refusal(
@@ -118,13 +118,13 @@ def _objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[Place,
             first = error.errors()[0]
             name, *inner = map(str, first["loc"])
             field = f"{name}[{inner[0]}]" if name in LISTS and inner else name
-            raise place.refusal(field, problem_in_words(first["msg"])) from None
+            raise place.refusal(field, describe_problem(first["msg"])) from None
         yield place, row
 
 
 def _parse(text: str, place: Place) -> Mapping[str, object]:
     try:
-        values = json.loads(text, object_pairs_hook=partial(_object, place))
+        values = json.loads(text, object_pairs_hook=partial(_read_object, place))
     except json.JSONDecodeError as error:
         raise place.refusal("", f"is not JSON ({error})") from None
     except (ValueError, RecursionError):
@@ -136,7 +136,7 @@ def _parse(text: str, place: Place) -> Mapping[str, object]:
     return values
 
 
-def _object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _read_object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, object]:
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
@@ -151,7 +151,7 @@ def _printable(name: str) -> str:
 
 def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
     found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
-    for place, row in _objects(folder, CLIENTS, ClientObject):
+    for place, row in _read_objects(folder, CLIENTS, ClientObject):
         kind = ClientKind[row.kind.upper()]
         name = ids.check_first(str(row.id), place, "id", found[kind])
         found[kind][name] = place.client(
@@ -162,7 +162,7 @@ def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientC
                 attributes=tuple(row.attributes or ()) or None,
                 categories=tuple(row.categories or ()) or None,
                 hidden=row.hidden,
-                metadata=row.metadata_texts(place) or None,
+                metadata=row.read_metadata_texts(place) or None,
             )
         )
     return found
@@ -170,14 +170,14 @@ def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientC
 
 def _events(folder: Path, ids: IdChecker) -> Events:
     log, timed, event_ids = Events("jsonl"), None, set[str]()
-    for place, row in _objects(folder, EVENTS, EventObject):
+    for place, row in _read_objects(folder, EVENTS, EventObject):
         time = row.milliseconds(place)
         timed = time is not None if timed is None else timed
         if timed != (time is not None):
             raise place.refusal("time", "is on some lines only; give it on all lines or on none")
         item = ids.check(str(row.item_id), place, "item_id")
-        event_id = _optional_id(row.event_id, place, "event_id", ids)
-        negative = _optional_id(row.negative_item_id, place, "negative_item_id", ids)
+        event_id = _read_optional_id(row.event_id, place, "event_id", ids)
+        negative = _read_optional_id(row.negative_item_id, place, "negative_item_id", ids)
         if event_id in event_ids:
             raise place.refusal(
                 "event_id", f"{event_id!r} was used on an earlier line; give this event its own id"
@@ -188,7 +188,7 @@ def _events(folder: Path, ids: IdChecker) -> Events:
             ids.check(str(row.user_id), place, "user_id"),
             item,
             len(log) if time is None else time,
-            row.metadata_texts(place),
+            row.read_metadata_texts(place),
             event_id=event_id,
             negative=place.check(partial(check_negative, item), negative, "negative_item_id"),
             weight=place.check(check_weight, 1.0 if row.weight is None else row.weight, "weight"),
@@ -197,7 +197,7 @@ def _events(folder: Path, ids: IdChecker) -> Events:
     return log
 
 
-def _optional_id(value: Id | None, place: Place, field: str, ids: IdChecker) -> str | None:
+def _read_optional_id(value: Id | None, place: Place, field: str, ids: IdChecker) -> str | None:
     return None if value is None else ids.check(str(value), place, field)
 
 
@@ -252,7 +252,7 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
 def _format_of(folder: Path) -> Format:
     """Return the one format that the folder holds."""
     # Also folders: what has the name of a file and is none is refused when it is read.
-    rest = sorted({plain_name(path) for path in folder.iterdir()})
+    rest = sorted({clean_name(path) for path in folder.iterdir()})
     present: dict[str, list[str]] = {}
     for name, one in FORMATS.items():
         present[name] = _matching(rest, (*one.main, *one.further))
@@ -291,7 +291,7 @@ def _check_ignored(folder: Path, name: str, events: str, present: list[str]) -> 
 
     A catalogue alone is fine, with documents beside it.
     """
-    files = {plain_name(path) for path in folder.iterdir() if path.is_file()}
+    files = {clean_name(path) for path in folder.iterdir() if path.is_file()}
     ignored = [
         file for file in sorted(files - {*present}) if not file.startswith((".", *DOCUMENTS))
     ]

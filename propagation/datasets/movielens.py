@@ -15,10 +15,10 @@ from propagation.datasets.line_reader import (
     IdChecker,
     Place,
     clean,
-    csv_rows,
     entries,
     find_all,
-    lines_of,
+    number_lines,
+    read_csv_rows,
     split_list,
 )
 from propagation.model import (
@@ -75,17 +75,17 @@ Rows = Iterable[tuple[Place, Sequence[str]]]
 """The rows of a file: their places, and one value for each field."""
 
 
-def natural_title(raw: str) -> str:
+def reorder_title(raw: str) -> str:
     """Return "Usual Suspects, The (1995)" as "The Usual Suspects (1995)"."""
     return ARTICLE_LAST.sub(lambda found: f"{found[2]} {found[1]}", clean(raw))
 
 
-def title_key(title: str) -> str:
+def fold_title(title: str) -> str:
     """Return what two spellings of one title share.
 
     That is: letters and digits, without article, accents, year and names in brackets.
     """
-    plain = unicodedata.normalize("NFKD", natural_title(YEAR.sub("", title)).casefold())
+    plain = unicodedata.normalize("NFKD", reorder_title(YEAR.sub("", title)).casefold())
     plain = re.sub(r"\([^)]*\)", " ", plain)
     words = re.findall(r"[^\W_]+", re.sub(r"[̀-ͯ']", "", plain))
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
@@ -97,11 +97,11 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
     Raises:
         BrokenData: The first line that cannot be read.
     """
-    ids, descriptions = IdChecker(), _descriptions(folder)
-    items = _films_of_100k(folder, ids, descriptions)
+    ids, descriptions = IdChecker(), _read_descriptions(folder)
+    items = _read_films_of_100k(folder, ids, descriptions)
     users = _users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
     # Any white space: there are copies of u.data in which some tabs became spaces.
-    log = _ratings("ml-100k", _rows(folder, "u.data", RATINGS_100K, None), RATINGS_100K, ids)
+    log = _read_ratings("ml-100k", _rows(folder, "u.data", RATINGS_100K, None), RATINGS_100K, ids)
     return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
 
@@ -116,10 +116,10 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
     Raises:
         BrokenData: The first line that cannot be read.
     """
-    ids, descriptions = IdChecker(), _descriptions(folder)
-    items = _films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
+    ids, descriptions = IdChecker(), _read_descriptions(folder)
+    items = _read_films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
     users = _users(_rows(folder, "users.dat", USERS), USERS, ids) if ending == ".dat" else {}
-    log = _ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
+    log = _read_ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
     return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
 
@@ -132,9 +132,9 @@ def _rows(
     """
     for path in find_all(folder, name):
         if name.endswith(".csv"):
-            yield from csv_rows(path, fields)
+            yield from read_csv_rows(path, fields)
         else:
-            for place, text in lines_of(path, "latin-1"):
+            for place, text in number_lines(path, "latin-1"):
                 yield place, _split(text, fields, separator, place)
 
 
@@ -164,8 +164,8 @@ def _film(
     year = YEAR.search(raw_title)
     return ClientChange(
         key=ClientKey(kind=ClientKind.ITEM, id=item),
-        title=natural_title(raw_title) or None,
-        description=descriptions.get(title_key(raw_title)),
+        title=reorder_title(raw_title) or None,
+        description=descriptions.get(fold_title(raw_title)),
         attributes=attributes or None,
         categories=genres or None,
         metadata={"year": year[1]} if year else None,
@@ -186,7 +186,7 @@ def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, Clien
     return users
 
 
-def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
+def _read_ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Events:
     """Read events from rows of user, item, rating and time.
 
     Each distinct spelling of a rating is checked once.
@@ -198,7 +198,7 @@ def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Ev
     checked: dict[str, Mapping[str, str]] = {}
     for place, (user, item, rating, time) in rows:
         user_id, item_id = ids.check(user, place, fields[0]), ids.check(item, place, fields[1])
-        milliseconds = place.unix_time(time, fields[3])
+        milliseconds = place.parse_unix_time(time, fields[3])
         if rating not in checked:
             place.number(rating, fields[2])
             checked[rating] = place.check(check_metadata, {"rating": rating.strip()}, "metadata")
@@ -206,14 +206,14 @@ def _ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) -> Ev
     return log
 
 
-def _descriptions(folder: Path) -> dict[str, str]:
+def _read_descriptions(folder: Path) -> dict[str, str]:
     """Read descriptions.csv, if present, as {title key: a sentence}."""
     found: dict[str, str] = {}
     for _, (title, description) in _rows(folder, "descriptions.csv", ("title", "description")):
         # The file marks titles as <Title>.
         plain = MARKED_TITLE.sub(lambda marked: marked[1].strip(), description)
         text = clean(plain)[:TEXT_MAX_CHARS]
-        if text and (key := title_key(title)):
+        if text and (key := fold_title(title)):
             found.setdefault(key, text)
     return found
 
@@ -228,7 +228,7 @@ def _note(items: dict[str, ClientChange], descriptions: dict[str, str]) -> tuple
     )
 
 
-def _films(
+def _read_films(
     folder: Path,
     ending: str,
     ids: IdChecker,
@@ -253,19 +253,19 @@ def _tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...
     """
     users_of: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for place, (user, item, tag, time) in _rows(folder, f"tags{ending}", TAGS):
-        place.unix_time(time, TAGS[3])
+        place.parse_unix_time(time, TAGS[3])
         for name in entries([normalize_name(tag)]):
             checked_item = ids.check(item, place, TAGS[1])
             users_of[checked_item][name].add(ids.check(user, place, TAGS[0]))
-    return {item: _most_given(tags) for item, tags in users_of.items()}
+    return {item: _find_most_given(tags) for item, tags in users_of.items()}
 
 
-def _most_given(tags: dict[str, set[str]]) -> tuple[str, ...]:
+def _find_most_given(tags: dict[str, set[str]]) -> tuple[str, ...]:
     ranked = sorted(tags.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     return tuple(name for name, users in ranked[:TAGS_A_FILM] if len(users) >= TAGGERS)
 
 
-def _genres_of_100k(folder: Path) -> dict[int, str]:
+def _read_genres_of_100k(folder: Path) -> dict[int, str]:
     found = {}
     for place, (name, number) in _rows(folder, "u.genre", ("genre", "number"), "|"):
         if not number.strip().isdecimal():
@@ -274,10 +274,10 @@ def _genres_of_100k(folder: Path) -> dict[int, str]:
     return found or dict(enumerate(GENRES))
 
 
-def _films_of_100k(
+def _read_films_of_100k(
     folder: Path, ids: IdChecker, descriptions: dict[str, str]
 ) -> dict[str, ClientChange]:
-    genres = _genres_of_100k(folder)
+    genres = _read_genres_of_100k(folder)
     names = (
         *BEFORE_GENRES,
         *(genres.get(number, f"genre {number}") for number in range(max(genres) + 1)),
@@ -288,11 +288,11 @@ def _films_of_100k(
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
         title = place.check(check_text, clean(values[1]), names[1])
         shown = "" if title.casefold() in UNKNOWN else title
-        items[item] = place.client(_film(item, shown, _genres(flags, place), descriptions))
+        items[item] = place.client(_film(item, shown, _read_genres(flags, place), descriptions))
     return items
 
 
-def _genres(flags: dict[str, str], place: Place) -> tuple[str, ...]:
+def _read_genres(flags: dict[str, str], place: Place) -> tuple[str, ...]:
     """Return the genres whose flag is 1."""
     for name, flag in flags.items():
         if flag.strip() not in ("0", "1"):

@@ -11,10 +11,10 @@ from propagation.datasets.line_reader import (
     IdChecker,
     Place,
     clean,
+    clean_name,
     entries,
     find_all,
-    lines_of,
-    plain_name,
+    number_lines,
     split_list,
 )
 from propagation.model import (
@@ -64,8 +64,8 @@ class Table:
     """One atomic file: the types of its fields, and its rows."""
 
     def __init__(self, path: Path) -> None:
-        self._lines = lines_of(path)
-        self.heading, text = next(self._lines, (Place(plain_name(path), 1), ""))
+        self._lines = number_lines(path)
+        self.heading, text = next(self._lines, (Place(clean_name(path), 1), ""))
         self.types: dict[str, str] = {}
         for part in text.split("\t"):
             name, _, kind = part.strip().rpartition(":")
@@ -90,20 +90,20 @@ class Table:
                 self._check(row[name], kind, place, name)
             yield place, row
 
-    def field_among(self, names: tuple[str, ...]) -> str | None:
+    def find_field(self, names: tuple[str, ...]) -> str | None:
         """Return this file's first field with one of these names.
 
         Earlier names come first.
         """
         return next((own for name in names for own in self.types if own.casefold() == name), None)
 
-    def id_field(self, names: tuple[str, ...]) -> str:
+    def find_id_field(self, names: tuple[str, ...]) -> str:
         """Return the field of the client's id.
 
         Raises:
             BrokenData: The heading has none of these names.
         """
-        name = self.field_among(names)
+        name = self.find_field(names)
         if name is None:
             raise self.heading.refusal(
                 names[0],
@@ -118,8 +118,8 @@ class Table:
         It is a number or, in a token, a date in ISO 8601.
         """
         if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
-            return place.iso_time(value.strip(), name)
-        return place.unix_time(value, name)
+            return place.parse_iso_time(value.strip(), name)
+        return place.parse_unix_time(value, name)
 
     def _check(self, value: str, kind: str, place: Place, name: str) -> None:
         if kind == "float" and value.strip() and name.casefold() not in TIMES:
@@ -137,9 +137,9 @@ class ClientTable(Table):
 
     def __init__(self, path: Path, id_names: tuple[str, ...]) -> None:
         super().__init__(path)
-        self.id = self.id_field(id_names)
-        self.title = self.field_among(TITLES)
-        self.description = self.field_among(DESCRIPTIONS)
+        self.id = self.find_id_field(id_names)
+        self.title = self.find_field(TITLES)
+        self.description = self.find_field(DESCRIPTIONS)
         self.categories = [name for name in self.types if name.casefold() in CATEGORIES]
         self.attributes = [name for name in self.types if name.casefold() in ATTRIBUTES]
         texts = [self.id, self.title, self.description, *self.categories, *self.attributes]
@@ -177,7 +177,7 @@ def _clients(
             name = ids.check_first(row[table.id], place, table.id, rows)
             rows[name] = (place, row)
         separators = {
-            field: _separator([row[field] for _, row in rows.values()])
+            field: _read_separator([row[field] for _, row in rows.values()])
             for field, kind in table.types.items()
             if kind.endswith("_seq")
         }
@@ -187,7 +187,7 @@ def _clients(
     return found
 
 
-def _separator(values: Sequence[str]) -> str:
+def _read_separator(values: Sequence[str]) -> str:
     """Find what separates the entries of a column's lists.
 
     RecBole's own separator is a space; catalogues that hold phrases use ; | or a comma.
@@ -253,10 +253,10 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
     log, untimed, in_lists = Events("recbole"), [], []
     for path in find_all(folder, "*.inter"):
         table = Table(path)
-        user, item = table.id_field(USER_IDS), table.id_field(ITEM_IDS)
-        time = table.field_among(TIMES)
+        user, item = table.find_id_field(USER_IDS), table.find_id_field(ITEM_IDS)
+        time = table.find_field(TIMES)
         if time is None:
-            untimed.append(plain_name(path))
+            untimed.append(clean_name(path))
         others = [
             name
             for name, kind in table.types.items()
@@ -281,7 +281,7 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
                 place.check(check_metadata, metadata, "metadata"),
             )
         if lists:
-            in_lists.append((plain_name(path), lists[0], listed))
+            in_lists.append((clean_name(path), lists[0], listed))
     users, items = log.users.values, log.items.values
     logged = {
         (users[user], items[item])
@@ -302,7 +302,7 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
     return log, notes
 
 
-def fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
+def read_fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
     """Read the candidates of each user, in the order of the file.
 
     Returns:

@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from propagation.datasets.dataset import Dataset
-from propagation.model import I64, Client, InvalidInput, Term, pluralize, ref_of
-from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.model import I64, Client, InvalidInput, Term, compute_ref, pluralize
+from propagation.workflow.index.embedding import write_attribute_text, write_content_text
 
 LEAST_EVENTS = 50
 LEAST_ITEMS = 3
@@ -114,7 +114,7 @@ class Stream:
         )
 
 
-def stream_of(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | None = None) -> Stream:
+def build_stream(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | None = None) -> Stream:
     """Return a dataset as a stream without ids.
 
     Texts are as the live embedder reads them.
@@ -123,10 +123,10 @@ def stream_of(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | None =
         candidates: Fixed candidates by user; items that the dataset lacks are left out.
     """
     clients = [
-        change.apply_to(Client(ref=ref_of(change.key.kind, row), key=change.key))
+        change.apply_to(Client(ref=compute_ref(change.key.kind, row), key=change.key))
         for row, change in enumerate(dataset.items)
     ]
-    texts = [content_text(client) for client in clients]
+    texts = [write_content_text(client) for client in clients]
     user, item, time = dataset.rows()
     fixed = None if candidates is None else _fixed(dataset, candidates)
     notes = [*dataset.notes, *_remarks(texts, user, item, time)]
@@ -135,7 +135,7 @@ def stream_of(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | None =
     return Stream(
         dataset.name,
         texts,
-        [attribute_text(client) for client in clients],
+        [write_attribute_text(client) for client in clients],
         user,
         item,
         time,

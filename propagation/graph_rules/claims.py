@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.model import ClientKind, ReasonWork, ref_of
+from propagation.model import ClientKind, ReasonWork, compute_ref
 
 LOOK_AHEAD = 8
 
@@ -40,7 +40,7 @@ class Draw:
     score_negative: float
 
 
-def pending_to_fetch(limit: int, claimed: int) -> int:
+def count_pending_to_fetch(limit: int, claimed: int) -> int:
     """Return how many pending interactions a store must fetch for `choose_interactions`.
 
     Args:
@@ -87,12 +87,12 @@ def read_draws(columns: DrawColumns, sequences: Sequence[int]) -> dict[int, Draw
     negatives = columns.negatives[places].tolist()
     scores = columns.scores[places].tolist()
     return {
-        sequence: Draw(ref_of(ClientKind.ITEM, row) if row >= 0 else None, positive, negative)
+        sequence: Draw(compute_ref(ClientKind.ITEM, row) if row >= 0 else None, positive, negative)
         for sequence, row, (positive, negative) in zip(covered, negatives, scores, strict=True)
     }
 
 
-def drawn_items(draws: Iterable[Draw]) -> list[int]:
+def draw_items(draws: Iterable[Draw]) -> list[int]:
     """List the negative items of draws, ascending."""
     return sorted({draw.negative for draw in draws if draw.negative is not None})
 
@@ -106,7 +106,7 @@ def reason_work(
 
     Args:
         interactions: (sequence, user, item, weight) of each.
-        known_items: Those of `drawn_items` that were not forgotten since. An interaction whose
+        known_items: Those of `draw_items` that were not forgotten since. An interaction whose
             negative was forgotten is reasoned without a prediction.
     """
     works = []

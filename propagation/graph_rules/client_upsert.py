@@ -31,7 +31,7 @@ class Upsert:
         ]
 
 
-def keys_to_create(
+def list_keys_to_create(
     changes: Iterable[ClientChange], known: Collection[ClientKey]
 ) -> list[ClientKey]:
     """List the clients that the graph does not have yet.
@@ -51,7 +51,7 @@ def merge_changes(
     Args:
         changes: In order; fields that are None are kept.
         known: The clients that the graph has.
-        created: The refs of the clients in `keys_to_create`.
+        created: The refs of the clients in `list_keys_to_create`.
     """
     clients = {**known, **{key: Client(ref=ref, key=key) for key, ref in created.items()}}
     new = set(created)

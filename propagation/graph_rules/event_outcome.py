@@ -62,7 +62,7 @@ class EventDecisions:
         """
         outcome = self._repeat_or_forgotten(event)
         if outcome is None:
-            unknown = self._unknown_clients(event)
+            unknown = self._find_unknown_clients(event)
             if unknown and not auto_create:
                 outcome = RecordOutcome(status=next(iter(unknown.values())))
             else:
@@ -92,7 +92,7 @@ class EventDecisions:
             return RecordOutcome(status=RecordStatus.CONFLICT)
         return RecordOutcome(status=RecordStatus.DUPLICATE, sequence=earlier.sequence)
 
-    def _unknown_clients(self, event: NewInteraction) -> dict[NamedClient, RecordStatus]:
+    def _find_unknown_clients(self, event: NewInteraction) -> dict[NamedClient, RecordStatus]:
         users, items, negative = self._users, self._items, event.negative_id
         if (
             event.user_id in users
@@ -101,7 +101,7 @@ class EventDecisions:
         ):  # nearly always
             return _NONE
         unknown: dict[NamedClient, RecordStatus] = {}
-        for client, status in zip(clients_of_event(event), _UNKNOWN, strict=False):
+        for client, status in zip(list_clients_of_event(event), _UNKNOWN, strict=False):
             kind, id_ = client
             if id_ not in (items if kind else users) and client not in self.created:
                 unknown.setdefault(client, status)
@@ -119,7 +119,7 @@ class EventDecisions:
         return RecordOutcome(_ACCEPTED, place)
 
 
-def clients_of_event(event: NewInteraction) -> list[NamedClient]:
+def list_clients_of_event(event: NewInteraction) -> list[NamedClient]:
     """List the clients that an event names.
 
     These are the user, the item and, if there is one, the negative.

@@ -171,7 +171,7 @@ class OwnWords:
         return None if not text or self.is_in(text, cites=cites) else text
 
 
-def titles_of(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
+def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
     """Group titles that clients have or had by ref.
 
     Clients without one are left out.

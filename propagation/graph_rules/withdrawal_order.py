@@ -13,7 +13,7 @@ class WithdrawalStep(StrEnum):
     """One step of the commit that retracts interactions or erases a client.
 
     They stand in the order in which a store runs them. It maps each step to the statements that do
-    it, and takes the steps from `withdrawal_steps`. See docs/design.md, "State".
+    it, and takes the steps from `order_withdrawal_steps`. See docs/design.md, "State".
     """
 
     VOID_CLAIMS = "void claims"
@@ -73,14 +73,14 @@ OF_ERASURES = frozenset(
 )
 
 
-def withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
+def order_withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
     return [
         step for step in WithdrawalStep if withdrawal.erased is not None or step not in OF_ERASURES
     ]
 
 
-def counted_attributes(
+def choose_counted_attributes(
     message: RouterVersion, lost_parts: Iterable[IntegratedAttribute], names: frozenset[str]
 ) -> frozenset[str]:
     """Return the attributes of a message whose remaining senders decide.
@@ -91,7 +91,7 @@ def counted_attributes(
     return searched | {part.attribute for part in lost_parts}
 
 
-def affected_keys(
+def choose_affected_keys(
     lost_in: Mapping[tuple[int, int], int], found: Iterable[tuple[int, int, int, bool]]
 ) -> list[tuple[int, int]]:
     """Choose the messages that a withdrawal may change.
@@ -118,11 +118,11 @@ def affected_keys(
     return sorted(chosen.union(newest_before.values()))
 
 
-def lost_attributes(withdrawal: Withdrawal) -> list[str]:
+def find_lost_attributes(withdrawal: Withdrawal) -> list[str]:
     """List, by name, the attributes that no client holds after the withdrawal."""
     return sorted(one.name for one in withdrawal.recounted if one.holders <= 0)
 
 
-def held_attributes(withdrawal: Withdrawal) -> list[Attribute]:
+def list_held_attributes(withdrawal: Withdrawal) -> list[Attribute]:
     """List the recounted attributes that are still held."""
     return [one for one in withdrawal.recounted if one.holders > 0]

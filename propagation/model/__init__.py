@@ -33,7 +33,7 @@ from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
     Attribute,
-    names_in_text,
+    find_names_in_text,
     normalize_name,
     rank_by_distinctiveness,
 )
@@ -46,9 +46,9 @@ from propagation.model.clients.client import (
     ClientKey,
     ClientKind,
     ClientOutcome,
+    compute_ref,
+    get_kind,
     index_of,
-    kind_of,
-    ref_of,
 )
 from propagation.model.clients.filter_memory import DROP_BELOW, MAX_RULES, FilterMemory, FilterRule
 from propagation.model.clients.gradient import Gradient, Module
@@ -76,7 +76,7 @@ from propagation.model.interactions.interaction import (
     NewInteraction,
     RecordOutcome,
     RecordStatus,
-    seed_of,
+    derive_seed,
 )
 from propagation.model.interactions.learned_block import (
     NEGATIVES,
@@ -84,7 +84,7 @@ from propagation.model.interactions.learned_block import (
     Checkpoint,
     LearnedBlock,
     StagedCheckpoint,
-    naming_damage,
+    name_damage,
 )
 from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
 from propagation.model.interactions.reasoning import (
@@ -146,7 +146,7 @@ from propagation.model.validation import (
     check_seconds,
     check_text,
     check_weight,
-    problem_in_words,
+    describe_problem,
 )
 from propagation.plurals import join_names, pluralize
 from propagation.usage import NO_EXPENSES, NO_USAGE, BudgetState, Expenses, PromptCost, Usage
@@ -282,20 +282,20 @@ __all__ = [
     "check_seconds",
     "check_text",
     "check_weight",
+    "compute_ref",
     "count_outcomes",
+    "derive_seed",
+    "describe_problem",
     "drop_undone_runs",
+    "find_names_in_text",
+    "get_kind",
     "group_pairs",
     "index_of",
     "join_names",
-    "kind_of",
-    "names_in_text",
-    "naming_damage",
+    "name_damage",
     "normalize_name",
     "pluralize",
-    "problem_in_words",
     "rank_by_distinctiveness",
-    "ref_of",
-    "seed_of",
     "summarize_reasoned",
     "value",
 ]

@@ -29,7 +29,7 @@ OUR_WORDS = {  # for pydantic's
 }
 
 
-def problem_in_words(message: str) -> str:
+def describe_problem(message: str) -> str:
     """Say a message of pydantic's in the words of the other refusals."""
     return reduce(lambda text, phrase: re.sub(phrase, OUR_WORDS[phrase], text), OUR_WORDS, message)
 

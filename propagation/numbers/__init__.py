@@ -8,12 +8,12 @@ Source: docs/numbers.md, rules 1 to 5.
 
 from propagation.numbers.evolved_bank import (
     Written,
+    evolve_centres,
+    evolve_mass,
+    evolve_seen,
+    evolve_total,
+    evolve_trust,
     evolved_bank,
-    evolved_centres,
-    evolved_mass,
-    evolved_seen,
-    evolved_total,
-    evolved_trust,
     retire_spare_rows,
     retired,
 )
@@ -29,13 +29,13 @@ from propagation.numbers.holdout_replay import (
 from propagation.numbers.learn import (
     CONTENT_DECAY,
     apply_block,
-    increments_of,
+    compute_increments,
     learn_arms,
     learn_block,
     learn_numbers,
     relearn_block,
 )
-from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY, NO_LIMITS, withheld
+from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY, NO_LIMITS, is_withheld
 from propagation.numbers.negatives import RECORDED, draw_negatives
 from propagation.numbers.seeded_hash import mixed
 from propagation.numbers.state import (
@@ -50,23 +50,23 @@ from propagation.numbers.state import (
     USERS,
     Bank,
     State,
-    new_state,
+    create_state,
 )
 from propagation.numbers.state_arrays import (
-    packed_neighbours,
+    pack_neighbours,
     refill_seen,
     unpack_neighbours,
     with_room,
 )
 from propagation.numbers.subtraction import (
     add_together,
+    compute_own_sums,
     drop_keys,
     drop_neighbour,
     empty_row,
     fade_recent,
-    own_pairs,
-    own_sums,
-    own_trust,
+    fill_own_pairs,
+    recompute_own_trust,
     unwrite,
 )
 
@@ -93,28 +93,29 @@ __all__ = [
     "Written",
     "add_together",
     "apply_block",
+    "compute_increments",
+    "compute_own_sums",
     "copied",
+    "create_state",
     "draw_negatives",
     "drop_keys",
     "drop_neighbour",
     "empty_row",
+    "evolve_centres",
+    "evolve_mass",
+    "evolve_seen",
+    "evolve_total",
+    "evolve_trust",
     "evolved_bank",
-    "evolved_centres",
-    "evolved_mass",
-    "evolved_seen",
-    "evolved_total",
-    "evolved_trust",
     "fade_recent",
-    "increments_of",
+    "fill_own_pairs",
+    "is_withheld",
     "learn_arms",
     "learn_block",
     "learn_numbers",
     "mixed",
-    "new_state",
-    "own_pairs",
-    "own_sums",
-    "own_trust",
-    "packed_neighbours",
+    "pack_neighbours",
+    "recompute_own_trust",
     "refill_seen",
     "relearn_block",
     "replay",
@@ -125,5 +126,4 @@ __all__ = [
     "unpack_neighbours",
     "unwrite",
     "with_room",
-    "withheld",
 ]

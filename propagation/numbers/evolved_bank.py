@@ -55,39 +55,37 @@ def evolved_bank(
         centres: [K after, D].
     """
     return Bank(
-        evolved_mass(bank.mass, change, written),
-        evolved_total(bank.total, bank.mass, change, written),
-        evolved_trust(bank.trust, change),
+        evolve_mass(bank.mass, change, written),
+        evolve_total(bank.total, bank.mass, change, written),
+        evolve_trust(bank.trust, change),
         np.ascontiguousarray(centres, np.float32),
         bank.discount,
         bank.sharpness,
     )
 
 
-def evolved_mass(mass: Array, change: RouterMap, written: Mapping[int, Written]) -> Array:
+def evolve_mass(mass: Array, change: RouterMap, written: Mapping[int, Written]) -> Array:
     """Return N [I,K after] from N [I,K before].
 
     Args:
         written: Rows are those of `mass`, or fewer.
     """
     out = np.zeros((len(mass), change.routers), mass.dtype)
-    add_columns(mass, _unsplit(change), out)
+    add_columns(mass, _find_unsplit(change), out)
     for router, halves in change.halves.items():
         first, second = written[router]
         divide_column(mass, router, first, second, halves.share, halves.first, halves.second, out)
     return out
 
 
-def evolved_total(
-    total: F64, mass: Array, change: RouterMap, written: Mapping[int, Written]
-) -> F64:
+def evolve_total(total: F64, mass: Array, change: RouterMap, written: Mapping[int, Written]) -> F64:
     """Return n [K after].
 
-    The total of a half is the sum of the mass that `evolved_mass` gives it over all items, so that
+    The total of a half is the sum of the mass that `evolve_mass` gives it over all items, so that
     total and mass agree however often routers are divided.
     """
     out = np.zeros(change.routers)
-    home = _unsplit(change)
+    home = _find_unsplit(change)
     np.add.at(out, home[home >= 0], total[home >= 0])
     both = np.empty((len(mass), 2), mass.dtype)
     for router, halves in change.halves.items():
@@ -96,7 +94,7 @@ def evolved_total(
     return out
 
 
-def evolved_trust(trust: Array, change: RouterMap) -> Array:
+def evolve_trust(trust: Array, change: RouterMap) -> Array:
     """Move users' trust L to the routers after an evolution.
 
     Args:
@@ -114,14 +112,14 @@ def evolved_trust(trust: Array, change: RouterMap) -> Array:
     return out
 
 
-def _unsplit(change: RouterMap) -> I64:
+def _find_unsplit(change: RouterMap) -> I64:
     """Return `home`, with -1 for routers that are split."""
     home = change.home.copy()
     home[list(change.halves)] = -1
     return home
 
 
-def evolved_centres(
+def evolve_centres(
     bank: Bank, change: RouterMap, written: Mapping[int, Written], content: F32
 ) -> F32:
     """Return the centres [K after, D].
@@ -142,22 +140,24 @@ def evolved_centres(
         if len(parts) == 1:
             out[number] = bank.centres[parts[0]]
         elif parts:
-            out[number] = _direction(
+            out[number] = _compute_direction(
                 bank.total[parts] @ bank.centres[parts], bank.centres[parts[0]]
             )
     for router, halves in change.halves.items():
         for number, adopted in zip((halves.first, halves.second), written[router], strict=True):
-            out[number] = _direction(adopted @ content[: len(adopted)], bank.centres[router])
+            out[number] = _compute_direction(
+                adopted @ content[: len(adopted)], bank.centres[router]
+            )
     out[list(change.retired)] = 0
     return out
 
 
-def _direction(vector: NDArray[np.floating], otherwise: F32) -> F32:
+def _compute_direction(vector: NDArray[np.floating], otherwise: F32) -> F32:
     norm = np.linalg.norm(vector)
     return (vector / norm).astype(np.float32) if norm > 0 else otherwise
 
 
-def evolved_seen(
+def evolve_seen(
     seen_router: NDArray[np.uint16],
     seen_last: I64,
     seen_before: I64,

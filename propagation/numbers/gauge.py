@@ -35,7 +35,7 @@ class Gauge(NamedTuple):
     span: NDArray[np.float64]
 
 
-def new_gauge(arms: int) -> Gauge:
+def create_gauge(arms: int) -> Gauge:
     """Make an empty gauge."""
     return Gauge(
         np.zeros((arms, 2)), np.zeros(2), np.zeros((POINTS, 1 + arms)), np.array([FIRST_SPAN, 0.0])
@@ -43,7 +43,7 @@ def new_gauge(arms: int) -> Gauge:
 
 
 @njit(cache=True)
-def gain_of(above, ties):
+def compute_gain(above, ties):
     """Return N@10 with `above` scores higher and `ties` equal.
 
     Tied places are shared.

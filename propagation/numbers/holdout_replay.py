@@ -14,15 +14,15 @@ import numpy as np
 from numba import njit
 
 from propagation.arrays import F64, I64
-from propagation.numbers.limits import withheld
+from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     LIFT_CLIP,
     READ_ROUTERS,
     adopter_bin,
+    compute_maturity,
+    find_softmax_largest,
     lift,
-    maturity,
     share_of,
-    softmax_largest,
 )
 
 # Taking trust back divides it by the discount each time, and its rounding with it: by 96 in 150 of
@@ -89,7 +89,7 @@ def copied(tastes: Tastes) -> Tastes:
 
 @njit(cache=True)
 def _increment(tastes, item, router, share, weight):
-    if withheld(tastes.adoptions[item], tastes.limits):
+    if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
     here = lift(tastes.mass[item, router], tastes.total[router], share)
     return weight * min(max(here, -LIFT_CLIP), LIFT_CLIP)
@@ -128,7 +128,7 @@ def rewind(tastes, events, known):
 
 @njit(cache=True)
 def _reading(tastes, routers, values, item):
-    if withheld(tastes.adoptions[item], tastes.limits):
+    if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
     share = share_of(tastes.adoptions[item], tastes.totals)
     total = 0.0
@@ -152,7 +152,7 @@ def _learn(tastes, event, events, known):
     tastes.history[user] += 1
     mass = events.written[event].sum()
     if mass > 0:
-        routers, values = softmax_largest(
+        routers, values = find_softmax_largest(
             tastes.sharpness * tastes.trust[user],
             events.routers.shape[1],
             tastes.rows[user],
@@ -179,13 +179,13 @@ def replay(tastes, events, known, readings, bins):
             events.positive[event],
             events.negative[event],
         )
-        bins[event, 0] = maturity(tastes.history[user])
+        bins[event, 0] = compute_maturity(tastes.history[user])
         bins[event, 1] = adopter_bin(tastes.adoptions[positive])
         readings[event] = 0.0
         if negative >= 0:
             bins[event, 2] = adopter_bin(tastes.adoptions[negative])
             if tastes.history[user] > 0:
-                routers, values = softmax_largest(
+                routers, values = find_softmax_largest(
                     tastes.sharpness * tastes.trust[user],
                     READ_ROUTERS,
                     tastes.rows[user],

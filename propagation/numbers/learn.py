@@ -6,8 +6,8 @@ It learns a block of interactions, or learns it again.
 import numpy as np
 from numba import njit
 
-from propagation.numbers.limits import allowed_mass, spend_mass, withheld
-from propagation.numbers.negatives import RECORDED, draw_negatives, recorded_negatives
+from propagation.numbers.limits import allow_mass, is_withheld, spend_mass
+from propagation.numbers.negatives import RECORDED, count_recorded_negatives, draw_negatives
 from propagation.numbers.rules import (
     FEATURES,
     LIFT_CLIP,
@@ -15,18 +15,18 @@ from propagation.numbers.rules import (
     add_seen,
     add_trust,
     adopter_bin,
-    decayed,
+    compute_maturity,
+    decay_count,
     fill_features,
+    find_softmax_largest,
     has_seen,
     learn_pairs,
     lifts,
-    maturity,
+    list_past_items,
     observe,
-    past_items,
     remember,
     score,
     share_of,
-    softmax_largest,
     standardise,
     unit,
     write,
@@ -58,12 +58,14 @@ def apply_one(state, user, item, increments, routers, weights):
             state.together,
             state.neighbour_count,
             state.adoptions,
-            past_items(state.history[user], state.history_next[user], state.history_length[user]),
+            list_past_items(
+                state.history[user], state.history_next[user], state.history_length[user]
+            ),
             item,
         )
         state.adopters[item] += unit(state.user_content[user])
         age = state.clock[0] - state.recent_at[item]
-        state.recent[item] = decayed(state.recent[item], age) + 1.0
+        state.recent[item] = decay_count(state.recent[item], age) + 1.0
         state.recent_at[item] = state.clock[0]
         state.adoptions[item] += 1.0
         state.totals[0] += 1.0
@@ -75,7 +77,7 @@ def apply_one(state, user, item, increments, routers, weights):
 
 
 @njit(cache=True)
-def _increments(bank, share_of_item, item, weight, out):
+def _compute_increments(bank, share_of_item, item, weight, out):
     """Fill one bank's increments of rule 4 for an item.
 
     The item is not withheld.
@@ -89,7 +91,7 @@ def _increments(bank, share_of_item, item, weight, out):
 
 
 @njit(inline="always")
-def increments_of(state, item, weight, trust):
+def compute_increments(state, item, weight, trust):
     """Fill the increments of rule 4 for both banks.
 
     If the item is withheld, they are zero.
@@ -98,11 +100,11 @@ def increments_of(state, item, weight, trust):
         trust: Increments [2,K] to fill.
     """
     trust[:] = 0.0
-    if not withheld(state.adoptions[item], state.limits):
+    if not is_withheld(state.adoptions[item], state.limits):
         p = share_of(state.adoptions[item], state.totals)
         session, taste = state.session, state.taste
-        _increments(session, p, item, weight, trust[0, : session.mass.shape[1]])
-        _increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
+        _compute_increments(session, p, item, weight, trust[0, : session.mass.shape[1]])
+        _compute_increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
 
 
 @njit(cache=True)
@@ -112,7 +114,7 @@ def _shares(bank, user, increments, weight, seed, routers, weights):
     Rule 4 changes the stored trust only later.
     """
     trust = np.float32(bank.discount) * bank.trust[user] + increments[: bank.trust.shape[1]]
-    places, values = softmax_largest(
+    places, values = find_softmax_largest(
         bank.sharpness * trust.astype(np.float64), len(routers), user, seed
     )
     routers[:] = 0
@@ -130,11 +132,11 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
         trust: [2,K] filled with the increments of trust.
         routers: [2,16] filled with the routers that it wrote to; likewise weights.
     """
-    increments_of(state, item, weight, trust)
+    compute_increments(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
     if not has_seen(state.seen_set, user, item):
-        mass = allowed_mass(state.day, state.day_mass, state.today, state.limits, user, weight)
+        mass = allow_mass(state.day, state.day_mass, state.today, state.limits, user, weight)
         _shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
         _shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
     apply_one(state, user, item, trust, routers, weights)
@@ -195,7 +197,7 @@ def learn_block(
     for row in range(len(users)):
         user, item = users[row], items[row]
         if given[row] == RECORDED:
-            used = 1 + recorded_negatives(negatives[row])
+            used = 1 + count_recorded_negatives(negatives[row])
         else:
             used = 1 + draw_negatives(
                 state.visible,
@@ -215,7 +217,7 @@ def learn_block(
         raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
         scores[row] = learn_arms(
             combiner,
-            maturity(state.history_length[user]),
+            compute_maturity(state.history_length[user]),
             state.adoptions,
             candidates[:used],
             raw[:used],
@@ -259,7 +261,7 @@ def relearn_block(
         raw[:used, 9] = cosines[row, :used]
         learn_arms(
             combiner,
-            maturity(state.history_length[user]),
+            compute_maturity(state.history_length[user]),
             state.adoptions,
             candidates[:used],
             raw[:used],
@@ -267,5 +269,5 @@ def relearn_block(
             bins[:used],
         )
         state.today[0] = days[row]
-        increments_of(state, item, event_weights[row], trust)
+        compute_increments(state, item, event_weights[row], trust)
         apply_one(state, user, item, trust, routers[row], weights[row])

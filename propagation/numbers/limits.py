@@ -13,13 +13,13 @@ NO_LIMITS = (1.0, 0.0)
 
 
 @njit(cache=True)
-def withheld(adopted, limits):
+def is_withheld(adopted, limits):
     """Return whether an item has too few adopters: its lifts are 0."""
     return adopted < limits[LEAST_SUPPORT] and limits[LEAST_SUPPORT] > 1.0
 
 
 @njit(cache=True)
-def allowed_mass(day, day_mass, today, limits, user, weight):
+def allow_mass(day, day_mass, today, limits, user, weight):
     """Return how much of its weight an adoption may write.
 
     It depends on the mass that the user wrote that day.

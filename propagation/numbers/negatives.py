@@ -14,7 +14,7 @@ RECORDED = -2
 
 
 @njit(cache=True)
-def _drawable(visible, seen_set, user, item, candidate, drawn, count):
+def _is_drawable(visible, seen_set, user, item, candidate, drawn, count):
     if candidate == item or not visible[candidate] or has_seen(seen_set, user, candidate):
         return False
     for place in range(count):
@@ -43,7 +43,7 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
         for _ in range(DRAWS_A_PLACE):
             draw += np.uint64(1)
             candidate = np.int64(mixed(draw, seed) % np.uint64(items))
-            if _drawable(visible, seen_set, user, item, candidate, out, count):
+            if _is_drawable(visible, seen_set, user, item, candidate, out, count):
                 out[count] = candidate
                 count += 1
                 found = True
@@ -52,7 +52,7 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
             left = np.empty(items, np.int64)
             size = 0
             for candidate in range(items):
-                if _drawable(visible, seen_set, user, item, candidate, out, count):
+                if _is_drawable(visible, seen_set, user, item, candidate, out, count):
                     left[size] = candidate
                     size += 1
             if size == 0:
@@ -63,7 +63,7 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
 
 
 @njit(cache=True)
-def recorded_negatives(negatives):
+def count_recorded_negatives(negatives):
     """Count the negatives that an earlier learner recorded.
 
     These are the places before the first -1.

@@ -127,7 +127,7 @@ def _bank(centres: F32, discount: float, sharpness: float, users: int, items: in
     )
 
 
-def new_state(
+def create_state(
     session_centres: F32,
     taste_centres: F32,
     seed: int,

@@ -13,13 +13,13 @@ from propagation.numbers.rules import add_key, rehash
 from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
 
 
-def _doubled(needed: int, have: int) -> int:
+def _double(needed: int, have: int) -> int:
     while have < needed:
         have *= 2
     return have
 
 
-def _taller(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
+def _grow_rows(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
     out = (
         np.full((rows, *array.shape[1:]), fill, array.dtype)
         if fill
@@ -39,44 +39,44 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
     """
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
-        rows = _doubled(users, user_rows)
+        rows = _double(users, user_rows)
         grown: dict[str, Any] = {
-            name: _taller(getattr(state, name), rows, -1 if name == "seen_last" else 0)
+            name: _grow_rows(getattr(state, name), rows, -1 if name == "seen_last" else 0)
             for name in BY_USER
         }
         state = state._replace(
             **grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows)
         )
     if items > item_rows:
-        rows = _doubled(items, item_rows)
-        grown = {name: _taller(getattr(state, name), rows) for name in BY_ITEM}
+        rows = _double(items, item_rows)
+        grown = {name: _grow_rows(getattr(state, name), rows) for name in BY_ITEM}
         state = state._replace(
             **grown, session=_with_items(state.session, rows), taste=_with_items(state.taste, rows)
         )
     seen = int(state.clock[SEEN]) + more_seen
     if seen > len(state.seen_item):
-        places = _doubled(seen, len(state.seen_item))
+        places = _double(seen, len(state.seen_item))
         state = state._replace(
-            seen_item=_taller(state.seen_item, places),
-            seen_before=_taller(state.seen_before, places),
-            seen_router=_taller(state.seen_router, places),
+            seen_item=_grow_rows(state.seen_item, places),
+            seen_before=_grow_rows(state.seen_before, places),
+            seen_router=_grow_rows(state.seen_router, places),
             seen_set=rehash(state.seen_set, 2 * places),
         )
     return state
 
 
 def _with_users(bank: Bank, rows: int) -> Bank:
-    grown = bank._replace(trust=_taller(bank.trust, rows))
+    grown = bank._replace(trust=_grow_rows(bank.trust, rows))
     retire_spare_rows(grown, len(bank.trust))
     return grown
 
 
 def _with_items(bank: Bank, rows: int) -> Bank:
-    return bank._replace(mass=_taller(bank.mass, rows))
+    return bank._replace(mass=_grow_rows(bank.mass, rows))
 
 
 @njit(cache=True, nogil=True)
-def packed_neighbours(neighbour, together, counts):
+def pack_neighbours(neighbour, together, counts):
     """Return the used places of every item, one item after another.
 
     They are the values of a CSR matrix.
@@ -98,7 +98,7 @@ def packed_neighbours(neighbour, together, counts):
 
 @njit(cache=True, nogil=True)
 def unpack_neighbours(items, weights, counts, neighbour, together):
-    """Fill neighbour and together [I,384] from the result of `packed_neighbours`."""
+    """Fill neighbour and together [I,384] from the result of `pack_neighbours`."""
     start = 0
     for row in range(len(counts)):
         end = start + counts[row]

@@ -8,7 +8,7 @@ Source: docs/design.md, "State".
 import numpy as np
 from numba import njit
 
-from propagation.numbers.learn import CONTENT_DECAY, increments_of
+from propagation.numbers.learn import CONTENT_DECAY, compute_increments
 from propagation.numbers.rules import (
     CO_DECAY,
     CO_HISTORY,
@@ -16,8 +16,8 @@ from propagation.numbers.rules import (
     RECENT_HALF_LIFE,
     add_trust,
     count_together,
+    find_slot,
     place_of,
-    slot_of,
     unit,
 )
 from propagation.numbers.seeded_hash import mixed
@@ -61,7 +61,7 @@ def fade_recent(recent, recent_at, item, learned_at):
 
 
 @njit(cache=True, nogil=True)
-def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
+def compute_own_sums(content, attributes, first, parts, content_sum, attribute_sum):
     """Compute a user's decayed sums over its interactions in order.
 
     Args:
@@ -77,7 +77,7 @@ def own_sums(content, attributes, first, parts, content_sum, attribute_sum):
 
 
 @njit(cache=True, nogil=True)
-def own_pairs(items, first, pairs, weights):
+def fill_own_pairs(items, first, pairs, weights):
     """Fill a user's part of co, in the order of learning.
 
     Args:
@@ -155,7 +155,7 @@ def forget_trust(bank, user):
 
 
 @njit(cache=True, nogil=True)
-def own_trust(state, user, items, weights):
+def recompute_own_trust(state, user, items, weights):
     """Apply rule 4 again over a user's interactions.
 
     The lifts are as they are now.
@@ -166,7 +166,7 @@ def own_trust(state, user, items, weights):
         (2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32
     )
     for row in range(len(items)):
-        increments_of(state, items[row], weights[row], increments)
+        compute_increments(state, items[row], weights[row], increments)
         add_trust(state.session, user, increments[0])
         add_trust(state.taste, user, increments[1])
 
@@ -179,7 +179,7 @@ def drop_keys(table, keys):
     """
     mask = len(table) - 1
     for key in keys:
-        gap = slot_of(table, key)
+        gap = find_slot(table, key)
         if table[gap] == EMPTY:
             continue
         place = (gap + 1) & mask

@@ -76,7 +76,7 @@ def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64
     )
     degrees = [np.asarray(found_from.sum(axis=axis)).ravel() for axis in (1, 0)]
     scales = [sparse.diags(1 / np.sqrt(degree + degree.mean())) for degree in degrees]
-    of_users, of_items = _largest_directions(scales[0] @ found_from @ scales[1], count)
+    of_users, of_items = _find_largest_directions(scales[0] @ found_from @ scales[1], count)
     left, right = scales[0] @ of_users, scales[1] @ of_items
     value = np.einsum("uk,uk->k", left, others @ right)
     error = np.sqrt(np.einsum("uk,uk->k", left**2, others @ right**2))
@@ -84,7 +84,7 @@ def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64
     return statistic
 
 
-def _largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F64, F64]:
+def _find_largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F64, F64]:
     """Find the directions of largest singular value by block power iteration.
 
     Its time is bounded, also where there is nothing but noise.
@@ -98,13 +98,13 @@ def _largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F64, F64
     width = min(count + SPARE, *matrix.shape)
     of_items = np.random.default_rng(0).standard_normal((matrix.shape[1], width))
     for _ in range(TURNS):
-        of_users, _ = _orthonormal(matrix @ of_items)
-        of_items, _ = _orthonormal(matrix.T @ of_users)
-    of_users, rotation = _orthonormal(matrix @ of_items)
+        of_users, _ = _orthonormalize(matrix @ of_items)
+        of_items, _ = _orthonormalize(matrix.T @ of_users)
+    of_users, rotation = _orthonormalize(matrix @ of_items)
     return of_users[:, :count], (of_items @ rotation)[:, :count]
 
 
-def _orthonormal(columns: F64) -> tuple[F64, F64]:
+def _orthonormalize(columns: F64) -> tuple[F64, F64]:
     """Find an orthonormal basis of tall columns, longest direction first.
 
     Their small product with themselves tells it several times faster than a QR factorization.

@@ -69,7 +69,7 @@ def _places(*values: float) -> int:
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)
 
 
-def lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bins: I64) -> F64:
+def compute_lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bins: I64) -> F64:
     """Compute the effect of the taste bank's lift on each score.
 
     Args:
@@ -85,7 +85,7 @@ def lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bins: I64) 
     return slopes
 
 
-def running_deviation(combiner: Combiner, feature: Feature) -> float:
+def compute_running_deviation(combiner: Combiner, feature: Feature) -> float:
     """Return the running deviation that a feature is divided by (rule 3)."""
     variance = combiner.moments[feature, 1] / combiner.seen[0] if combiner.seen[0] > 1 else 1.0
     return max(float(np.sqrt(variance)), LEAST_DEVIATION)

@@ -49,7 +49,7 @@ async def receive_and_predict(
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
         return ForwardResult(answer.merges, None, answer.usage)
-    positive_first = bool(seeded_word(work.sequence, seed) & 1)
+    positive_first = bool(choose_word(work.sequence, seed) & 1)
     scores = (
         (work.score_positive, work.score_negative)
         if work.score_positive is not None and work.score_negative is not None
@@ -70,7 +70,7 @@ async def receive_and_predict(
     return ForwardResult(merges, reward, answer.usage)
 
 
-def seeded_word(value: int, seed: int) -> int:
+def choose_word(value: int, seed: int) -> int:
     """Hash a value and a seed to a word, by SplitMix64's finaliser.
 
     Value, seed and word are each in 0..2**64 - 1.

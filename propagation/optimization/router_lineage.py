@@ -23,8 +23,8 @@ from propagation.model import (
     Halves,
     RouterMap,
     RoutingEdge,
+    get_kind,
     index_of,
-    kind_of,
 )
 from propagation.routing import TableChange
 
@@ -117,10 +117,10 @@ def number_routers(
     return Numbering(home, halves, routers, frozenset(retired_after), tuple(numbered))
 
 
-def moved_routers(change: RouterMap) -> list[int]:
+def find_moved_routers(change: RouterMap) -> list[int]:
     """List the routers that became other ones."""
     return [
-        router for router in range(len(change.home)) if change.successors_of(router) != (router,)
+        router for router in range(len(change.home)) if change.get_successors(router) != (router,)
     ]
 
 
@@ -139,7 +139,7 @@ def follow_edges(
     moved = frozenset(moved)
     scores: dict[tuple[int, int], float] = {}
     for edge in standing:
-        targets = _targets(change, edge) if edge.router in moved else (edge.router,)
+        targets = _find_targets(change, edge) if edge.router in moved else (edge.router,)
         for target in targets:
             scores[target, edge.ref] = max(scores.get((target, edge.ref), -np.inf), edge.score)
     before = {(edge.router, edge.ref): edge.score for edge in standing}
@@ -153,9 +153,9 @@ def follow_edges(
     )
 
 
-def _targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
-    if kind_of(edge.ref) == ClientKind.ITEM:
-        return change.successors_of(edge.router)
+def _find_targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
+    if get_kind(edge.ref) == ClientKind.ITEM:
+        return change.get_successors(edge.router)
     user = np.array([index_of(edge.ref)])
     return (int(change.map_routers(np.array([edge.router]), user)[0]),)
 
@@ -171,11 +171,11 @@ def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
     """
     kept: dict[tuple[int | None, str | None], FilterRule] = {}
     for rule in memory.rules:
-        numbers = (None,) if rule.router is None else change.successors_of(rule.router)
+        numbers = (None,) if rule.router is None else change.get_successors(rule.router)
         for number in numbers:
             followed = rule if number == rule.router else replace(rule, router=number)
             other = kept.get(followed.target)
-            if other is None or _strength(followed) > _strength(other):
+            if other is None or _measure_strength(followed) > _measure_strength(other):
                 kept[followed.target] = followed
     rules = list(kept.values())
     while len(rules) > MAX_RULES:
@@ -183,5 +183,5 @@ def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
     return memory if tuple(rules) == memory.rules else FilterMemory(rules=tuple(rules))
 
 
-def _strength(rule: FilterRule) -> tuple[float, int, int]:
+def _measure_strength(rule: FilterRule) -> tuple[float, int, int]:
     return (abs(log(rule.factor)), len(rule.evidence), rule.age)

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from propagation.model import F32, F64, RouterVersion
-from propagation.routing import largest_weights
+from propagation.routing import find_largest_weights
 
 ITEMS_A_PART = 8_192
 
 
-def router_similarities(gram: F64) -> F64:
+def compute_router_similarities(gram: F64) -> F64:
     """Compare routers by what was adopted through them.
 
     Args:
-        gram: As of `router_products`.
+        gram: As of `compute_router_products`.
 
     Returns:
         Cosines (0..1) [K, K]; -1 on the diagonal, and where a router has no mass.
@@ -41,7 +41,7 @@ def merge_costs(gram: F64, total: F64) -> F64:
     likelihood that a merge loses. A small router costs little, so no router swallows all others.
 
     Args:
-        gram: As of `router_products`.
+        gram: As of `compute_router_products`.
         total: n [K].
 
     Returns:
@@ -54,7 +54,7 @@ def merge_costs(gram: F64, total: F64) -> F64:
     return out
 
 
-def router_products(mass: F32, total: F64, adoptions: F64, totals: F64) -> F64:
+def compute_router_products(mass: F32, total: F64, adoptions: F64, totals: F64) -> F64:
     """Multiply routers' vectors of what was adopted through them.
 
     A router is the vector N[i,k] / n_k / sqrt(P_i) over items: the share of its mass that an item
@@ -85,4 +85,4 @@ def merged_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:
     for version in versions:
         for name, weight in version.standing:
             sums[name] = sums.get(name, 0.0) + weight
-    return largest_weights(sums)
+    return find_largest_weights(sums)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from propagation.model import RouterVersion
 
 
-def rewritten_standing(version: RouterVersion, choices: Mapping[str, int]) -> dict[str, float]:
+def rewrite_standing(version: RouterVersion, choices: Mapping[str, int]) -> dict[str, float]:
     """Halve what the router stood for, and add its readers' choices.
 
     An attribute that was chosen takes the number of choices as its weight.

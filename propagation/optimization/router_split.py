@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propagation.model import F32, F64, Bools, RouterHalf, RouterVersion, index_of
-from propagation.routing import largest_weights
+from propagation.routing import find_largest_weights
 
 STARTS, MAX_ITERATIONS = 3, 25
 LEAST_WRITERS = 4
@@ -58,13 +58,13 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
     wrote = np.flatnonzero((amounts > 0) & directions.any(axis=1))
     if len(wrote) < LEAST_WRITERS:
         return None
-    centres = two_means(directions[wrote], amounts[wrote], seed)
+    centres = split_by_two_means(directions[wrote], amounts[wrote], seed)
     in_second = np.zeros(len(directions), np.bool_)
-    in_second[wrote] = nearer_second(directions[wrote], centres)
+    in_second[wrote] = is_nearer_second(directions[wrote], centres)
     return Community(amounts, centres, in_second)
 
 
-def supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[str]:
+def list_supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[str]:
     """Add up choices of readers, without those of too few.
 
     `least` of them are enough.
@@ -77,7 +77,7 @@ def supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[st
     return Counter({name: count for name, count in total.items() if readers[name] >= least})
 
 
-def router_halves(
+def split_router(
     version: RouterVersion,
     choices: Mapping[int, Counter[str]],
     community: Community,
@@ -97,12 +97,15 @@ def router_halves(
         row = index_of(writer)
         if row < len(community.amounts) and community.amounts[row] > 0:
             (in_second if community.in_second[row] else in_first).append(names)
-    first, second = supported_choices(in_first, least), supported_choices(in_second, least)
+    first, second = (
+        list_supported_choices(in_first, least),
+        list_supported_choices(in_second, least),
+    )
     share = community.share
     return _half(version, share, first, second), _half(version, 1 - share, second, first)
 
 
-def two_means(vectors: F32, weights: F64, seed: int) -> F32:
+def split_by_two_means(vectors: F32, weights: F64, seed: int) -> F32:
     """Find two centres that maximise the weighted cosine with the nearer one.
 
     It takes the best of three seeded starts. The same input gives the same centres; they are equal
@@ -120,7 +123,7 @@ def two_means(vectors: F32, weights: F64, seed: int) -> F32:
     return max(found, key=lambda centres: float(weights @ (vectors @ centres.T).max(axis=1)))
 
 
-def nearer_second(vectors: F32, centres: F32) -> Bools:
+def is_nearer_second(vectors: F32, centres: F32) -> Bools:
     """Return whether each vector is nearer to the second centre.
 
     Args:
@@ -143,21 +146,21 @@ def _half(
     }
     for name, count in choices.items():
         standing.setdefault(name, count * share)
-    return RouterHalf(share=share, choices=choices, standing=largest_weights(standing))
+    return RouterHalf(share=share, choices=choices, standing=find_largest_weights(standing))
 
 
 def _from_start(vectors: F32, weights: F64, rng: np.random.Generator) -> F32:
     first = vectors[_draw(weights, rng)]
     apart = weights * np.maximum(1 - vectors @ first, 0)
     centres = np.stack([first, vectors[_draw(apart, rng)] if apart.sum() > 0 else first])
-    before = nearer_second(vectors, centres)
+    before = is_nearer_second(vectors, centres)
     for _ in range(MAX_ITERATIONS):
         for place, mine in enumerate((~before, before)):
             centre = weights[mine] @ vectors[mine]
             norm = np.linalg.norm(centre)
             if norm > 0:
                 centres[place] = centre / norm
-        after = nearer_second(vectors, centres)
+        after = is_nearer_second(vectors, centres)
         if (after == before).all():
             break
         before = after

@@ -33,7 +33,7 @@ from propagation.ports.vector_index import (
     VectorIndex,
     check_embedder,
     check_vector,
-    unit_rows,
+    normalize_rows,
 )
 
 __all__ = [
@@ -77,7 +77,7 @@ __all__ = [
     "VersionClash",
     "check_embedder",
     "check_vector",
+    "normalize_rows",
     "read_after",
     "texts_read_after",
-    "unit_rows",
 ]

@@ -88,7 +88,7 @@ def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None
         )
 
 
-def unit_rows(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+def normalize_rows(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Scale rows [n, D] to length 1; rows of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)

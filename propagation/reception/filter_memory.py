@@ -20,7 +20,7 @@ def filter_messages(
     Returns:
         The admitted messages, the largest factor first; and the refused ones.
     """
-    factors = [memory.factor_for(message.router, message.attributes) for message in messages]
+    factors = [memory.get_factor(message.router, message.attributes) for message in messages]
     order = sorted(range(len(messages)), key=lambda place: -factors[place])
     return (
         [messages[place] for place in order if factors[place] >= DROP_BELOW],

@@ -37,7 +37,7 @@ class ProfileReading:
     text: ClientText
     waiting: Sequence[RouterVersion] = ()
 
-    def without_messages(self) -> "ProfileReading":
+    def remove_messages(self) -> "ProfileReading":
         """Leave out what came by propagation: reception's lines, and waiting messages."""
         profile = self.text.profile
         own = tuple(line for line in profile.lines if line.author != Author.RECEPTION)
@@ -134,9 +134,9 @@ class WaitingMessages:
     bootstrap then, which had the same numbers. A message that comes from the client alone was not
     sent to it and supersedes nothing. At most one message per router waits.
 
-    A store fetches the receivers, then the messages of `rounds()`, then those of `own_windows()`.
-    Only the message that was current at the end of a window is looked up: a client that was away
-    for a thousand rounds has a thousand messages of each router behind it.
+    A store fetches the receivers, then the messages of `list_rounds()`, then those of
+    `list_own_windows()`. Only the message that was current at the end of a window is looked up:
+    a client that was away for a thousand rounds has a thousand messages of each router behind it.
 
     Source: RecNet 2.3.1 and eq. 5; docs/design.md, "The graph".
     """
@@ -144,10 +144,10 @@ class WaitingMessages:
     def __init__(self, receivers: Sequence[Receiver], through: int) -> None:
         """Search among messages of the rounds up to `through`."""
         self._windows = {one.ref: list(_windows(one, through)) for one in receivers}
-        self._firsts = {one.ref: _first_edges(one) for one in receivers}
+        self._firsts = {one.ref: _find_first_edges(one) for one in receivers}
         self._eras = {one.ref: one.first_era for one in receivers}
 
-    def rounds(self) -> list[RouterRound]:
+    def list_rounds(self) -> list[RouterRound]:
         """List the (router, round) pairs whose message must be looked up.
 
         It is the message that was the router's current one at that round.
@@ -159,7 +159,7 @@ class WaitingMessages:
         }
         return sorted(ends.union(*self._firsts.values()))
 
-    def own_windows(self, current: Mapping[RouterRound, SentMessage]) -> list[Window]:
+    def list_own_windows(self, current: Mapping[RouterRound, SentMessage]) -> list[Window]:
         """List the windows whose newest message comes from the receiving client alone.
 
         For each of them the newest message that does not must be looked up.
@@ -179,9 +179,9 @@ class WaitingMessages:
         """Choose the messages that wait for each client.
 
         Args:
-            current: The message that was current in each of `rounds()`, if there was one.
-            from_others: For each of `own_windows()`, the newest message in it that does not come
-                from the client alone, if there is one.
+            current: The message that was current in each of `list_rounds()`, if there was one.
+            from_others: For each of `list_own_windows()`, the newest message in it that does not
+                come from the client alone, if there is one.
 
         Returns:
             Router and version of each waiting message by client, newest round first, then by
@@ -221,7 +221,7 @@ def _windows(receiver: Receiver, through: int) -> Iterator[Window]:
             yield Window(edge.router, since, until, receiver.ref)
 
 
-def _first_edges(receiver: Receiver) -> list[RouterRound]:
+def _find_first_edges(receiver: Receiver) -> list[RouterRound]:
     """List the client's first edges.
 
     They are left out if the client's watermark has reached their round.

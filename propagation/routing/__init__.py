@@ -8,25 +8,29 @@ adoption_policy and semantic_policy (eq. 2 and 4) implement it.
 
 from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
 from propagation.routing.attribute_extraction import (
-    catalogue_attributes,
-    changed_attributes,
+    find_changed_attributes,
     is_catalogue,
-    own_attributes,
+    list_catalogue_attributes,
+    list_own_attributes,
+    list_supported_names,
     recount_holders,
-    supported_names,
 )
-from propagation.routing.canonical_attributes import canonical_names, to_canonical, words_likeness
+from propagation.routing.canonical_attributes import (
+    canonical_names,
+    measure_words_likeness,
+    to_canonical,
+)
 from propagation.routing.initial_clustering import (
-    nearest_centres,
-    random_directions,
-    spherical_kmeans,
+    draw_random_directions,
+    find_nearest_centres,
+    run_spherical_kmeans,
 )
 from propagation.routing.integration import (
     STANDING_KEPT,
-    integration_requests,
-    largest_weights,
-    mean_shares,
-    next_version,
+    build_integration_requests,
+    build_next_version,
+    compute_mean_shares,
+    find_largest_weights,
 )
 from propagation.routing.perception import CentrePerception
 from propagation.routing.policy import (
@@ -37,15 +41,15 @@ from propagation.routing.policy import (
     RoutingPolicy,
     UpdatedRouters,
 )
-from propagation.routing.router_names import RouterNames, name_versions
+from propagation.routing.router_names import RouterNames, name_router_versions
 from propagation.routing.routing_table import (
     RoutingTable,
     TableChange,
+    find_table_changes,
     stage_table_change,
-    table_changes,
 )
 from propagation.routing.semantic_policy import SemanticPolicy
-from propagation.routing.threshold import quantile_tau
+from propagation.routing.threshold import compute_quantile_tau
 
 __all__ = [
     "STANDING_KEPT",
@@ -63,24 +67,24 @@ __all__ = [
     "TasteWeights",
     "UpdatedRouters",
     "Weights",
+    "build_integration_requests",
+    "build_next_version",
     "canonical_names",
-    "catalogue_attributes",
-    "changed_attributes",
-    "integration_requests",
+    "compute_mean_shares",
+    "compute_quantile_tau",
+    "draw_random_directions",
+    "find_changed_attributes",
+    "find_largest_weights",
+    "find_nearest_centres",
+    "find_table_changes",
     "is_catalogue",
-    "largest_weights",
-    "mean_shares",
-    "name_versions",
-    "nearest_centres",
-    "next_version",
-    "own_attributes",
-    "quantile_tau",
-    "random_directions",
+    "list_catalogue_attributes",
+    "list_own_attributes",
+    "list_supported_names",
+    "measure_words_likeness",
+    "name_router_versions",
     "recount_holders",
-    "spherical_kmeans",
+    "run_spherical_kmeans",
     "stage_table_change",
-    "supported_names",
-    "table_changes",
     "to_canonical",
-    "words_likeness",
 ]

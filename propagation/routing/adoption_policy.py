@@ -26,7 +26,7 @@ class TasteWeights(Protocol):
             pi for users and lift for items; () for an unknown client.
         """
 
-    async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+    async def filter_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
         """Return the weights that each arrival's interaction wrote.
 
         Returns:
@@ -47,7 +47,7 @@ class AdoptionPolicy:
     table_edges: int
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        written = await self.weights.of_arrivals(arrivals)
+        written = await self.weights.filter_arrivals(arrivals)
         without = sorted(
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )

@@ -10,11 +10,11 @@ Source: RecNet 2.2.1, eq. 1.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model import Attribute, Author, ClientKind, ClientText, kind_of
+from propagation.model import Attribute, Author, ClientKind, ClientText, get_kind
 from propagation.routing.policy import Arrival
 
 
-def own_attributes(text: ClientText) -> dict[str, int]:
+def list_own_attributes(text: ClientText) -> dict[str, int]:
     """Collect A_c: the attributes that a client's own lines name.
 
     A line that reception wrote does not count: it is not the client's preference until an
@@ -35,7 +35,7 @@ def own_attributes(text: ClientText) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
-def catalogue_attributes(text: ClientText) -> frozenset[str]:
+def list_catalogue_attributes(text: ClientText) -> frozenset[str]:
     """Collect the attributes that a client's own description names."""
     return frozenset(
         name
@@ -54,10 +54,10 @@ def is_catalogue(ref: int, sequence: int) -> bool:
         ref: The client that has the attribute.
         sequence: The newest interaction that it rests on; 0: none.
     """
-    return sequence == 0 and kind_of(ref) == ClientKind.ITEM
+    return sequence == 0 and get_kind(ref) == ClientKind.ITEM
 
 
-def changed_attributes(
+def find_changed_attributes(
     ref: int,
     version: int,
     own: Mapping[str, int],
@@ -69,7 +69,7 @@ def changed_attributes(
 
     Args:
         version: Of the client's profile.
-        own: As own_attributes returns them.
+        own: As list_own_attributes returns them.
         known: Canonical names that the client had at the last round.
         after: The last round's boundary.
         canonical: Names that were mapped to another one, and to which.
@@ -85,7 +85,7 @@ def changed_attributes(
     ]
 
 
-def supported_names(attributes: Mapping[str, Attribute], least: int) -> frozenset[str]:
+def list_supported_names(attributes: Mapping[str, Attribute], least: int) -> frozenset[str]:
     """Return the attributes that at least so many users hold."""
     return frozenset(name for name, one in attributes.items() if one.users >= least)
 
@@ -105,7 +105,7 @@ def recount_holders(
     holders: Counter[str] = Counter()
     users: Counter[str] = Counter()
     for ref, names in now.items():
-        for count in (holders, users) if kind_of(ref) == ClientKind.USER else (holders,):
+        for count in (holders, users) if get_kind(ref) == ClientKind.USER else (holders,):
             count.update(set(names) - set(before[ref]))
             count.subtract(set(before[ref]) - set(names))
     counted = {}

@@ -40,7 +40,7 @@ Likeness = Callable[[str, str], float]
 Near = Sequence[tuple[str, float]]
 
 
-def words_likeness(name: str, other: str) -> float:
+def measure_words_likeness(name: str, other: str) -> float:
     """Compare two names by the words that tell something.
 
     For an embedder that is fitted on a catalogue: its cosines say which words keep the same company
@@ -50,13 +50,13 @@ def words_likeness(name: str, other: str) -> float:
         The cosine of the names' sets of words (0..1); 1 too for names that differ in spacing alone
         ("hip hop", "hip-hop", "hiphop").
     """
-    one, two = _telling_words(name), _telling_words(other)
+    one, two = _list_telling_words(name), _list_telling_words(other)
     if "".join(one) == "".join(two):
         return 1.0
     return len({*one} & {*two}) / sqrt(len({*one}) * len({*two}))
 
 
-def _telling_words(name: str) -> list[str]:
+def _list_telling_words(name: str) -> list[str]:
     words = WORD.findall(name)
     return [word for word in words if word not in KIND_WORDS] or words or [name]
 
@@ -93,7 +93,7 @@ async def canonical_names(
                 (str(hit.key), hit.score)
                 for hit in await index.nearest(Collection.ATTRIBUTES, vectors[row], NEAREST)
             ]
-            older = _most_alike(name, stored, least, likeness) or _most_alike(
+            older = _find_most_alike(name, stored, least, likeness) or _find_most_alike(
                 name, _among(fresh, names, vectors, vectors[row]), least, likeness
             )
         if older is None:
@@ -102,7 +102,7 @@ async def canonical_names(
     return found
 
 
-def _most_alike(name: str, near: Near, least: float, likeness: Likeness | None) -> str | None:
+def _find_most_alike(name: str, near: Near, least: float, likeness: Likeness | None) -> str | None:
     alike = [likeness(name, other) if likeness else cosine for other, cosine in near]
     best = max(range(len(near)), key=alike.__getitem__, default=None)
     return near[best][0] if best is not None and alike[best] >= least else None

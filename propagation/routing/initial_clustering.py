@@ -20,7 +20,7 @@ START_SAMPLE = 100
 WORST = 8
 
 
-def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
+def run_spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
     """Find k centres that maximise each vector's cosine with the nearest one.
 
     The same input and seed give the same centres. Where there are fewer than k distinct directions,
@@ -36,25 +36,25 @@ def spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
         Unit rows [k, D].
     """
     rng = np.random.default_rng(seed)
-    points = _directions(vectors)
+    points = _draw_directions(vectors)
     if len(points) <= k:
         distinct = np.unique(points, axis=0)
         return np.concatenate(
-            [distinct, random_directions(rng, k - len(distinct), vectors.shape[1])]
+            [distinct, draw_random_directions(rng, k - len(distinct), vectors.shape[1])]
         )
     centres = _spread_start(points, k, rng)
     before = -np.inf
     for _ in range(MAX_ITERATIONS):
-        nearest, cosines = nearest_centres(points, centres)
+        nearest, cosines = find_nearest_centres(points, centres)
         total = float(cosines.mean(dtype=np.float64))
         if total - before < SETTLED:
             break
         before = total
-        centres = _means(points, nearest, cosines, k, rng)
+        centres = _compute_means(points, nearest, cosines, k, rng)
     return centres
 
 
-def nearest_centres(vectors: F32, centres: F32) -> tuple[I64, F32]:
+def find_nearest_centres(vectors: F32, centres: F32) -> tuple[I64, F32]:
     """Find the nearest centre of each vector.
 
     Args:
@@ -74,14 +74,14 @@ def nearest_centres(vectors: F32, centres: F32) -> tuple[I64, F32]:
     return nearest, cosines
 
 
-def random_directions(rng: np.random.Generator, count: int, dimension: int) -> F32:
+def draw_random_directions(rng: np.random.Generator, count: int, dimension: int) -> F32:
     """Draw unit vectors [count, D]."""
     vectors = rng.standard_normal((count, dimension), np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
-def _directions(vectors: F32) -> F32:
+def _draw_directions(vectors: F32) -> F32:
     vectors = np.ascontiguousarray(vectors, np.float32)
     norms = np.linalg.norm(vectors, axis=1)
     with np.errstate(invalid="ignore"):
@@ -106,11 +106,13 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
         chosen.append(sample[np.searchsorted(mass, rng.random() * mass[-1], side="right")])
         np.minimum(distance, 1 - sample @ chosen[-1], out=distance)
     return np.concatenate(
-        [np.stack(chosen), random_directions(rng, k - len(chosen), points.shape[1])]
+        [np.stack(chosen), draw_random_directions(rng, k - len(chosen), points.shape[1])]
     )
 
 
-def _means(points: F32, nearest: I64, cosines: F32, k: int, rng: np.random.Generator) -> F32:
+def _compute_means(
+    points: F32, nearest: I64, cosines: F32, k: int, rng: np.random.Generator
+) -> F32:
     """Turn each centre to its points.
 
     An empty centre takes a point that is far from all.
@@ -126,11 +128,11 @@ def _means(points: F32, nearest: I64, cosines: F32, k: int, rng: np.random.Gener
     norms[empty] = 1
     centres: F32 = sums / norms[:, None]
     if len(empty):
-        centres[empty] = _worst_served(points, cosines, len(empty), rng)
+        centres[empty] = _find_worst_served(points, cosines, len(empty), rng)
     return centres
 
 
-def _worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
+def _find_worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
     """Find the distinct points [count, D] of least cosine with their centre.
 
     Where every point lies on its centre, the rest are random directions.
@@ -141,5 +143,5 @@ def _worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generato
         far[np.sort(np.unique(far, axis=0, return_index=True)[1])][:count] if len(far) else far
     )
     return np.concatenate(
-        [distinct, random_directions(rng, count - len(distinct), points.shape[1])]
+        [distinct, draw_random_directions(rng, count - len(distinct), points.shape[1])]
     )

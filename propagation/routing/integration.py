@@ -18,7 +18,7 @@ STANDING_KEPT = 0.95
 STANDING_MAX = 24
 
 
-def integration_requests(
+def build_integration_requests(
     groups: ArrivalsByRouter, before: Mapping[int, RouterVersion], titles: Mapping[int, str]
 ) -> list[Integration]:
     """Build the integration request of each router that attributes arrived at.
@@ -33,9 +33,9 @@ def integration_requests(
         router: dict(Counter(arrival.attribute for arrival in group))
         for router, group in groups.items()
     }
-    standing = {router: updated_standing(before.get(router), arrived[router]) for router in groups}
+    standing = {router: update_standing(before.get(router), arrived[router]) for router in groups}
     untouched = [dict(one.standing) for router, one in before.items() if router not in groups]
-    common = mean_shares([*untouched, *standing.values()])
+    common = compute_mean_shares([*untouched, *standing.values()])
     return [
         Integration(
             router,
@@ -49,7 +49,7 @@ def integration_requests(
     ]
 
 
-def next_version(
+def build_next_version(
     request: Integration,
     answer: Summary,
     version: int,
@@ -86,7 +86,7 @@ def next_version(
     )
 
 
-def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
+def update_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
     """Add the arrived attributes to a router's decayed weights.
 
     The largest of the new weights are kept.
@@ -94,10 +94,10 @@ def updated_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -
     weights = {name: weight * STANDING_KEPT for name, weight in before.standing} if before else {}
     for name, count in arrived.items():
         weights[name] = weights.get(name, 0.0) + count
-    return {name: round(weight, 6) for name, weight in largest_weights(weights).items()}
+    return {name: round(weight, 6) for name, weight in find_largest_weights(weights).items()}
 
 
-def largest_weights(weights: Mapping[str, float]) -> dict[str, float]:
+def find_largest_weights(weights: Mapping[str, float]) -> dict[str, float]:
     """Keep the STANDING_MAX largest weights, largest first.
 
     Of equal weights the first by name is kept.
@@ -106,7 +106,7 @@ def largest_weights(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: weights[name] for name in names}
 
 
-def mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
+def compute_mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Compute each attribute's mean share (0..1) over the routers.
 
     This is how common the attribute is.

@@ -15,7 +15,7 @@ from propagation.model import F32, RouterVersion
 from propagation.ports import Collection, VectorIndex
 
 
-async def clients_above_threshold(
+async def find_clients_above_threshold(
     index: VectorIndex, version: RouterVersion, vector: F32, tau: float
 ) -> dict[tuple[int, int], float]:
     """Score all clients for a router's message, and keep those above tau.

@@ -24,10 +24,10 @@ class NearestPerception(ABC):
     embedder: Embedder
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        routers = await self.routers_of({arrival.attribute for arrival in arrivals})
+        routers = await self.find_routers_of({arrival.attribute for arrival in arrivals})
         return [routers[arrival.attribute] for arrival in arrivals]
 
-    async def routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
+    async def find_routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
         """Find the router of each attribute; none for one without a vector."""
         names = sorted(attributes)
         nearest = await self.nearest(await self.embedder.embed(names))
@@ -67,8 +67,8 @@ class SimilarityPerception(NearestPerception):
     index: VectorIndex
 
     async def nearest(self, vectors: F32) -> list[list[int]]:
-        return await asyncio.gather(*map(self._most_similar, vectors))
+        return await asyncio.gather(*map(self._find_most_similar, vectors))
 
-    async def _most_similar(self, vector: F32) -> list[int]:
+    async def _find_most_similar(self, vector: F32) -> list[int]:
         hits = await self.index.nearest(Collection.ROUTERS, vector, 1) if vector.any() else ()
         return [int(hit.key) for hit in hits]

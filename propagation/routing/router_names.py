@@ -10,7 +10,7 @@ from itertools import chain, combinations, count, permutations
 from math import log
 
 from propagation.model import RouterVersion, join_names, normalize_name
-from propagation.routing.integration import mean_shares
+from propagation.routing.integration import compute_mean_shares
 
 SMOOTHING = 0.02
 """Added to both shares of a lift, so that an attribute that came once does not win."""
@@ -35,7 +35,7 @@ class RouterNames:
         versions = list(current)
         self._own = {version.router: version.name for version in versions if version.name}
         self._owners = {_words(name): router for router, name in self._own.items()}
-        self._common = mean_shares(dict(version.standing) for version in versions)
+        self._common = compute_mean_shares(dict(version.standing) for version in versions)
 
     def rename(self, router: int, standing: Mapping[str, float], proposed: str = "") -> str:
         """Name a router; from then on no other one is called so.
@@ -48,12 +48,12 @@ class RouterNames:
         Returns:
             The name; "" for a router that stands for nothing.
         """
-        telling = telling_attributes(standing, self._common)
+        telling = find_telling_attributes(standing, self._common)
         own = self._own.get(router, "")
         if proposed:
             keeps, phrases = own.startswith(proposed), _with_attributes(proposed, telling)
         else:
-            keeps, phrases = _is_made_of(own, telling), _phrases(telling)
+            keeps, phrases = _is_made_of(own, telling), _list_phrases(telling)
         phrases = chain([own] if keeps else [], phrases)
         name = next(one for one in phrases if self._owners.get(_words(one), router) == router)
         if name:
@@ -62,7 +62,7 @@ class RouterNames:
         return name
 
 
-def name_versions(
+def name_router_versions(
     current: Iterable[RouterVersion], versions: Sequence[RouterVersion]
 ) -> list[RouterVersion]:
     """Name the next versions of routers.
@@ -81,7 +81,7 @@ def name_versions(
     ]
 
 
-def telling_attributes(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
+def find_telling_attributes(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:
     """List the attributes whose share is larger here than over all routers.
 
     Args:
@@ -102,7 +102,7 @@ def telling_attributes(weights: Mapping[str, float], common: Mapping[str, float]
     return [name for name in ranked if lifts[name] > 0] or ranked
 
 
-def _phrases(telling: Sequence[str]) -> Iterator[str]:
+def _list_phrases(telling: Sequence[str]) -> Iterator[str]:
     """Yield names of a router, the best first.
 
     First pairs of attributes, then threes, then single ones, at last numbers; the caller takes the
@@ -115,7 +115,7 @@ def _phrases(telling: Sequence[str]) -> Iterator[str]:
             names = [telling[place] for place in places]
             if not any(_words(one) >= _words(other) for one, other in permutations(names, 2)):
                 yield join_names(names)
-    yield from _numbered(telling[0])
+    yield from _number_names(telling[0])
 
 
 def _with_attributes(proposed: str, telling: Sequence[str]) -> Iterator[str]:
@@ -123,10 +123,10 @@ def _with_attributes(proposed: str, telling: Sequence[str]) -> Iterator[str]:
     for name in telling:
         if not _words(proposed) >= _words(name):
             yield f"{proposed} ({name})"
-    yield from _numbered(proposed)
+    yield from _number_names(proposed)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     return (f"{name} ({number})" for number in count(2))
 
 

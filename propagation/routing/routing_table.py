@@ -38,7 +38,7 @@ class TableChange:
     opened: Sequence[RoutingEdge]
 
 
-def table_changes(
+def find_table_changes(
     standing: Sequence[RoutingEdge], table: RoutingTable, score_step: float
 ) -> TableChange:
     """Compare the standing edges with the table as it should be.

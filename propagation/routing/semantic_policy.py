@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.model import RouterVersion
-from propagation.routing.multicast import clients_above_threshold
+from propagation.routing.multicast import find_clients_above_threshold
 from propagation.routing.perception import SimilarityPerception
 from propagation.routing.routing_table import RoutingTable
 from propagation.routing.threshold import Threshold
@@ -35,7 +35,7 @@ class SemanticPolicy(SimilarityPerception):
         tau = await self.threshold.tau()
         rows = await asyncio.gather(
             *(
-                clients_above_threshold(self.index, version, vector, tau)
+                find_clients_above_threshold(self.index, version, vector, tau)
                 for version, vector in zip(versions, vectors, strict=True)
             )
         )

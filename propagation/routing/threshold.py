@@ -27,7 +27,7 @@ class Threshold(Protocol):
         """Measure tau over the index, and record it with the epoch."""
 
 
-def quantile_tau(routers: F32, clients: F32, seed: int) -> float:
+def compute_quantile_tau(routers: F32, clients: F32, seed: int) -> float:
     """Measure the .90 quantile of the cosines of routers and clients.
 
     Args:

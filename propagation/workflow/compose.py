@@ -109,7 +109,7 @@ def compose(
         vectors,
         settings,
         leases,
-        cold_start.described_through,
+        cold_start.get_described_through,
         yield_to_calls,
     )
     return Engine(

@@ -6,7 +6,7 @@ A command changes one of them on existing data; no restart does.
 from propagation.model import IncompatibleSettings, Term
 from propagation.ports import Embedder, FittableEmbedder, GraphStore
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersView, seeded_directions
+from propagation.workflow.views import NumbersView, draw_seeded_directions
 
 
 class DataSettings(Term):
@@ -61,7 +61,7 @@ WORDS = {
 }
 
 
-def data_settings_blob(era: int) -> str:
+def build_data_settings_blob(era: int) -> str:
     """Name the blob with the data settings of a bootstrap.
 
     They hold for all epochs that come from it, too. It is published with the bootstrap, since
@@ -70,7 +70,7 @@ def data_settings_blob(era: int) -> str:
     return f"made_with:{era}"
 
 
-def embedder_blob(era: int) -> str:
+def build_embedder_blob(era: int) -> str:
     """Name the blob with the state of the epochs' embedder, some megabytes."""
     return f"embedder:{era}"
 
@@ -107,8 +107,8 @@ class OpenData:
         """Create the numbers before bootstrap, whose routers have seeded directions."""
         made = self.settings
         return NumbersView(
-            seeded_directions(made.session_k, made.dimension, made.seed),
-            seeded_directions(made.taste_k, made.dimension, made.seed + 1),
+            draw_seeded_directions(made.session_k, made.dimension, made.seed),
+            draw_seeded_directions(made.taste_k, made.dimension, made.seed + 1),
             made.seed,
             epoch=0,
             limits=self._limits,
@@ -123,13 +123,13 @@ class OpenData:
         Raises:
             IncompatibleSettings: They differ, and `adopt` is not set.
         """
-        epoch = await self._store.current_epoch()
+        epoch = await self._store.get_current_epoch()
         era = epoch.era if epoch else 0
-        blob = await self._store.get_blob(data_settings_blob(era))
+        blob = await self._store.get_blob(build_data_settings_blob(era))
         if blob is not None and await self._store.learned_through():
             self.settings = DataSettings.model_validate_json(blob)
         else:
-            await self._store.put_blob(data_settings_blob(era), self.configured.blob)
+            await self._store.put_blob(build_data_settings_blob(era), self.configured.blob)
         self.outdated = adopt
         if not adopt:
             self.settings.check(self.configured)
@@ -145,7 +145,7 @@ class OpenData:
         era = next(
             (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
         )
-        if blob := await self._store.get_blob(data_settings_blob(era)):
+        if blob := await self._store.get_blob(build_data_settings_blob(era)):
             self.settings = DataSettings.model_validate_json(blob)
         if self.settings.embedder == self.configured.embedder:
             self.settings.check(self.configured)
@@ -154,4 +154,4 @@ class OpenData:
 
     async def _load_embedder(self, era: int) -> None:
         if era and isinstance(self._embedder, FittableEmbedder):
-            self._embedder.restore(await self._store.get_blob(embedder_blob(era)))
+            self._embedder.restore(await self._store.get_blob(build_embedder_blob(era)))

@@ -231,7 +231,7 @@ class Engine:
         async with self.exclusion.run(Activity.REPLAY_DEAD_LETTERS):
             return await self.reasoning.replay_dead_letters()
 
-    async def round_is_due(self) -> bool:
+    async def is_round_due(self) -> bool:
         """Return whether enough clients have changed since the last round."""
         return await self.rounds.is_due(self.numbers.view.users + self.numbers.view.items)
 
@@ -246,7 +246,7 @@ class Engine:
         """
         if not self.propagates:
             return None
-        if await self.evolution.due_before_round():
+        if await self.evolution.is_due_before_round():
             await self.evolve()
         async with self.exclusion.run(Activity.ROUND):
             await self.reasoning.wait_for_views()
@@ -262,7 +262,7 @@ class Engine:
         while await self.learn():
             pass
         while await self.reason():
-            if self.propagates and await self.round_is_due():
+            if self.propagates and await self.is_round_due():
                 rounds += await self.run_round() is not None
         return rounds
 
@@ -380,9 +380,9 @@ class Engine:
         """Find the most similar clients of a kind; see `similar_clients`."""
         return await find_similar(self.store, self.numbers, ref, kind, by, limit, least_users)
 
-    async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
+    async def list_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
         """Find the items among some clients that fewer than `least_users` chose."""
-        return await self.numbers.rarely_chosen(refs, least_users)
+        return await self.numbers.list_rarely_chosen(refs, least_users)
 
     async def compute(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs

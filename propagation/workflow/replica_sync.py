@@ -28,7 +28,7 @@ class ReplicaSync:
         Call it before the view and the index are filled.
         """
         self.note_embedder()
-        self._text = await self.store.texts_through()
+        self._text = await self.store.get_texts_through()
         self.memory.pending_events.drop_learned(applied_through)
         await self._follow_log()
 
@@ -67,7 +67,7 @@ class ReplicaSync:
 
     async def _follow_texts(self) -> int:
         found = 0
-        while page := await self.store.texts_after(self._text, limit=2_000):
+        while page := await self.store.get_texts_after(self._text, limit=2_000):
             newest = {written.ref: written.version for written in page}
             foreign = sorted(
                 ref for ref, version in newest.items() if not self.vectors.has_version(ref, version)

@@ -15,10 +15,10 @@ from propagation.model import (
     LearnedWeights,
     RouterMap,
     RouterMaps,
-    ref_of,
+    compute_ref,
 )
-from propagation.numbers import Written, evolved_bank, evolved_mass, evolved_seen, evolved_trust
-from propagation.numbers.ranking.quantised_scores import follow_recent, up_to_date
+from propagation.numbers import Written, evolve_mass, evolve_seen, evolve_trust, evolved_bank
+from propagation.numbers.ranking.quantised_scores import bring_up_to_date, follow_recent
 from propagation.workflow.evolve.holdout import (
     Holdout,
     replay_holdout,
@@ -28,7 +28,7 @@ from propagation.workflow.evolve.holdout import (
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
-from propagation.workflow.views import CorePool, NumbersView, seeded_directions
+from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 
 SIZE = 4
 DIMENSION = 2
@@ -54,13 +54,15 @@ def warm_up() -> None:
     _evolve(view)
     _withdraw(view, events, block)
     follow_recent(
-        up_to_date(None, view.state, EMPTY_ROWS).recent,
+        bring_up_to_date(None, view.state, EMPTY_ROWS).recent,
         view.state.recent,
         view.state.recent_at,
         0,
         SIZE,
     )
-    view.taste_weights([ref_of(ClientKind.USER, 0), ref_of(ClientKind.ITEM, 0)], count=2)
+    view.compute_taste_weights(
+        [compute_ref(ClientKind.USER, 0), compute_ref(ClientKind.ITEM, 0)], count=2
+    )
     cores = CorePool(1)
     CatalogueScorer(cores).read(
         view,
@@ -91,11 +93,11 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
         subtraction.withdraw(
             view, [History(0, events.sequence, rows // 2, events.weight, withdrawn)]
         )
-    subtraction.finish(view, ref_of(ClientKind.ITEM, 0))
+    subtraction.finish(view, compute_ref(ClientKind.ITEM, 0))
 
 
 def _view() -> NumbersView:
-    directions = seeded_directions(SIZE, DIMENSION, seed=0)
+    directions = draw_seeded_directions(SIZE, DIMENSION, seed=0)
     view = NumbersView(directions, directions, seed=0, epoch=0)
     view.add_users(SIZE)
     for row, vector in enumerate(directions):
@@ -131,12 +133,12 @@ def _evolve(view: NumbersView) -> None:
         centres=state.taste.centres,
         halves={0: Halves(0, routers, np.zeros(1, np.bool_), False, 0.5)},
     )
-    evolved_mass(copy.tastes.mass, change, {0: half})
-    evolved_trust(copy.tastes.trust, change)
+    evolve_mass(copy.tastes.mass, change, {0: half})
+    evolve_trust(copy.tastes.trust, change)
     evolved_bank(
         state.taste,
         change,
         {0: half},
         np.zeros((routers + 1, state.content.shape[1]), np.float32),
     )
-    evolved_seen(state.seen_router, state.seen_last, state.seen_before, change)
+    evolve_seen(state.seen_router, state.seen_last, state.seen_before, change)

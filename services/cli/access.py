@@ -140,7 +140,7 @@ def load_settings(
     return load_settings(config, os.environ, named | parse_assignments(assignments or []))
 
 
-def settings_of(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
+def get_settings(config: Path | None, assignments: list[str] | None, **flags: object) -> "Settings":
     """Load the settings of a command."""
     return load_settings(config, assignments, **flags).settings
 
@@ -176,12 +176,12 @@ def ask(
 async def _call_when_ready(
     address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", wait: float
 ) -> T:
-    from services.client.stub import connect, credentials_of
+    from services.client.stub import build_credentials, connect
 
     end, shown = time.monotonic() + wait, ""
     while True:
         try:
-            async with connect(address, credentials_of(os.environ)) as stub:
+            async with connect(address, build_credentials(os.environ)) as stub:
                 return await call(stub)
         except NotReady as error:
             if time.monotonic() >= end:
@@ -192,7 +192,7 @@ async def _call_when_ready(
             await asyncio.sleep(WAIT_PAUSE_SECONDS)
 
 
-def client_key(kind: str, name: str) -> pb.ClientKey:
+def build_client_key(kind: str, name: str) -> pb.ClientKey:
     """Return the key of a user or an item."""
     return pb.ClientKey(kind=KINDS[kind], id=name)
 
@@ -206,15 +206,15 @@ def split_key(text: str) -> pb.ClientKey:
     kind, _, name = text.partition(":")
     if kind not in KINDS or not name:
         raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
-    return client_key(kind, name)
+    return build_client_key(kind, name)
 
 
-def kind_name(kind: int) -> str:
+def name_kind(kind: int) -> str:
     """Return user or item."""
     return "user" if kind == pb.CLIENT_KIND_USER else "item"
 
 
-def existing_database(settings: "Settings") -> "Settings":
+def require_existing_database(settings: "Settings") -> "Settings":
     """Return the settings if their database exists.
 
     The existence of a server's database shows only when it is opened.
@@ -227,7 +227,7 @@ def existing_database(settings: "Settings") -> "Settings":
     return settings
 
 
-def database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings":
+def find_database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings":
     """Return the settings if their database is a file.
 
     Args:
@@ -241,7 +241,7 @@ def database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings"
             f"the graph lies on {settings.graph}: keep and restore it with the server's own "
             "tools (neo4j-admin)"
         )
-    return existing_database(settings) if exists else settings
+    return require_existing_database(settings) if exists else settings
 
 
 def with_engine(
@@ -264,7 +264,7 @@ def with_engine(
         UsageProblem: There is no such file.
     """
     if not create:
-        existing_database(settings)
+        require_existing_database(settings)
     from services.assembly import build_engine
     from services.runtime.kernel_cache import compile_kernels
     from services.runtime.process import collect_garbage_rarely
@@ -285,7 +285,7 @@ def measure_time(work: Callable[[], T]) -> tuple[T, float]:
 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
     """Open the graph alone, which repairs nothing, and run `work` on it."""
-    existing_database(settings)
+    require_existing_database(settings)
     from services.assembly import build_graph_store
 
     return _with_opened(lambda: build_graph_store(settings), lambda store: store.open(), work)

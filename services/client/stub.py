@@ -18,7 +18,7 @@ PAGE_SIZE = 1_000
 NO_CREDENTIALS = Credentials()
 
 
-def credentials_of(environment: Mapping[str, str]) -> Credentials:
+def build_credentials(environment: Mapping[str, str]) -> Credentials:
     """Read the caller's variables. Raises UsageProblem."""
     try:
         return Credentials.from_environment(environment)

@@ -267,7 +267,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def path_redaction_for(settings: Settings) -> Callable[[str], str]:
+def choose_path_redaction(settings: Settings) -> Callable[[str], str]:
     """Return a function that replaces the service's places by words.
 
     Places are the database file, and the servers as settings and connection errors write them.

@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from propagation.errors import PropagationError
-from propagation.model import problem_in_words
+from propagation.model import describe_problem
 from services.config.settings import PRESETS, Settings
 
 PREFIX = "PROPAGATION_"
@@ -83,24 +83,24 @@ class LoadedSettings:
             (key, value, source) of each setting.
         """
         return [
-            (key, _mask(reduce(getattr, setting_fields()[key].path, self.settings)), source)
+            (key, _mask(reduce(getattr, list_setting_fields()[key].path, self.settings)), source)
             for key, source in self.sources.items()
         ]
 
 
 @cache
-def setting_fields() -> Mapping[str, Field]:
+def list_setting_fields() -> Mapping[str, Field]:
     """Return every setting by the key that a person writes."""
     return {
         ".".join(field.path).removeprefix("workflow."): field
-        for field in _fields_below(Settings, ())
+        for field in _list_fields_below(Settings, ())
     }
 
 
-def _fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Field]:
+def _list_fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Field]:
     for name, info in model.model_fields.items():
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
-            yield from _fields_below(info.annotation, (*path, name))
+            yield from _list_fields_below(info.annotation, (*path, name))
         else:
             yield Field((*path, name), (info.annotation, *get_args(info.annotation)), info.repr)
 
@@ -139,7 +139,7 @@ def load_settings(
                 + ", ".join(ROUTING_POLICIES)
             )
     sources = {
-        key: entries[key].source if key in entries else "default" for key in setting_fields()
+        key: entries[key].source if key in entries else "default" for key in list_setting_fields()
     }
     return LoadedSettings(_validate(entries), sources)
 
@@ -156,19 +156,19 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
         key = key.strip()
         if not equals or not key:
             raise SettingsError(f"--set {key}: give KEY=VALUE, for example --set taste.k=40")
-        field = setting_fields().get(key)
+        field = list_setting_fields().get(key)
         secret = field is not None and SecretStr in field.types and not _is_none(value)
         if secret or SECRET_IN_URL.search(value):
             raise SettingsError(
                 f"--set {key}: a secret on the command line shows in the list of processes and in"
-                f" the shell's history; give it as the variable {variable_of(key)}, or in a"
+                f" the shell's history; give it as the variable {name_variable(key)}, or in a"
                 " settings file that only you can read"
             )
         entries[key] = Entry(value, "flag --set")
     return entries
 
 
-def variable_of(key: str) -> str:
+def name_variable(key: str) -> str:
     """Return the name of a setting's variable."""
     return PREFIX + key.replace(".", "__").upper()
 
@@ -216,8 +216,8 @@ def _with_preset(entries: dict[str, Entry]) -> dict[str, Entry]:
 
 def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
     for key, entry in entries.items():
-        if key not in setting_fields():
-            near = difflib.get_close_matches(key, [*setting_fields(), PRESET], 1)
+        if key not in list_setting_fields():
+            near = difflib.get_close_matches(key, [*list_setting_fields(), PRESET], 1)
             hint = f"did you mean {near[0]}?" if near else "`propagation settings` lists all"
             raise SettingsError(f"{key} ({entry.source}) is not a setting; {hint}")
 
@@ -225,7 +225,7 @@ def _refuse_unknown(entries: Mapping[str, Entry]) -> None:
 def _validate(entries: Mapping[str, Entry]) -> Settings:
     tree: dict[str, Any] = {}
     for key, entry in entries.items():
-        *parents, name = setting_fields()[key].path
+        *parents, name = list_setting_fields()[key].path
         branch = tree
         for parent in parents:
             branch = branch.setdefault(parent, {})
@@ -238,7 +238,7 @@ def _validate(entries: Mapping[str, Entry]) -> Settings:
 
 def _value(key: str, entry: Entry) -> object:
     """Return the value to validate: `none` takes an optional setting back."""
-    types = setting_fields()[key].types
+    types = list_setting_fields()[key].types
     if isinstance(entry.value, bool) and bool not in types:
         hint = "; none switches it off" if NoneType in types else ""
         raise SettingsError(
@@ -254,11 +254,11 @@ def _is_none(value: object) -> bool:
 def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     """Say in one line: key, value, source, and the allowed values."""
     key = ".".join(str(part) for part in error["loc"]).removeprefix("workflow.")
-    problem = problem_in_words(error["msg"])
+    problem = describe_problem(error["msg"])
     entry = entries.get(key)
     if entry is None:
         return f"{key or 'settings'}: {problem}"
-    field = setting_fields()[key]
+    field = list_setting_fields()[key]
     secret = SecretStr in field.types or not field.shown
     value = "a secret" if secret else repr(_mask(entry.value))
     return f"{key} is {value} ({entry.source}): {problem}"

@@ -58,13 +58,13 @@ class DemoScript:
             f"update_size={max(LEAST_UPDATE, UPDATE_SHARE * len(self.dataset.clients)):.0f}",
         ]
 
-    def items_with(self, concepts: frozenset[str]) -> frozenset[str]:
+    def list_items_with(self, concepts: frozenset[str]) -> frozenset[str]:
         """Return items that have one of these attributes or categories."""
         return frozenset(
-            item.key.id for item in self.dataset.items if concepts & _concepts_of_item(item)
+            item.key.id for item in self.dataset.items if concepts & _list_concepts_of_item(item)
         )
 
-    def concepts_of(self, user: str) -> frozenset[str]:
+    def list_concepts(self, user: str) -> frozenset[str]:
         """Return attributes and categories of the items that the user had.
 
         The items are those of all the user's events before `after`.
@@ -73,11 +73,11 @@ class DemoScript:
             event.item_id for event in self.dataset.between(0, self.after) if event.user_id == user
         }
         return frozenset().union(
-            *(_concepts_of_item(item) for item in self.dataset.items if item.key.id in chosen)
+            *(_list_concepts_of_item(item) for item in self.dataset.items if item.key.id in chosen)
         )
 
 
-def _concepts_of_item(item: ClientChange) -> frozenset[str]:
+def _list_concepts_of_item(item: ClientChange) -> frozenset[str]:
     names = (*(item.attributes or ()), *(item.categories or ()))
     return frozenset(normalize_name(name) for name in names)
 
@@ -100,7 +100,7 @@ def shorten_script(script: DemoScript, events: int) -> DemoScript:
     return replace(script, dataset=dataset, before=before, after=len(dataset))
 
 
-def town_script(seed: int) -> DemoScript:
+def build_town_script(seed: int) -> DemoScript:
     """Make the script for the generated town."""
     town = generate_town(seed)
     wave = town.waves[-1]
@@ -118,7 +118,7 @@ def town_script(seed: int) -> DemoScript:
     return DemoScript(town.dataset, wave.start, after, watched[:WATCHED], wave, town.communities)
 
 
-def folder_script(folder: Path, seed: int) -> DemoScript:
+def build_folder_script(folder: Path, seed: int) -> DemoScript:
     """Make the script for given data.
 
     Raises:
@@ -172,14 +172,14 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     if script.groups:
         groups, order = script.groups, sorted(set(script.groups.values()))
     else:
-        groups, order = _by_router(tables, names)
-    profiles = await profiles_of(stub, users)
+        groups, order = _group_by_router(tables, names)
+    profiles = await read_profiles(stub, users)
     return Reach(
         names,
         tables={user: tables[user] for user in users if tables.get(user)},
         groups=groups,
         order=order,
-        flows=_flows(profiles, groups),
+        flows=_find_flows(profiles, groups),
     )
 
 
@@ -196,7 +196,7 @@ async def _tables(
     return tables
 
 
-def _by_router(
+def _group_by_router(
     tables: Mapping[str, Mapping[int, float]], names: Mapping[int, str]
 ) -> tuple[Mapping[str, str], list[str]]:
     """Group users by their most trusted router, if no community was planted."""
@@ -210,7 +210,7 @@ def _by_router(
     return groups, [*largest, REST] if REST in groups.values() else largest
 
 
-def _flows(
+def _find_flows(
     profiles: Mapping[str, pb.Profile], groups: Mapping[str, str]
 ) -> Counter[tuple[str, int, str]]:
     return Counter(
@@ -237,7 +237,7 @@ def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
     }
 
 
-async def profiles_of(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
+async def read_profiles(stub: Stub, users: Sequence[str]) -> dict[str, pb.Profile]:
     """Fetch profiles with their waiting messages merged."""
     requests = {
         user: pb.GetProfileRequest(key=user_key(user), freshness=pb.FRESHNESS_MERGED)

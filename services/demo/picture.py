@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import Reach
-from services.demo.story import Story, traced_message
+from services.demo.story import Story, find_traced_message
 from services.report.force_layout import force_layout, shorten, spread_labels
-from services.runtime.console import printable
+from services.runtime.console import make_printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,17 +49,17 @@ def draw(reach: Reach, title: str, story: Story | None, file: Path, seed: int) -
     rcParams["text.parse_math"] = False  # names are no formulas
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     network, matrix = figure.subplots(1, 2, width_ratios=(1.75, 1))
-    figure.suptitle(printable(title), fontsize=14, fontweight="bold")
-    _network(network, reach, story, seed)
-    _matrix(matrix, reach)
+    figure.suptitle(make_printable(title), fontsize=14, fontweight="bold")
+    _draw_network(network, reach, story, seed)
+    _build_matrix(matrix, reach)
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, dpi=DOTS)
 
 
-def _network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None:
+def _draw_network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None:
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
-    places = [(x, y) for x, y in force_layout(_pulls(reach, users, routers), seed).tolist()]
+    places = [(x, y) for x, y in force_layout(_compute_pulls(reach, users, routers), seed).tolist()]
     at_user = dict(zip(users, places[: len(users)], strict=True))
     at_router = dict(zip(routers, places[len(users) :], strict=True))
     colours = dict(zip(reach.order, COLOURS, strict=False))
@@ -81,13 +81,13 @@ def _network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None
                 up,
                 s=26,
                 color=colours[name],
-                label=f"{printable(name)} ({len(members)})",
+                label=f"{make_printable(name)} ({len(members)})",
                 zorder=3,
                 edgecolors="white",
                 linewidths=0.4,
             )
-    _router_marks(axes, reach, at_router)
-    heard = traced_message(story) if story else None
+    _draw_router_marks(axes, reach, at_router)
+    heard = find_traced_message(story) if story else None
     if story and heard and story.user in at_user and heard.router in at_router:
         _path(axes, story.user, heard, at_user, at_router[heard.router])
     axes.set_title("Users (dots) by the routers (squares) of their routing tables", fontsize=11)
@@ -114,7 +114,7 @@ def _path(
             )
     axes.annotate("", at_user[user], router, zorder=6, arrowprops={**ARROW, "linewidth": 2.4})
     axes.annotate(
-        printable(user),
+        make_printable(user),
         at_user[user],
         (0, -13),
         textcoords="offset points",
@@ -132,7 +132,7 @@ def _path(
     )
 
 
-def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.float64]:
+def _compute_pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.float64]:
     """Return each user's scores as shares of the user's largest.
 
     Returns:
@@ -148,7 +148,7 @@ def _pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArray[np.flo
     return weights
 
 
-def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> None:
+def _draw_router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> None:
     """Draw squares for all routers, and names for those that carried most."""
     carried = reach.carried()
     largest = max(carried.values(), default=1)
@@ -167,7 +167,7 @@ def _router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> No
     )
     if not named:
         return
-    texts = [shorten(printable(reach.names[router]), LABEL_CHARS) for router in named]
+    texts = [shorten(make_printable(reach.names[router]), LABEL_CHARS) for router in named]
     sizes = np.array([(LETTER_WIDTH * len(text) + 0.04, LABEL_HEIGHT) for text in texts])
     places = spread_labels(np.array([at_router[router] for router in named]) + RISE, sizes)
     for router, text, (x, y) in zip(named, texts, places.tolist(), strict=True):
@@ -204,7 +204,7 @@ def _choose_names(routers: Sequence[int], at_router: dict[int, Point]) -> list[i
     return named
 
 
-def _matrix(axes: "Axes", reach: Reach) -> None:
+def _build_matrix(axes: "Axes", reach: Reach) -> None:
     places = {group: place for place, group in enumerate(reach.order)}
     counts = np.zeros((len(places), len(places)))
     for (source, _, target), lines in reach.flows.items():
@@ -222,7 +222,7 @@ def _matrix(axes: "Axes", reach: Reach) -> None:
             fontsize=9,
             color="white" if count > 0.55 * max(counts.max(), 1.0) else INK,
         )
-    names = [shorten(printable(name), LABEL_CHARS) for name in reach.order]
+    names = [shorten(make_printable(name), LABEL_CHARS) for name in reach.order]
     axes.set_xticks(range(len(names)), names, rotation=40, ha="right", fontsize=9)
     axes.set_yticks(range(len(names)), names, fontsize=9)
     axes.set_xlabel("… reached profiles of", fontsize=10)

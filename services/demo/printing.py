@@ -10,9 +10,17 @@ from rich.table import Table
 from propagation.model import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
-from services.demo.story import BEYOND, DEEP, Advice, Placement, Story, largest_rise, wave_of
+from services.demo.story import (
+    BEYOND,
+    DEEP,
+    Advice,
+    Placement,
+    Story,
+    describe_wave,
+    find_largest_rise,
+)
 from services.report.charts import KINDS
-from services.runtime.console import console, print_table, print_text, printable
+from services.runtime.console import console, make_printable, print_table, print_text
 
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
@@ -36,7 +44,7 @@ MEANINGS = {
 def heading(text: str) -> None:
     """Print a heading."""
     print()
-    console().rule(f"[bold]{escape(printable(text))}", align="left")
+    console().rule(f"[bold]{escape(make_printable(text))}", align="left")
 
 
 def numbered(titles: Sequence[str]) -> list[str]:
@@ -66,8 +74,8 @@ def show_profiles(story: Story) -> None:
     """Print the profile before and after, with new lines marked."""
     known = {line.text for line in story.before.lines}
     table = Table(show_header=True, expand=True, box=None, padding=(0, 2, 0, 0))
-    table.add_column(escape(printable(f"{story.user}, before")), ratio=1, overflow="fold")
-    table.add_column(escape(printable(f"{story.user}, after")), ratio=1, overflow="fold")
+    table.add_column(escape(make_printable(f"{story.user}, before")), ratio=1, overflow="fold")
+    table.add_column(escape(make_printable(f"{story.user}, after")), ratio=1, overflow="fold")
     table.add_row(
         "\n".join(_line(line, False) for line in story.before.lines) or "nothing yet",
         "\n".join(_line(line, line.text not in known) for line in story.after.lines)
@@ -77,13 +85,13 @@ def show_profiles(story: Story) -> None:
 
 
 def _line(line: pb.Line, new: bool) -> str:
-    text = escape(printable(f"[{AUTHORS.get(line.author, '?')}] {line.text}"))
+    text = escape(make_printable(f"[{AUTHORS.get(line.author, '?')}] {line.text}"))
     return f"[bold green]+ {text}[/]" if new else f"- {text}"
 
 
 def show_path(script: DemoScript, story: Story) -> None:
     """Print the path of the story."""
-    if script.wave and not story.told & wave_of(script):
+    if script.wave and not story.told & describe_wave(script):
         print_text(
             f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
             "instead:"
@@ -169,9 +177,11 @@ def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
         placements: Without any the first of the list is explained, else the one that rose most.
     """
     print_text(*numbered([one.title or one.item_id for one in advice.best]))
-    shown = largest_rise(placements)
+    shown = find_largest_rise(placements)
     if shown is not None:
-        print_text("", how_chosen(placements, shown), where_it_stands(advice, shown))
+        print_text(
+            "", describe_how_chosen(placements, shown), describe_where_it_stands(advice, shown)
+        )
     print_text(f"Why: {advice.chosen.explanation.text}")
     parts, without = _parts(advice.chosen), _parts(advice.without)
     largest = {
@@ -186,7 +196,7 @@ def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
     print_table("", columns, rows, columns[1:])
 
 
-def how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
+def describe_how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
     """Return how the example was chosen; the whole count comes first."""
     told = ", ".join(sorted(shown.story.told))
     users = {one.story.user for one in placements}
@@ -208,7 +218,7 @@ def how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
     )
 
 
-def where_it_stands(advice: Advice, shown: Placement) -> str:
+def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
     """Say where the item stands with propagation, and where without.
 
     If it moved, the part of the score that moved it most is named.

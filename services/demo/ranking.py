@@ -9,7 +9,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.reports.table import FOOTNOTE
-from propagation.evaluation.stream import EvaluationSettings, stream_of
+from propagation.evaluation.stream import EvaluationSettings, build_stream
 from propagation.model import InvalidInput, pluralize
 from services.runtime.console import print_table, print_text
 from services.runtime.kernel_cache import (
@@ -34,7 +34,7 @@ async def rank_events(dataset: Dataset, seed: int) -> Report | str:
         The report, or why there is none.
     """
     try:
-        stream = stream_of(dataset)
+        stream = build_stream(dataset)
         stream.check()
         if not has_compiled_kernels(EVALUATION):
             await fill_kernel_cache(EVALUATION, asyncio.Event(), log.info)
@@ -56,13 +56,13 @@ def show_ranking(report: Report | str) -> None:
         " among ten, .29 where last."
     )
     columns = ("", "N@10", "first of ten", "against off, by user", "t")
-    rows = [(label, *_figures(report.arm(name))) for name, label in ARMS.items()]
+    rows = [(label, *_print_figures(report.arm(name))) for name, label in ARMS.items()]
     print_table("", columns, rows, columns[1:])
     on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
     print_text(FOOTNOTE, verdict(on, placebo))
 
 
-def _figures(arm: ArmReport) -> tuple[str, ...]:
+def _print_figures(arm: ArmReport) -> tuple[str, ...]:
     pair = arm.against_off
     return (
         "-" if arm.n10 is None else f"{arm.n10:.3f}",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Event
 from propagation.evaluation.protocols.numbers_ranking import Report
-from propagation.forced_exit import temporary_folder
+from propagation.forced_exit import create_temporary_folder
 from propagation.model import ClientChange, pluralize
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from services.client.errors import Refused, Unreachable
 from services.client.stub import Stub, connect
 from services.client.upload import UploadReport, upload
@@ -20,11 +20,11 @@ from services.config.sources import load_settings, parse_assignments
 from services.demo.data import (
     DemoScript,
     Reach,
+    build_folder_script,
+    build_town_script,
     collect_reach,
-    folder_script,
-    profiles_of,
+    read_profiles,
     shorten_script,
-    town_script,
 )
 from services.demo.picture import draw
 from services.demo.printing import (
@@ -40,16 +40,16 @@ from services.demo.printing import (
 from services.demo.ranking import rank_events, show_ranking
 from services.demo.story import (
     Story,
-    advice_for,
+    find_largest_rise,
     find_placements,
     find_stories,
-    largest_rise,
+    write_advice_for,
 )
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
 from services.report.page import render_page
-from services.runtime.console import print_text, progress_of
+from services.runtime.console import print_text, read_progress
 from services.runtime.logs import configure_logging
 from services.server import running
 
@@ -72,12 +72,12 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     """
     started = time.monotonic()
     heading("The data")
-    whole = town_script(seed) if folder is None else folder_script(folder, seed)
+    whole = build_town_script(seed) if folder is None else build_folder_script(folder, seed)
     script = shorten_script(whole, SCRIPTED_EVENTS) if scripted else whole
     show_data(script)
     async with (
-        demo_service(script, scripted=scripted) as address,
-        background_task(rank_events(whole.dataset, seed)) as ranking,
+        run_demo_service(script, scripted=scripted) as address,
+        run_in_background(rank_events(whole.dataset, seed)) as ranking,
         connect(address) as stub,
     ):
         print_text(f"A service of its own answers at {address}, on a temporary database.")
@@ -100,7 +100,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
 
 
 @asynccontextmanager
-async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[str]:
+async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[str]:
     """Run a service on a free loopback port and a temporary database.
 
     Its log goes into a file. Yields its address.
@@ -108,7 +108,7 @@ async def demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[s
     Raises:
         Refused, Unreachable: A call inside the block failed; the message names the log.
     """
-    with temporary_folder("propagation-demo-") as folder:
+    with create_temporary_folder("propagation-demo-") as folder:
         async with fake_llm(Script(latency=SCRIPTED_SECONDS)) as model:
             assignments = [f"database={folder / 'demo.db'}", "server.port=0", *script.settings]
             if scripted:
@@ -144,12 +144,12 @@ async def _with_events(
     seed: int,
 ) -> None:
     await load_events(stub, script, 0, script.before)
-    before = await profiles_of(stub, script.watched)
+    before = await read_profiles(stub, script.watched)
     await load_events(stub, script, script.before, script.after)
     story = await _tell(stub, script, before)
     if script.after < len(script.dataset):
         await load_events(stub, script, script.after, len(script.dataset))
-    reach = await _picture(stub, script, story, seed)
+    reach = await _draw_picture(stub, script, story, seed)
     heading("An evolution of the routers")
     evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
     show_evolution(evolution.run, reach.names)
@@ -174,7 +174,7 @@ async def _tell(
         return None
     stories = await find_stories(stub, script, before)
     placements = await find_placements(stub, script, stories)
-    shown = largest_rise(placements)
+    shown = find_largest_rise(placements)
     story = shown.story if shown else stories[0] if stories else None
     if story is None:
         print_text(
@@ -186,14 +186,14 @@ async def _tell(
         heading("One path, traced")
         show_path(script, story)
     user = story.user if story else script.watched[0]
-    advice = await advice_for(stub, user, shown.item if shown else None)
+    advice = await write_advice_for(stub, user, shown.item if shown else None)
     if advice:
         heading(f"Recommended to {user}")
         show_advice(advice, placements)
     return story
 
 
-async def _picture(
+async def _draw_picture(
     stub: Stub,
     script: DemoScript,
     story: Story | None,
@@ -222,7 +222,7 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
     report = await _upload(stub, "events", (), events, end - start)
     if report.outcomes["rejected"]:
         raise Refused(report.examples[0])
-    with progress_of("learn, reason, rounds"):
+    with read_progress("learn, reason, rounds"):
         await stub.RunRound(pb.RunRoundRequest(drain=True))
 
 
@@ -234,7 +234,7 @@ async def _upload(
     total: int,
 ) -> UploadReport:
     """Upload under a progress bar of this name."""
-    with progress_of(name) as progress:
+    with read_progress(name) as progress:
         return await upload(stub, clients, events, lambda done: progress(done, total))
 
 

@@ -10,7 +10,7 @@ from propagation.model import normalize_name
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import user_key
 from services.client.stub import Stub
-from services.demo.data import DemoScript, profiles_of
+from services.demo.data import DemoScript, read_profiles
 
 DEEP = 1_000
 SHOWN = 5
@@ -43,11 +43,11 @@ async def find_stories(
 
     Stories about the wave, with their paths, come alone if there are any.
     """
-    after = await profiles_of(stub, script.watched)
-    wave = wave_of(script)
+    after = await read_profiles(stub, script.watched)
+    wave = describe_wave(script)
     stories = []
     for user in script.watched:
-        concepts = script.concepts_of(user)
+        concepts = script.list_concepts(user)
         known = {line.text for line in before[user].lines}
         heard = [line for line in after[user].lines if line.author == pb.AUTHOR_RECEPTION]
         if heard:
@@ -60,7 +60,7 @@ async def find_stories(
                     line.weight,
                 ),
             )
-            path = await _path_of(stub, user, line, wave)
+            path = await _find_path_of(stub, user, line, wave)
             news = wave.intersection(line.attributes) or line.attributes
             stories.append(
                 Story(
@@ -70,13 +70,13 @@ async def find_stories(
                     line,
                     not concepts.intersection(news),
                     path,
-                    carried_attributes(path) or frozenset(line.attributes),
+                    list_carried_attributes(path) or frozenset(line.attributes),
                 )
             )
     return [story for story in stories if story.told & wave] or stories
 
 
-async def _path_of(
+async def _find_path_of(
     stub: Stub, user: str, line: pb.Line, attributes: frozenset[str]
 ) -> pb.Path | None:
     """Return one of the line's paths that carries one of the attributes.
@@ -89,18 +89,18 @@ async def _path_of(
     return max(
         answer.paths,
         default=None,
-        key=lambda path: (bool(carried_attributes(path) & attributes), len(path.hops)),
+        key=lambda path: (bool(list_carried_attributes(path) & attributes), len(path.hops)),
     )
 
 
-def carried_attributes(path: pb.Path | None) -> frozenset[str]:
+def list_carried_attributes(path: pb.Path | None) -> frozenset[str]:
     """Return the attributes that a path carried from profiles to routers."""
     return frozenset(
         hop.attribute.name for hop in (path.hops if path else ()) if hop.HasField("attribute")
     )
 
 
-def wave_of(script: DemoScript) -> frozenset[str]:
+def describe_wave(script: DemoScript) -> frozenset[str]:
     """Return the watched attribute as profiles write it.
 
     Returns:
@@ -148,15 +148,15 @@ async def find_placements(
     stub: Stub, script: DemoScript, stories: Sequence[Story]
 ) -> list[Placement]:
     """Place the stories' items among the first thousand, with and without propagation."""
-    return [one for story in stories for one in await _placements(stub, script, story)]
+    return [one for story in stories for one in await _read_placements(stub, script, story)]
 
 
-def largest_rise(placements: Sequence[Placement]) -> Placement | None:
+def find_largest_rise(placements: Sequence[Placement]) -> Placement | None:
     """Return the placement that rose most; of equal rises, the highest place."""
     return max(placements, key=lambda one: (one.rise, -one.place), default=None)
 
 
-async def advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
+async def write_advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
     """Fetch the user's list and explain `item`, or the first.
 
     Returns:
@@ -179,11 +179,11 @@ async def _explain(stub: Stub, user: str, item: str, propagate: bool) -> pb.Reco
     return (await stub.Recommend(request)).recommendations[0]
 
 
-async def _placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
+async def _read_placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
     places, without = [await _places(stub, story.user, propagate) for propagate in (True, False)]
     return [
         Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
-        for item in sorted(script.items_with(story.told) & (places.keys() | without.keys()))
+        for item in sorted(script.list_items_with(story.told) & (places.keys() | without.keys()))
     ]
 
 
@@ -194,7 +194,7 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
     return {one.item_id: place for place, one in enumerate(answer.recommendations, 1)}
 
 
-def traced_message(story: Story) -> pb.MessageSource | None:
+def find_traced_message(story: Story) -> pb.MessageSource | None:
     """Return the message on the told path, its router and its senders."""
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]

@@ -82,14 +82,14 @@ WHY = (
 )
 
 
-def text_of(messages: Sequence[Mapping[str, Any]]) -> str:
+def join_texts(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return the text of a prompt."""
     return "\n".join(str(message.get("content", "")) for message in messages)
 
 
 def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> bool:
     """Return whether a model with these habits obeys the messages' orders."""
-    text = text_of(messages)
+    text = join_texts(messages)
     inside, outside = " ".join(DATA.findall(text)), DATA.sub("", text)
     return bool(
         ("gullible" in habits and ORDER.search(inside))
@@ -97,7 +97,7 @@ def obeys(messages: Sequence[Mapping[str, Any]], habits: Collection[str]) -> boo
     )
 
 
-def scripted_answer(
+def write_scripted_answer(
     messages: Sequence[Mapping[str, Any]],
     response_format: Mapping[str, Any] | None,
     *,
@@ -107,21 +107,21 @@ def scripted_answer(
 
     A probe is answered with {"word": const}, and anything else with {}.
     """
-    data = data_of(messages)
+    data = read_data(messages)
     if not data:
         return _answer_probe(response_format)
     rule = next((answer for mark, answer in RULES.items() if mark in data), _forward)
     answers = rule(data)
     if obeying:
         answers = _obey(data, answers)
-    again = AGAIN.findall(text_of(messages))
+    again = AGAIN.findall(join_texts(messages))
     names = json.loads(f"[{again[-1]}]") if again else list(answers)
     return {name: value for name, value in answers.items() if name in names}
 
 
-def data_of(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def read_data(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the data of a prompt; {} without any."""
-    found = DATA.search(text_of(messages))
+    found = DATA.search(join_texts(messages))
     return json.loads(found.group(1)) if found else {}
 
 

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import data_of, obeys, scripted_answer, text_of
+from services.fake_llm.rule import join_texts, obeys, read_data, write_scripted_answer
 from services.fake_llm.script import (
     CONTEXT_TOKENS,
     REFUSALS,
@@ -128,7 +128,7 @@ class FakeLLM:
             else:
                 await send(writer, 404, {"error": {"message": f"no such place: {path}"}})
         except Refused as error:
-            await send(writer, error.status, self._error_body(error), error.headers)
+            await send(writer, error.status, self._build_error_body(error), error.headers)
         finally:
             self.seen.running -= 1
             self.seen.seconds += time.monotonic() - started
@@ -137,15 +137,15 @@ class FakeLLM:
         self, body: Mapping[str, Any], headers: Message, writer: asyncio.StreamWriter
     ) -> None:
         messages = body["messages"]
-        label = prompt_of(data_of(messages), body.get("response_format"))
+        label = read_prompt(read_data(messages), body.get("response_format"))
         fault = self.script.draw(self._random) if label != "probe" else None
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
-        prompt = text_of(messages)
+        prompt = join_texts(messages)
         self.seen.prompt_tokens[label] += estimate_tokens(prompt)
         if len(self.seen.prompts) < 5_000:
             self.seen.prompts.append(prompt)
-        await self._delay()
+        await self._choose_delay()
         kind = (body.get("response_format") or {}).get("type")
         too_long = estimate_tokens(prompt) > CONTEXT_TOKENS
         self._refuse(
@@ -166,7 +166,7 @@ class FakeLLM:
             )
         if fault == "500":
             raise Refused(500, "The server had an error")
-        completion = self._completion(body, fault)
+        completion = self._build_completion(body, fault)
         self.seen.completion_tokens[label] += (
             estimate_tokens(completion["choices"][0]["message"]["content"] or "")
             if completion["choices"]
@@ -184,11 +184,11 @@ class FakeLLM:
             if given and habit in self.script.habits:
                 raise REFUSALS[habit]()
 
-    def _completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
+    def _build_completion(self, body: Mapping[str, Any], fault: str | None) -> dict[str, Any]:
         habits = self.script.habits
         obeying = obeys(body["messages"], habits)
         self.seen.obeyed += obeying
-        said = scripted_answer(body["messages"], body.get("response_format"), obeying=obeying)
+        said = write_scripted_answer(body["messages"], body.get("response_format"), obeying=obeying)
         self.observe(body["messages"], said)
         refusal = None
         text: str | None = write_answer(said, fault, habits)
@@ -235,7 +235,7 @@ class FakeLLM:
         }
 
     async def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        await self._delay()
+        await self._choose_delay()
         self.seen.calls["embeddings"] += 1
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         self._refuse(
@@ -270,11 +270,11 @@ class FakeLLM:
             vector = [value + random.gauss(0, 1) for value in vector]
         return [vector, vector] if "token_embeddings" in self.script.habits else vector
 
-    async def _delay(self) -> None:
+    async def _choose_delay(self) -> None:
         jitter = self._random.uniform(-1, 1) * self.script.jitter
         await asyncio.sleep(self.script.latency + jitter)
 
-    def _error_body(self, error: Refused) -> Any:
+    def _build_error_body(self, error: Refused) -> Any:
         if "body_string" in self.script.habits:
             return error.message
         if "body_detail" in self.script.habits:
@@ -289,7 +289,7 @@ class FakeLLM:
         }
 
 
-def prompt_of(data: Mapping[str, Any], response_format: object) -> str:
+def read_prompt(data: Mapping[str, Any], response_format: object) -> str:
     """Recognise a prompt by its data.
 
     Without data, it is a probe of a format or a ping.

@@ -15,14 +15,14 @@ import structlog
 from google.protobuf.message import DecodeError, Message
 
 from propagation.model import InvalidInput, PropagationError
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from services.grpc.handlers.servicer import Context
-from services.grpc.status import DETAILS_KEY, internal_status, status_of
+from services.grpc.status import DETAILS_KEY, build_status, create_internal_status
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata, TokenBuckets, delay_of
-from services.security.roles import SERVICE_PREFIX, admitted_caller, redaction_for_caller
+from services.security.admission import Admission, Metadata, TokenBuckets, find_delay
+from services.security.roles import SERVICE_PREFIX, admitted_caller, choose_redaction_for_caller
 from services.worker.call_priority import CallPriority
 
 SHORTEST_CALL_SECONDS = 0.005  # no call is answered faster, so its caller would not learn of it
@@ -77,7 +77,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         )
         return HANDLERS[handler.request_streaming, handler.response_streaming](
             call.stream if handler.response_streaming else call.answer,
-            _parser(handler.request_deserializer, streaming=handler.request_streaming),
+            _find_parser(handler.request_deserializer, streaming=handler.request_streaming),
             handler.response_serializer,
         )
 
@@ -98,7 +98,7 @@ class InterceptedCall:
 
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
-        async with self._errors_as_statuses(context, timings=self.interceptor.timings):
+        async with self._turn_errors_into_statuses(context, timings=self.interceptor.timings):
             with self.interceptor.priority.call():
                 return await self.handle(self._admit(request, context), context)
 
@@ -107,9 +107,9 @@ class InterceptedCall:
 
         It runs for as long as its caller stays admitted.
         """
-        async with self._errors_as_statuses(context):
+        async with self._turn_errors_into_statuses(context):
             request = self._admit(request, context)
-            async with background_task(self._write_answers(request, context)) as streaming:
+            async with run_in_background(self._write_answers(request, context)) as streaming:
                 while not streaming.done():
                     self.interceptor.admission.identify(self.method, self.metadata, context.peer())
                     await asyncio.wait((streaming,), timeout=RECHECK_SECONDS)
@@ -148,7 +148,7 @@ class InterceptedCall:
         return request
 
     @contextlib.asynccontextmanager
-    async def _errors_as_statuses(
+    async def _turn_errors_into_statuses(
         self, context: Context, timings: Timings | None = None
     ) -> AsyncIterator[None]:
         """Log a call under its request id, and observe its time.
@@ -163,13 +163,13 @@ class InterceptedCall:
             try:
                 yield
             except Exception as error:
-                await asyncio.sleep(delay := delay_of(error))
+                await asyncio.sleep(delay := find_delay(error))
                 start += delay
                 await self._end_call(error, context, request_id)
             finally:
                 seconds = time.perf_counter() - start
                 if self.interceptor.observe is not None:
-                    self.interceptor.observe(self.rpc, _code_name(context), seconds)
+                    self.interceptor.observe(self.rpc, _name_code(context), seconds)
                 if timings is not None:
                     timings[self.rpc].add(seconds)
 
@@ -183,12 +183,12 @@ class InterceptedCall:
         if isinstance(error, grpc.aio.BaseError):
             self._end_silently(error)
         if isinstance(error, PropagationError):
-            code, status = status_of(error, redaction_for_caller(self.interceptor.redact))
+            code, status = build_status(error, choose_redaction_for_caller(self.interceptor.redact))
             log.info(
                 "request refused", method=self.method, code=code.name, error=type(error).__name__
             )
         else:
-            code, status = internal_status(request_id)
+            code, status = create_internal_status(request_id)
             log.error("request failed", method=self.method, exc_info=error)
         try:
             await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
@@ -213,7 +213,7 @@ def request_id_of(metadata: Metadata) -> str:
     return given if isinstance(given, str) and REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _code_name(context: Context) -> str:
+def _name_code(context: Context) -> str:
     code: Any = context.code()  # an enum, its number, or None while all is well
     return code.name if isinstance(code, grpc.StatusCode) else CODE_NAMES.get(code or 0, "UNKNOWN")
 
@@ -225,7 +225,7 @@ def refuse_late_call(context: Context) -> None:
         raise OutOfTime("the deadline had passed, or was about to; nothing was done")
 
 
-def _parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
+def _find_parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
     """Return a parser of requests that treats malformed bytes as bad input.
 
     Otherwise grpc would answer with an error of its own. Malformed bytes become None in a call,

@@ -165,7 +165,7 @@ async def parse_as_of(
         sequence = await past.check_sequence(as_of.sequence)
     elif as_of.HasField("commit_time"):
         time_ms = parse_time(as_of.commit_time, "as_of.commit_time")
-        sequence = await past.sequence_at_time(time_ms, SystemClock().now_ms())
+        sequence = await past.get_sequence_at_time(time_ms, SystemClock().now_ms())
     else:
         raise InvalidInput("as_of", "is empty; give sequence or commit_time")
     if request.min_sequence > sequence:
@@ -192,7 +192,7 @@ class Page:
         """The place after the last entry."""
         return self.start + self.size
 
-    def next_token(self, start: int) -> str:
+    def create_next_token(self, start: int) -> str:
         """Make the token of another page of the same list."""
         return make_token(self.question, start)
 

@@ -44,7 +44,7 @@ class Health(health.aio.HealthServicer):  # type: ignore[misc,name-defined]  # i
             await self.set(name, response.SERVING if serving else response.NOT_SERVING)
 
 
-def new_server(
+def build_server(
     service: PropagationService,
     health_service: Health,
     interceptor: CallInterceptor,

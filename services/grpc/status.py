@@ -43,7 +43,7 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
 }
 
 
-def status_of(
+def build_status(
     error: errors.PropagationError, redact: Callable[[str], str]
 ) -> tuple[grpc.StatusCode, Status]:
     """Build the status of an error of the library.
@@ -66,7 +66,7 @@ def status_of(
     return _build(code, redact(str(error)), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
 
 
-def internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:
+def create_internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:
     """Build the status of a fault.
 
     The caller gets an id to quote, and nothing of the inside.

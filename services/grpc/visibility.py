@@ -11,7 +11,7 @@ from propagation.model import (
     InteractionRow,
     Line,
     RouterVersion,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.engine import Engine
@@ -40,13 +40,13 @@ class References:
     interactions: Mapping[int, InteractionRow]
     messages: Mapping[tuple[int, int], RouterVersion]
 
-    def visible_keys(self, refs: Iterable[int]) -> list[ClientKey] | int:
+    def list_visible_keys(self, refs: Iterable[int]) -> list[ClientKey] | int:
         """List the keys of clients by ref, or only count them.
 
         They are counted if one is a user and the caller may not know users.
         """
         known = sorted({ref for ref in refs if ref in self.keys})
-        if not self.caller.sees_users and any(kind_of(ref) == ClientKind.USER for ref in known):
+        if not self.caller.sees_users and any(get_kind(ref) == ClientKind.USER for ref in known):
             return len(known)
         return [self.keys[ref] for ref in known]
 
@@ -56,7 +56,9 @@ class References:
         `persons` is for users: what one of them did to an item is not shown at the item.
         """
         return (
-            self.caller.sees_users if kind_of(ref) == ClientKind.ITEM else self.caller.reads_persons
+            self.caller.sees_users
+            if get_kind(ref) == ClientKind.ITEM
+            else self.caller.reads_persons
         )
 
     def shows(self, line: Line | None, ref: int) -> bool:
@@ -73,7 +75,7 @@ class References:
             return True
         if line is None or line.author is Author.RECEPTION:
             return ref not in self.rare
-        if line.author is Author.CATALOGUE and kind_of(ref) == ClientKind.ITEM:
+        if line.author is Author.CATALOGUE and get_kind(ref) == ClientKind.ITEM:
             return True
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
         return len({event.user for event in events if event is not None}) >= self.least_users
@@ -86,7 +88,7 @@ class References:
         """
         return (
             self.titles.get(ref, "")
-            if self.caller.sees_users or kind_of(ref) == ClientKind.ITEM
+            if self.caller.sees_users or get_kind(ref) == ClientKind.ITEM
             else ""
         )
 
@@ -138,14 +140,14 @@ async def load_references(
         {
             *titled,
             *(event.user for event in events.values()),
-            *(ref for message in known.values() for ref in first_senders(message)),
+            *(ref for message in known.values() for ref in list_first_senders(message)),
         }
     )
     keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
     return References(
         caller,
         least_users,
-        await engine.rarely_chosen(refs, least_users),
+        await engine.list_rarely_chosen(refs, least_users),
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
@@ -153,6 +155,6 @@ async def load_references(
     )
 
 
-def first_senders(message: RouterVersion) -> list[int]:
+def list_first_senders(message: RouterVersion) -> list[int]:
     """List the first fifty clients whose attributes a message carries."""
     return sorted(message.senders)[:SENDERS]

@@ -271,7 +271,7 @@ class InstrumentedPort:
         count = COMMIT_COUNTERS.get(name)
         trace = self._traces.get(name)
 
-        async def instrumented(*args: Any, **kwargs: Any) -> Any:
+        async def instrument(*args: Any, **kwargs: Any) -> Any:
             start, start_ns = time.perf_counter(), time.time_ns()
             try:
                 result = await call(*args, **kwargs)
@@ -288,4 +288,4 @@ class InstrumentedPort:
                 trace(args, result, start_ns)
             return result
 
-        return instrumented
+        return instrument

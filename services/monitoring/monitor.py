@@ -19,9 +19,9 @@ from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
-from services.security.admission import Admission, NotAuthenticated, RateLimited, delay_of
+from services.security.admission import Admission, NotAuthenticated, RateLimited, find_delay
 from services.security.roles import SERVICE_PREFIX
-from services.security.tls import server_context
+from services.security.tls import create_server_context
 from services.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ Text = Callable[[], Awaitable[bytes]]
 
 
 @contextlib.asynccontextmanager
-async def metrics_endpoint(
+async def serve_metrics_endpoint(
     host: str, port: int, server: ServerSettings, admission: Admission, text: Text
 ) -> AsyncIterator[str]:
     """Listen within the block; yields HOST:PORT.
@@ -78,7 +78,7 @@ async def metrics_endpoint(
 
     try:
         listening = await asyncio.start_server(
-            answer, host, port, limit=MAX_HEAD_BYTES, ssl=server_context(server.tls)
+            answer, host, port, limit=MAX_HEAD_BYTES, ssl=create_server_context(server.tls)
         )
     except OSError as error:
         raise PortTaken(f"{host}:{port}") from error
@@ -103,7 +103,7 @@ async def _answer(
         # Metrics show what the status shows.
         admission.admit(f"{SERVICE_PREFIX}GetStatus", headers, peer)
     except tuple(REFUSALS) as error:
-        await asyncio.sleep(delay_of(error))
+        await asyncio.sleep(find_delay(error))
         return REFUSALS[type(error)], f"{error}\n".encode()
     return "200 OK", await text() if words[0] == "GET" else b""
 
@@ -167,7 +167,7 @@ class Monitor:
             async with (
                 contextlib.nullcontext()
                 if port is None
-                else metrics_endpoint(host, port, server, admission, text)
+                else serve_metrics_endpoint(host, port, server, admission, text)
             ) as address:
                 yield address
         finally:

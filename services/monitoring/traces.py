@@ -31,7 +31,7 @@ from services.monitoring.metrics import Trace
 from services.runtime.process import release
 
 
-def root_of(sequence: int) -> SpanContext:
+def find_root(sequence: int) -> SpanContext:
     """Make an interaction's trace and span ids from its sequence.
 
     Neither is 0.
@@ -88,7 +88,7 @@ class Traces:
                 and str(outcome.status) == "accepted"
                 and self._is_traced(outcome.sequence)
             ):
-                self._ids.for_root = root_of(outcome.sequence)
+                self._ids.for_root = find_root(outcome.sequence)
                 span = self._tracer.start_span(
                     "record",
                     context=trace.set_span_in_context(trace.INVALID_SPAN),
@@ -158,13 +158,13 @@ class Traces:
     ) -> Span:
         return self._tracer.start_span(
             name,
-            context=trace.set_span_in_context(NonRecordingSpan(root_of(sequence))),
+            context=trace.set_span_in_context(NonRecordingSpan(find_root(sequence))),
             start_time=start_ns,
             attributes=attributes,
         )
 
     def _is_traced(self, sequence: int) -> bool:
-        return (root_of(sequence).trace_id & ((1 << 64) - 1)) < self._below
+        return (find_root(sequence).trace_id & ((1 << 64) - 1)) < self._below
 
 
 class _Ids(RandomIdGenerator):

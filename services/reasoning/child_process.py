@@ -15,12 +15,12 @@ from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, texts_of
-from propagation.adapters.sqlite.reason.texts import bodies_now
+from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, read_texts
+from propagation.adapters.sqlite.reason.texts import read_bodies_now
 from propagation.adapters.sqlite.store import SqliteInteractionReader
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
-from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
+from propagation.workflow.reason.interaction import InteractionReasoning, get_newest_texts
 from services.reasoning.process_drafter import (
     END_EARLY_SIGNAL,
     LENGTH_BYTES,
@@ -107,8 +107,8 @@ class DraftingChild:
             self.drafter.draft(request.works, request.seconds, lambda: True)
         ) as parts:
             async for part in parts:
-                self.drafter.keep(newest_texts(part.reasoned))
-                rows = pack_reasoned(part.reasoned, bodies_now(texts_of(part.reasoned)))
+                self.drafter.keep(get_newest_texts(part.reasoned))
+                rows = pack_reasoned(part.reasoned, read_bodies_now(read_texts(part.reasoned)))
                 is_last = part.is_last or self._end_early
                 self._send(DraftedPart(part.summaries, rows, part.texts, is_last))
                 if is_last:

@@ -18,7 +18,7 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientText, PropagationError, ReasonClaim, ReasonWork
 from propagation.workflow.reason.drafting import DraftedPart
 from propagation.workflow.settings import WorkflowSettings
-from services.runtime.bound_process import bound_command
+from services.runtime.bound_process import build_bound_command
 
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
@@ -125,7 +125,7 @@ class ProcessDrafter:
     async def _start(self) -> Process:
         self._unread, self._length = False, None
         self._process = await asyncio.create_subprocess_exec(
-            *bound_command("services.reasoning.child_process"),
+            *build_bound_command("services.reasoning.child_process"),
             stdin=PIPE,
             stdout=PIPE,
             limit=UNREAD_BYTES,

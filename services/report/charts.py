@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import Child, drawing, drawn_text, element, table
+from services.report.html import Child, draw_svg, draw_text, element, table
 
 WIDTH, HEIGHT = 1130.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 165.0, 18.0, 136.0
@@ -47,7 +47,7 @@ class Scale(NamedTuple):
         )
 
 
-def quality_chart(gauge: pb.Gauge) -> Element:
+def draw_quality_chart(gauge: pb.Gauge) -> Element:
     """Draw N@10 over the stream, with and without propagation.
 
     N@10 is that of the users' choices.
@@ -55,15 +55,15 @@ def quality_chart(gauge: pb.Gauge) -> Element:
     points = gauge.course
     scale = _scale(points)
     ticks = [scale.last * tick // TICKS for tick in range(TICKS + 1)]
-    return drawing(
+    return draw_svg(
         WIDTH,
         HEIGHT,
         "Ranking quality over the stream, with propagation and without",
         _grid(scale),
         *(_line(points, name, field, scale) for name, field in LINES.items()),
-        _line_labels(points[-1], scale),
-        _gains(points, scale),
-        (drawn_text(scale.x(tick), HEIGHT - 10, f"{tick:,}", "middle") for tick in ticks),
+        _draw_line_labels(points[-1], scale),
+        _draw_gains(points, scale),
+        (draw_text(scale.x(tick), HEIGHT - 10, f"{tick:,}", "middle") for tick in ticks),
     )
 
 
@@ -77,11 +77,11 @@ def _scale(points: Sequence[pb.GaugePoint]) -> Scale:
 def _grid(scale: Scale) -> Iterable[Element]:
     for tick in range(TICKS + 1):
         value = scale.low + (scale.high - scale.low) * tick / TICKS
-        yield _horizontal(scale.y(value))
-        yield drawn_text(LEFT - 8, scale.y(value) + 4, f"{value:.3f}", "end")
+        yield _draw_horizontal(scale.y(value))
+        yield draw_text(LEFT - 8, scale.y(value) + 4, f"{value:.3f}", "end")
 
 
-def _horizontal(y: float) -> Element:
+def _draw_horizontal(y: float) -> Element:
     return element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
 
 
@@ -94,7 +94,7 @@ def _line(
     ]
     yield element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name)
     for (x, y), point in zip(places, points, strict=True):
-        tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_stretch(point)}"
+        tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_stretch_axis(point)}"
         yield element(
             "circle",
             element("title", tooltip),
@@ -105,36 +105,36 @@ def _line(
         )
 
 
-def _stretch(point: pb.GaugePoint) -> str:
+def _stretch_axis(point: pb.GaugePoint) -> str:
     return f"{point.interactions:,} interactions up to {point.through:,}"
 
 
-def _line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
+def _draw_line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
     """Name both lines at their ends, moved apart if they would overlap."""
     # Stable: if both lines end at one place, "with" comes first.
     upper, lower = sorted(["with", "without"], key=lambda name: scale.y(getattr(last, LINES[name])))
     upper_y, lower_y = (scale.y(getattr(last, LINES[name])) for name in (upper, lower))
     shift = max(LABEL_DISTANCE - (lower_y - upper_y), 0.0) / 2
     return [
-        drawn_text(WIDTH - RIGHT + 10, y + 4, f"{name} propagation", "start", style=f"label {name}")
+        draw_text(WIDTH - RIGHT + 10, y + 4, f"{name} propagation", "start", style=f"label {name}")
         for name, y in ((upper, upper_y - shift), (lower, lower_y + shift))
     ]
 
 
-def _gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
+def _draw_gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
     """Draw what propagation adds in each stretch, as bars below the lines."""
     gains = [point.with_propagation - point.without for point in points]
     most, least = max([*gains, 0.0]), min([*gains, 0.0])
     unit = (GAIN_BOTTOM - GAIN_TOP) / ((most - least) or 1.0)
     zero = GAIN_TOP + most * unit
-    yield _horizontal(zero)
-    yield drawn_text(LEFT - 8, zero + 4, "0", "end")
-    yield drawn_text(WIDTH - RIGHT + 10, zero + 4, "what it adds", "start")
+    yield _draw_horizontal(zero)
+    yield draw_text(LEFT - 8, zero + 4, "0", "end")
+    yield draw_text(WIDTH - RIGHT + 10, zero + 4, "what it adds", "start")
     for point, gain in zip(points, gains, strict=True):
         start, end = scale.x(point.through - point.interactions), scale.x(point.through)
         yield element(
             "rect",
-            element("title", f"{gain:+.4f}, {_stretch(point)}"),
+            element("title", f"{gain:+.4f}, {_stretch_axis(point)}"),
             x=f"{start + 1:.1f}",
             width=f"{max(end - start - 2, 1):.1f}",
             y=f"{zero - max(gain, 0.0) * unit:.1f}",
@@ -142,30 +142,30 @@ def _gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
             class_="gain" if gain >= 0 else "loss",
         )
     if most:
-        yield drawn_text(LEFT - 8, GAIN_TOP + 8, f"{most:+.3f}", "end")
+        yield draw_text(LEFT - 8, GAIN_TOP + 8, f"{most:+.3f}", "end")
 
 
-def rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
+def draw_rounds_chart(reports: Sequence[pb.RoundReport]) -> Element:
     """Draw how many clients each of the last rounds newly reached."""
     shown = reports[-MAX_ROUNDS:]
     most = max(max(report.reached_clients for report in shown), 1)
     step = (ROUNDS_WIDTH - 60) / len(shown)
     base = ROUNDS_HEIGHT - 12
-    return drawing(
+    return draw_svg(
         ROUNDS_WIDTH,
         ROUNDS_HEIGHT,
         "Clients newly reached by each round",
-        (_round_column(report, 48 + at * step, step, most) for at, report in enumerate(shown)),
-        drawn_text(40, 30, f"{most:,}", "end"),
-        drawn_text(40, ROUNDS_HEIGHT - 34, "0", "end"),
-        drawn_text(48, base, f"round {shown[0].number}", "start"),
-        drawn_text(ROUNDS_WIDTH - 12, base, f"round {shown[-1].number}", "end")
+        (_draw_round_column(report, 48 + at * step, step, most) for at, report in enumerate(shown)),
+        draw_text(40, 30, f"{most:,}", "end"),
+        draw_text(40, ROUNDS_HEIGHT - 34, "0", "end"),
+        draw_text(48, base, f"round {shown[0].number}", "start"),
+        draw_text(ROUNDS_WIDTH - 12, base, f"round {shown[-1].number}", "end")
         if len(shown) > 1
         else None,
     )
 
 
-def _round_column(report: pb.RoundReport, x: float, step: float, most: int) -> Element:
+def _draw_round_column(report: pb.RoundReport, x: float, step: float, most: int) -> Element:
     height = (ROUNDS_HEIGHT - 60) * report.reached_clients / most
     tooltip = (
         f"round {report.number}: {report.changed_clients:,} clients had changed,"
@@ -202,13 +202,13 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
         nodes.append(element("text", f"run {run.run}", x=x, y=22, class_="quiet"))
         for change in run.changes:
             rows = max(len(change.before), len(change.after), 1)
-            before = _column(change.before, x, y, rows)
-            after = _column(change.after, x + COLUMN / 2, y, rows)
+            before = _draw_column(change.before, x, y, rows)
+            after = _draw_column(change.after, x + COLUMN / 2, y, rows)
             flows += [_flow(change, start, end) for start, end in product(before, after)]
             nodes += [_node(one) for one in (*before, *after)]
             y += rows * ROW + 8
         height = max(height, y)
-    return drawing(
+    return draw_svg(
         max(LINEAGE_LEFT + len(shown) * COLUMN, MIN_WIDTH),
         height + 10,
         "Which router became which, run by run",
@@ -225,7 +225,7 @@ class Node(NamedTuple):
     y: float
 
 
-def _column(routers: Sequence[int], x: float, y: float, rows: int) -> list[Node]:
+def _draw_column(routers: Sequence[int], x: float, y: float, rows: int) -> list[Node]:
     """Place routers below each other, the smaller side centred."""
     top = y + ROW * (rows - len(routers) + 1) / 2
     return [Node(router, x, top + ROW * place) for place, router in enumerate(routers)]
@@ -246,16 +246,16 @@ def _node(node: Node) -> Element:
     )
 
 
-def verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:
+def draw_verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:
     """Make a table with one row a run, newest first."""
     return table(
         ("run", "when", "what", "log-loss before", "after", "verdict"),
-        [_verdict_row(run) for run in sorted(runs, key=lambda run: -run.run)],
+        [_draw_verdict_row(run) for run in sorted(runs, key=lambda run: -run.run)],
         numbers=(0, 3, 4),
     )
 
 
-def _verdict_row(run: pb.EvolutionRun) -> Sequence[Child]:
+def _draw_verdict_row(run: pb.EvolutionRun) -> Sequence[Child]:
     # An element of its own, as the style keeps it on one line.
     time = element("time", run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC"))
     verdict = run.verdict or ("published" if run.published else "not published")

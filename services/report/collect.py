@@ -33,7 +33,7 @@ class ReportData:
     omitted: int
     time: datetime
 
-    def clients_reached(self, router: int) -> int:
+    def count_clients_reached(self, router: int) -> int:
         """Count the distinct clients that a router's messages reached."""
         return self.reach[router].clients if router in self.reach else 0
 

@@ -23,7 +23,7 @@ def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]
         Places [N, 2] in -1..1.
     """
     count = len(weights)
-    places = _spectral(weights, seed)
+    places = _compute_spectral_layout(weights, seed)
     spring = 1.6 / np.sqrt(max(count, 1))
     for step in FIRST_STEP * COOLING ** np.arange(STEPS):
         gaps = places[:, None, :] - places[None, :, :]
@@ -36,7 +36,7 @@ def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]
     return places / max(float(np.abs(places).max()), MIN_DISTANCE)
 
 
-def _spectral(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+def _compute_spectral_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     """Start with groups apart.
 
     The places are the two slow directions of the graph, a little shaken.

@@ -6,7 +6,7 @@ The serialiser escapes all text; no other code writes markup.
 from collections.abc import Collection, Iterable
 from xml.etree.ElementTree import Element, tostring
 
-from services.runtime.console import printable_lines
+from services.runtime.console import make_printable_lines
 
 Child = Element | str | None
 
@@ -23,7 +23,7 @@ def element(tag: str, *children: Child | Iterable[Child], **attributes: object) 
     made = Element(
         tag,
         {
-            key.rstrip("_").replace("_", "-"): printable_lines(str(value))
+            key.rstrip("_").replace("_", "-"): make_printable_lines(str(value))
             for key, value in attributes.items()
             if value is not None
         },
@@ -40,7 +40,9 @@ def to_html(page: Element) -> str:
     return "<!DOCTYPE html>\n" + tostring(page, encoding="unicode", method="html") + "\n"
 
 
-def drawing(width: float, height: float, label: str, *children: Child | Iterable[Child]) -> Element:
+def draw_svg(
+    width: float, height: float, label: str, *children: Child | Iterable[Child]
+) -> Element:
     """Make an SVG that fills its column.
 
     A screen reader reads the label.
@@ -55,7 +57,7 @@ def drawing(width: float, height: float, label: str, *children: Child | Iterable
     )
 
 
-def drawn_text(x: float, y: float, text: str, anchor: str, style: str = "quiet") -> Element:
+def draw_text(x: float, y: float, text: str, anchor: str, style: str = "quiet") -> Element:
     """Make a text of a drawing; `anchor` is start, middle or end."""
     return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=style)
 
@@ -85,6 +87,6 @@ def _append(parent: Element, child: Child) -> None:
     if isinstance(child, Element):
         parent.append(child)
     elif child and len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + printable_lines(child)
+        parent[-1].tail = (parent[-1].tail or "") + make_printable_lines(child)
     elif child:
-        parent.text = (parent.text or "") + printable_lines(child)
+        parent.text = (parent.text or "") + make_printable_lines(child)

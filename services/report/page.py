@@ -5,10 +5,10 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.charts import lineage, quality_chart, rounds_chart, verdicts
+from services.report.charts import draw_quality_chart, draw_rounds_chart, draw_verdicts, lineage
 from services.report.collect import ReportData
 from services.report.html import Child, element, table, to_html
-from services.report.router_map import name_of, router_map
+from services.report.router_map import get_name, router_map
 
 MAX_ROWS = 12
 CLEAR_ERRORS = 2.0
@@ -47,11 +47,11 @@ def render_page(data: ReportData) -> str:
     main = element(
         "main",
         _summary(data),
-        _quality(data.status),
-        _routers(data),
+        _write_quality(data.status),
+        _write_routers(data),
         _reach(data),
         _parts(data.status),
-        _evolution(data.runs),
+        _write_evolution(data.runs),
     )
     return to_html(element("html", head, element("body", main), lang="en"))
 
@@ -76,7 +76,7 @@ def _summary(data: ReportData) -> list[Child]:
     return [
         element("h1", "Preference propagation"),
         element("p", release, class_="quiet small"),
-        _worth(status),
+        _write_worth(status),
         element("div", tiles, class_="tiles"),
         *(failing if reasons else []),
     ]
@@ -91,7 +91,7 @@ def _tile(figure: int, label: str, *, bad: bool = False) -> Element:
     )
 
 
-def _worth(status: pb.GetStatusResponse) -> Element:
+def _write_worth(status: pb.GetStatusResponse) -> Element:
     """Say in one sentence whether propagation helps."""
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
@@ -122,14 +122,14 @@ def _note(text: str) -> Element:
     return element("p", text, class_="quiet")
 
 
-def _quality(status: pb.GetStatusResponse) -> list[Child]:
+def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
     title = element("h2", "Quality over time")
     if not status.gauge.course:
         return [title, _note("Nothing was ranked yet.")]
-    return [title, _note(QUALITY_NOTE), quality_chart(status.gauge)]
+    return [title, _note(QUALITY_NOTE), draw_quality_chart(status.gauge)]
 
 
-def _routers(data: ReportData) -> list[Child]:
+def _write_routers(data: ReportData) -> list[Child]:
     if not data.routers:
         return []
     omitted = f" {data.omitted:,} routers that carried less are left out." if data.omitted else ""
@@ -139,14 +139,14 @@ def _routers(data: ReportData) -> list[Child]:
 def _reach(data: ReportData) -> list[Child]:
     routers = [router for router in data.routers if router.number in data.reach][:MAX_ROWS]
     headers = ("router", "", "clients reached", "sent", "merged", "filtered", "fell out")
-    most = max((data.clients_reached(router.number) for router in routers), default=1)
+    most = max((data.count_clients_reached(router.number) for router in routers), default=1)
     rows = [_reach_row(router, data.reach[router.number], most) for router in routers]
     merged = table(headers, rows, (2, 3, 4, 5, 6)) if rows else _note("No message was merged yet.")
     rounds = data.status.rounds
     by_round = element(
         "div",
         _note("Clients newly reached, round by round."),
-        rounds_chart(rounds) if rounds else None,
+        draw_rounds_chart(rounds) if rounds else None,
     )
     return [
         element("h2", "Reach of messages, in the newest 200,000 merges"),
@@ -156,7 +156,7 @@ def _reach(data: ReportData) -> list[Child]:
 
 def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[Child]:
     return (
-        name_of(router),
+        get_name(router),
         _bar(reach.clients / max(most, 1)),
         f"{reach.clients:,}",
         f"{router.version:,}",
@@ -168,8 +168,8 @@ def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[
 
 def _parts(status: pb.GetStatusResponse) -> list[Child]:
     called = [part for part in status.parts if part.calls]
-    busiest = _timings(("busiest", "", "in all"), called, "seconds")
-    slowest = _timings(
+    busiest = _write_timings(("busiest", "", "in all"), called, "seconds")
+    slowest = _write_timings(
         ("slowest", "", "longest"),
         sorted(called, key=lambda part: -part.longest_seconds),
         "longest_seconds",
@@ -182,7 +182,7 @@ def _parts(status: pb.GetStatusResponse) -> list[Child]:
     ]
 
 
-def _timings(
+def _write_timings(
     headers: Sequence[str], parts: Sequence[pb.TimedPart], field: str, *, warm: bool = False
 ) -> Element:
     """Make a table of parts with a bar for one field."""
@@ -200,7 +200,7 @@ def _timings(
     return table((*headers, "mean", "times"), rows, (2, 3, 4))
 
 
-def _evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
+def _write_evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     title = element("h2", "Evolution")
     if not runs:
         return [title, _note("No evolution has run yet.")]
@@ -209,7 +209,7 @@ def _evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
         title,
         _note(EVOLUTION_NOTE),
         element("div", drawn, class_="scroll") if drawn is not None else None,
-        verdicts(runs),
+        draw_verdicts(runs),
     ]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
 from services.report.force_layout import force_layout, shorten, spread_labels
-from services.report.html import drawing, element
+from services.report.html import draw_svg, element
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 FIELD = np.array([WIDTH, HEIGHT])
@@ -27,9 +27,9 @@ MIN_OPACITY = 0.12
 def router_map(data: ReportData) -> Element:
     """Draw the routers: size shows members, strength of colour the clients reached."""
     routers = data.routers
-    pulls = _pulls(data)
+    pulls = _compute_pulls(data)
     places = _places(pulls)
-    reached = [data.clients_reached(router.number) for router in routers]
+    reached = [data.count_clients_reached(router.number) for router in routers]
     most_members = max(max(router.members for router in routers), 1)
     most_reached = max([*reached, 1])
     radii = [
@@ -40,7 +40,7 @@ def router_map(data: ReportData) -> Element:
     dots = [
         element(
             "circle",
-            element("title", _tooltip(router, clients, data.members[router.number])),
+            element("title", _write_tooltip(router, clients, data.members[router.number])),
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=f"{radius:.1f}",
@@ -51,22 +51,22 @@ def router_map(data: ReportData) -> Element:
             routers, reached, radii, opacities, places.tolist(), strict=True
         )
     ]
-    return drawing(
+    return draw_svg(
         WIDTH,
         HEIGHT,
         "Routers: near where they share attributes and members",
-        _links(pulls, places),
+        _draw_links(pulls, places),
         dots,
         _names(routers, places, radii),
     )
 
 
-def name_of(router: pb.Router) -> str:
+def get_name(router: pb.Router) -> str:
     """Return a router's name, or its number if it has none."""
     return router.name or f"router {router.number}"
 
 
-def _pulls(data: ReportData) -> NDArray[np.float64]:
+def _compute_pulls(data: ReportData) -> NDArray[np.float64]:
     """Measure how much every two routers share.
 
     Returns:
@@ -86,12 +86,14 @@ def _pulls(data: ReportData) -> NDArray[np.float64]:
     ]
     pulls = np.zeros((len(attributes),) * 2)
     for one, other in combinations(range(len(attributes)), 2):
-        pull = _overlap(attributes[one], attributes[other]) + _overlap(members[one], members[other])
+        pull = _measure_overlap(attributes[one], attributes[other]) + _measure_overlap(
+            members[one], members[other]
+        )
         pulls[one, other] = pulls[other, one] = pull
     return pulls
 
 
-def _overlap(one: frozenset[object], other: frozenset[object]) -> float:
+def _measure_overlap(one: frozenset[object], other: frozenset[object]) -> float:
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
 
@@ -106,7 +108,7 @@ def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(MARGIN + unit * (FIELD - 2 * MARGIN), np.float64)
 
 
-def _links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
+def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
     """Link each router to the one that it shares most with."""
     pairs = {
         (min(one, other), max(one, other))
@@ -148,7 +150,7 @@ def _names(
     ]
 
 
-def _tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
+def _write_tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
     titles = [
         member.title or member.client.id
         for member in members
@@ -156,6 +158,6 @@ def _tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]
     ]
     examples = f"\nwith {', '.join(titles[:EXAMPLE_ITEMS])}" if titles else ""
     return (
-        f"{name_of(router)}\n{router.members:,} members, {router.version:,} messages,"
+        f"{get_name(router)}\n{router.members:,} members, {router.version:,} messages,"
         f" {clients:,} clients reached, mass {router.mass:,.0f}{examples}"
     )

@@ -17,7 +17,7 @@ PR_SET_PDEATHSIG = 1
 PARENT_CHECK_SECONDS = 0.5
 
 
-def bound_command(module: str, *arguments: str) -> tuple[str, ...]:
+def build_bound_command(module: str, *arguments: str) -> tuple[str, ...]:
     """Return a command that runs a module while this process lives."""
     parent = str(os.getpid())
     return (sys.executable, "-m", "services.runtime.bound_process", parent, module, *arguments)

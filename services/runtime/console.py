@@ -28,7 +28,7 @@ INVISIBLE = re.compile(
 )
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Return foreign text as a terminal may show it, on one line.
 
     Control and format characters (escapes, line breaks, direction marks, zero width, tags) are
@@ -37,9 +37,9 @@ def printable(text: str) -> str:
     return _escape(text, lambda letter: ascii(letter)[1:-1])
 
 
-def printable_lines(text: str) -> str:
+def make_printable_lines(text: str) -> str:
     """Return foreign text as a terminal may show it, with line breaks."""
-    return "\n".join(map(printable, text.split("\n")))
+    return "\n".join(map(make_printable, text.split("\n")))
 
 
 def _escape(text: str, escaped: Callable[[str], str]) -> str:
@@ -54,7 +54,7 @@ def _escape(text: str, escaped: Callable[[str], str]) -> str:
     )
 
 
-def printable_json(document: str) -> str:
+def make_printable_json(document: str) -> str:
     """Escape a JSON document for a terminal.
 
     A parser reads the same values from it.
@@ -67,13 +67,13 @@ def printable_json(document: str) -> str:
 def print_text(*lines: str, wrap: bool = True) -> None:
     """Print lines that may hold foreign text, on stdout."""
     for line in lines:
-        console().print(printable(line), markup=False, soft_wrap=not wrap)
+        console().print(make_printable(line), markup=False, soft_wrap=not wrap)
 
 
 def print_error(*lines: str) -> None:
     """Print lines that may hold foreign text, on stderr."""
     for line in lines:
-        print(printable(line), file=sys.stderr)
+        print(make_printable(line), file=sys.stderr)
 
 
 def console() -> "Console":
@@ -92,7 +92,7 @@ def print_json(value: object, *, line: bool = False) -> None:
 
     indent = 2 if sys.stdout.isatty() and not line else None
     plain = to_jsonable_python(value, bytes_mode="base64", fallback=_plain)
-    print(printable_json(json.dumps(plain, ensure_ascii=False, indent=indent)), flush=True)
+    print(make_printable_json(json.dumps(plain, ensure_ascii=False, indent=indent)), flush=True)
 
 
 def print_answer(answer: T, show: Callable[[T], None], *, json: bool) -> None:
@@ -132,17 +132,19 @@ def print_table(
     from rich.text import Text
 
     table = Table(
-        title=Text(printable(title), "table.title") if title else None,
+        title=Text(make_printable(title), "table.title") if title else None,
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
     for name in columns:
         table.add_column(
-            Text(printable(name)), justify="right" if name in numbers else "left", overflow="fold"
+            Text(make_printable(name)),
+            justify="right" if name in numbers else "left",
+            overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(printable(str(cell))) for cell in row))
+        table.add_row(*(Text(make_printable(str(cell))) for cell in row))
     console().print(table)
 
 
@@ -193,7 +195,7 @@ class ProgressLines:
                 self._next = now + self._seconds
 
     def _line(self, now: float) -> str:
-        passed = f"{self._name}: {_minutes(now - self._begun)} passed"
+        passed = f"{self._name}: {_format_minutes(now - self._begun)} passed"
         if self._first is None:
             return f"{passed}; nothing is counted yet"
         if self._total is None:
@@ -203,10 +205,10 @@ class ProgressLines:
         if self._done <= before:
             return counted
         seconds = (self._total - self._done) * (now - since) / (self._done - before)
-        return f"{counted}; about {_minutes(seconds)} left"
+        return f"{counted}; about {_format_minutes(seconds)} left"
 
 
-def _minutes(seconds: float) -> str:
+def _format_minutes(seconds: float) -> str:
     """Return a time as a person says it."""
     if seconds < 100:
         return f"{seconds:.0f} s"
@@ -215,7 +217,7 @@ def _minutes(seconds: float) -> str:
 
 
 @contextmanager
-def progress_of(
+def read_progress(
     name: str, seconds: float | None = None
 ) -> Iterator[Callable[[int, int | None], None]]:
     """Show progress on stderr: a bar on a terminal, else lines.
@@ -244,7 +246,7 @@ def progress_of(
         console=Console(stderr=True),
         transient=True,
     ) as bar:
-        task = bar.add_task(printable(name), total=None)
+        task = bar.add_task(make_printable(name), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
@@ -267,7 +269,7 @@ def _fields(message: Message) -> dict[str, object]:
     fields as null. Of a oneof only the field that is set is in it.
     """
     return {
-        field.name: _field_value(message, field)
+        field.name: _format_field_value(message, field)
         for field in message.DESCRIPTOR.fields
         if not _is_other_of_oneof(message, field)
     }
@@ -280,16 +282,16 @@ def _is_other_of_oneof(message: Message, field: Any) -> bool:
     )
 
 
-def _field_value(message: Message, field: Any) -> object:
+def _format_field_value(message: Message, field: Any) -> object:
     value = getattr(message, field.name)
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
         return dict(value)
     if field.is_repeated:
-        return [_element(field, element) for element in value]
+        return [_format_element(field, element) for element in value]
     if field.has_presence and not message.HasField(field.name):
         return None
-    return _element(field, value)
+    return _format_element(field, value)
 
 
-def _element(field: Any, value: Any) -> object:
+def _format_element(field: Any, value: Any) -> object:
     return field.enum_type.values_by_number[value].name if field.enum_type is not None else value

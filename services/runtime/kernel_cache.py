@@ -15,9 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from propagation.forced_exit import temporary_folder
-from services.runtime.bound_process import bound_command
-from services.runtime.console import print_error, progress_of
+from propagation.forced_exit import create_temporary_folder
+from services.runtime.bound_process import build_bound_command
+from services.runtime.console import print_error, read_progress
 
 # By what needs them: the packages whose kernels are compiled together.
 SERVICE, EVALUATION = "service", "evaluation"
@@ -62,7 +62,7 @@ def use_kernel_cache() -> None:
     if os.path.isdir(folder) and not os.access(folder, os.W_OK):
         until_exit = ExitStack()
         atexit.register(until_exit.close)
-        temporary = until_exit.enter_context(temporary_folder("kernels-"))
+        temporary = until_exit.enter_context(create_temporary_folder("kernels-"))
         folder = shutil.copytree(folder, os.path.join(temporary, digest), copy_function=os.symlink)
     os.environ["NUMBA_CACHE_DIR"] = folder
 
@@ -93,16 +93,19 @@ def compile_kernels(needed_by: str = SERVICE) -> None:
     if has_compiled_kernels(needed_by):
         return
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    with _locked(folder):
+    with _hold_lock(folder):
         if not has_compiled_kernels(needed_by):
             print_error(COMPILING)
-            with progress_of("kernels", seconds=5.0) as progress, _counted(needed_by, progress):
+            with (
+                read_progress("kernels", seconds=5.0) as progress,
+                _count_compiled(needed_by, progress),
+            ):
                 _warm_up_of(needed_by)()
             _mark(folder, needed_by).touch()
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _hold_lock(folder: Path) -> Iterator[None]:
     """Hold the folder's lock, which ends with the process at the latest."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
@@ -125,7 +128,7 @@ def _warm_up_of(needed_by: str) -> Callable[[], None]:
     return warm_up
 
 
-def _counted(
+def _count_compiled(
     needed_by: str, progress: Callable[[int, int | None], None]
 ) -> AbstractContextManager[None]:
     """Report each compiled kernel, and how many there are in all."""
@@ -168,10 +171,10 @@ async def fill_kernel_cache(
     Raises:
         StartCancelled: `stopping` was set before the end.
     """
-    from propagation.workflow.concurrency import background_task  # not needed by the command line
+    from propagation.workflow.concurrency import run_in_background  # not needed by the command line
 
     child = await asyncio.create_subprocess_exec(
-        *bound_command("services.runtime.kernel_cache", needed_by),
+        *build_bound_command("services.runtime.kernel_cache", needed_by),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
@@ -180,8 +183,8 @@ async def fill_kernel_cache(
     assert child.stderr is not None
     try:
         async with (
-            background_task(_report_lines(child.stderr, report)) as compiled,
-            background_task(stopping.wait()) as stopped,
+            run_in_background(_report_lines(child.stderr, report)) as compiled,
+            run_in_background(stopping.wait()) as stopped,
         ):
             await asyncio.wait((compiled, stopped), return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -7,7 +7,7 @@ from typing import Literal, TextIO
 
 import structlog
 
-from services.runtime.console import printable, printable_lines
+from services.runtime.console import make_printable, make_printable_lines
 
 
 def configure_logging(log_format: Literal["console", "json"]) -> None:
@@ -32,7 +32,7 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         last = [
             _escape_texts,
             structlog.dev.ConsoleRenderer(
-                colors=sys.stderr.isatty(), exception_formatter=_escaped_traceback
+                colors=sys.stderr.isatty(), exception_formatter=_escape_traceback
             ),
         ]
     structlog.configure(
@@ -60,10 +60,12 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
 def _escape_texts(
     logger: object, name: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    return {key: printable(text) if isinstance(text, str) else text for key, text in event.items()}
+    return {
+        key: make_printable(text) if isinstance(text, str) else text for key, text in event.items()
+    }
 
 
-def _escaped_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
+def _escape_traceback(stream: TextIO, error: structlog.typing.ExcInfo) -> None:
     lines = io.StringIO()
     structlog.dev.plain_traceback(lines, error)
-    stream.write(printable_lines(lines.getvalue()))
+    stream.write(make_printable_lines(lines.getvalue()))

@@ -12,7 +12,7 @@ import grpc
 from propagation.adapters.shared.plain_secrets import is_loopback
 from services.config.settings import ServerSettings
 from services.runtime.errors import NotLoopback, PortTaken
-from services.security.tls import server_credentials
+from services.security.tls import create_server_credentials
 
 
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
@@ -33,7 +33,7 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
         )
 
 
-def network_of(peer: str) -> str:
+def find_network(peer: str) -> str:
     """Return the address of a caller, by which its calls are counted.
 
     Of IPv6 it is the network of 64 bits, as one machine may use all addresses of such a network.
@@ -64,7 +64,7 @@ def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
     """
     host = f"[{settings.host}]" if ":" in settings.host.strip("[]") else settings.host
     refuse_taken_port(settings.host.strip("[]"), settings.port)
-    credentials, address = server_credentials(settings.tls), f"{host}:{settings.port}"
+    credentials, address = create_server_credentials(settings.tls), f"{host}:{settings.port}"
     try:
         port = (
             server.add_secure_port(address, credentials)

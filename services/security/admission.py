@@ -12,9 +12,9 @@ from cachetools import LRUCache
 
 from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
-from services.security.address import network_of
+from services.security.address import find_network
 from services.security.reloaded_file import ReloadedFiles
-from services.security.roles import ALL_ROLES, Caller, required_roles
+from services.security.roles import ALL_ROLES, Caller, list_required_roles
 from services.security.tokens import find_token, read_tokens
 
 CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
@@ -83,7 +83,7 @@ class NotAuthenticated(PropagationError):
     delay_seconds = 0.0
 
 
-def delay_of(error: Exception) -> float:
+def find_delay(error: Exception) -> float:
     """Return the seconds for which a refusal is held back."""
     return error.delay_seconds if isinstance(error, NotAuthenticated) else 0.0
 
@@ -127,7 +127,7 @@ class Admission:
         try:
             caller = self.identify(method, metadata, peer)
         except NotAuthenticated as error:
-            error.delay_seconds = self._wrong.take(network_of(peer), 1, WRONG_LONGEST_SECONDS)
+            error.delay_seconds = self._wrong.take(find_network(peer), 1, WRONG_LONGEST_SECONDS)
             raise
         self._calls.take(caller.name, 1)
         return caller
@@ -142,8 +142,8 @@ class Admission:
         """
         if self._tokens is None or method in METHODS_WITHOUT_TOKEN:
             roles = ALL_ROLES if self._tokens is None else frozenset()
-            return Caller(roles, name=network_of(peer))
-        token = find_token(_bearer_token(metadata), self._tokens.current())
+            return Caller(roles, name=find_network(peer))
+        token = find_token(_read_bearer_token(metadata), self._tokens.current())
         if token is None:
             raise NotAuthenticated(
                 "a known token is needed: send the metadata `authorization: Bearer TOKEN`"
@@ -153,12 +153,12 @@ class Admission:
                 f"the token {token.name!r} expired at {token.expires.isoformat()}; use a new one"
             )
         caller = Caller.of_token(token.name, token.roles)
-        if required := required_roles(method):
+        if required := list_required_roles(method):
             caller.require(method.rpartition("/")[2], *required)
         return caller
 
 
-def _bearer_token(metadata: Metadata) -> str:
+def _read_bearer_token(metadata: Metadata) -> str:
     for key, value in metadata:
         if key == "authorization" and isinstance(value, str) and value.lower().startswith(SCHEME):
             return value[len(SCHEME) :].strip()

@@ -58,7 +58,7 @@ ROLES_BY_CALL: Mapping[str, tuple[Role, ...]] = {
 }
 
 
-def required_roles(method: str) -> tuple[Role, ...]:
+def list_required_roles(method: str) -> tuple[Role, ...]:
     """Find the roles of which a method needs one.
 
     Args:
@@ -124,7 +124,7 @@ admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
 """The caller that the interceptor admitted to the running call."""
 
 
-def redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
+def choose_redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
     """Return `redact`, or `str` for an admin's call.
 
     Answers to an admin name files and servers.

@@ -14,7 +14,7 @@ class BrokenTls(PropagationError):
     """TLS settings are incomplete, or one of their files cannot be used."""
 
 
-def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
+def create_server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
     """Build the gRPC server's credentials.
 
     Each new connection gets the files' current content.
@@ -48,7 +48,7 @@ def server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
     )
 
 
-def server_context(tls: TlsSettings) -> ssl.SSLContext | None:
+def create_server_context(tls: TlsSettings) -> ssl.SSLContext | None:
     """Build the metrics endpoint's TLS context; handshakes use the files' current content.
 
     Returns:

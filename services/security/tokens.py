@@ -51,7 +51,7 @@ class Token:
         return f"{self.name} {','.join(sorted(self.roles))} {self.hashed}{end}\n"
 
 
-def new_token(
+def create_token(
     name: str, roles: Iterable[Role], expires: datetime | None = None
 ) -> tuple[str, Token]:
     """Make a token with these roles.

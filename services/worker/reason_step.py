@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 import structlog
 
 from propagation.ports import VersionClash
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from propagation.workflow.reason.reasoning import CLAIM
 from services.worker.steps import WorkerContext
 
@@ -90,7 +90,7 @@ async def run_beside_calls(
     reasoning = context.engine.reasoning
     signalled, rounds, busy_seconds = 0, 0, 0.0
     last_check = time.monotonic()
-    async with background_task(claim) as task:
+    async with run_in_background(claim) as task:
         while not task.done():
             committed = reasoning.committed
             await asyncio.wait([task], timeout=CHECK_SECONDS)

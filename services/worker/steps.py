@@ -224,7 +224,7 @@ async def run_due_round(context: WorkerContext) -> int:
     Returns:
         0, as nothing more is due after it.
     """
-    if context.engine.propagates and await context.engine.round_is_due():
+    if context.engine.propagates and await context.engine.is_round_due():
         start = time.monotonic()
         await run_round_unless_held(context)
         if context.priority.flooded:

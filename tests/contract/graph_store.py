@@ -30,7 +30,7 @@ from propagation.model import (
     RouterVersion,
     RoutingEdge,
     Source,
-    ref_of,
+    compute_ref,
 )
 from propagation.ports import GraphStore
 from tests.neo4j_server.shared import server_for
@@ -77,11 +77,11 @@ MARKED = [pytest.param(name, marks=MARKS.get(name, [])) for name in MAKERS]
 
 
 def user(index: int) -> int:
-    return ref_of(ClientKind.USER, index)
+    return compute_ref(ClientKind.USER, index)
 
 
 def item(index: int) -> int:
-    return ref_of(ClientKind.ITEM, index)
+    return compute_ref(ClientKind.ITEM, index)
 
 
 def change(kind: ClientKind, id_: str, **fields: object) -> ClientChange:
@@ -241,7 +241,7 @@ async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEd
     edges = [
         edge
         for router in range(12)
-        for edge in await store.members_of(router, 99, sequence)
+        for edge in await store.get_members(router, 99, sequence)
         if edge.ref == ref
     ]
     return sorted(edges, key=lambda edge: (-edge.score, edge.router))
@@ -249,5 +249,5 @@ async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEd
 
 async def merges_of_client(store: GraphStore, ref: int) -> list[MessageMerge]:
     """What a client merged or dropped, oldest first."""
-    merges = await store.merges_after(0, await store.merges_through(), 999)
+    merges = await store.get_merges_after(0, await store.get_merges_through(), 999)
     return [one.merge for one in merges if one.merge.ref == ref]

@@ -67,7 +67,7 @@ async def reads_parts_of_another_size(opened, checkpoints, monkeypatch):
     monkeypatch.setattr(checkpoints, "PART_BYTES", checkpoints.PART_BYTES // 512)
     await store.save_checkpoint(lease, checkpoint(3, rows=3_000))
     monkeypatch.undo()
-    newest = await (await opened()).newest_checkpoint()
+    newest = await (await opened()).get_newest_checkpoint()
     for name, array in checkpoint(3, rows=3_000).arrays.items():
         np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
 
@@ -77,14 +77,14 @@ async def keeps_due_what_is_taken_back_during_a_wipe(store, monkeypatch):
     await withdraw(
         store,
         await lease_of(store),
-        erasure(ANN, await store.interactions_of_clients([ANN])),
+        erasure(ANN, await store.get_interactions_of_clients([ANN])),
         checkpoint(3, barrier=True),
     )
     sweep = store.sweep
 
     async def taken_back_meanwhile():
         monkeypatch.setattr(store, "sweep", sweep)
-        rows = await store.interactions_of_clients([BOB])
+        rows = await store.get_interactions_of_clients([BOB])
         await withdraw(
             store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
         )
@@ -92,6 +92,6 @@ async def keeps_due_what_is_taken_back_during_a_wipe(store, monkeypatch):
 
     monkeypatch.setattr(store, "sweep", taken_back_meanwhile)
     await store.wipe()
-    assert await store.wiping_due()
+    assert await store.is_wiping_due()
     await store.wipe()
-    assert not await store.wiping_due()
+    assert not await store.is_wiping_due()

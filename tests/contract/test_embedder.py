@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
-from propagation.adapters.openai.embedder import openai_embedder
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.embedder import create_openai_embedder
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import IncompatibleSettings
@@ -43,7 +43,7 @@ async def embedder(request, tmp_path):
         options = OpenAIOptions(
             base_url=server.base_url, embeddings=EmbeddingOptions(model="scripted", dimension=256)
         )
-        opened = openai_embedder(openai_endpoint(options, None, store, "test"), store)
+        opened = create_openai_embedder(create_openai_endpoint(options, None, store, "test"), store)
         yield opened
         await opened.close()
     await store.close()

@@ -10,9 +10,9 @@ import pytest
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.paper_reasoner import openai_reasoner
+from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import (
     AddLine,
@@ -27,7 +27,7 @@ from propagation.model import (
     ReplaceLine,
     RouterCase,
     RouterHalf,
-    ref_of,
+    compute_ref,
 )
 from propagation.ports import Integration
 from services.fake_llm.script import Script
@@ -63,7 +63,7 @@ async def behind_an_endpoint(folder, script=None, **options):
         told = OpenAIOptions(
             base_url=server.base_url, model="scripted", timeout=5.0, attempts=1, **options
         )
-        reasoner = openai_reasoner(openai_endpoint(told, None, store, "test"), store)
+        reasoner = create_openai_reasoner(create_openai_endpoint(told, None, store, "test"), store)
         yield reasoner
         await reasoner.close()
     await store.close()
@@ -155,7 +155,7 @@ async def test_it_has_a_name_and_says_how_much_it_takes_at_once(reasoner):
 
 
 async def test_extract_gives_each_client_its_own_lines_in_order(reasoner):
-    clients = [item(ref_of(ClientKind.ITEM, n), f"Record {n}", ("jazz",)) for n in range(3)]
+    clients = [item(compute_ref(ClientKind.ITEM, n), f"Record {n}", ("jazz",)) for n in range(3)]
     answer = await reasoner.extract([*clients, user()])
     assert len(answer.edits) == 4
     assert all(is_usable(part) for part in answer.edits)

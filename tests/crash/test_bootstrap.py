@@ -72,14 +72,14 @@ async def live(engine):
 async def contents(engine):
     """Return what a caller can see of a database: two that are equal in it are equal to callers."""
     store = engine.store
-    texts = await store.load_texts(sorted(await store.text_versions()))
+    texts = await store.load_texts(sorted(await store.get_text_versions()))
     return (
-        await store.current_epoch(),
+        await store.get_current_epoch(),
         await store.recorded_through(),
         await store.learned_through(),
         await store.last_round(),
         texts,
-        await store.edges_of(sorted(texts)),
+        await store.get_edges(sorted(texts)),
         engine.embedder.name,
     )
 
@@ -120,18 +120,18 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
 
 
 async def the_epoch_is_whole(engine, epoch):
-    assert await engine.store.current_epoch() == epoch.model_copy(update={"tau": None})
+    assert await engine.store.get_current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
-    if await engine.round_is_due():
+    if await engine.is_round_due():
         await engine.run_round()
     assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
     first = await engine.store.last_round()
     assert first.sequence > epoch.sequence
-    assert first.changed == len(await engine.store.text_versions())
-    versions = await engine.store.router_versions(range(SMALL.taste.k))
+    assert first.changed == len(await engine.store.get_text_versions())
+    versions = await engine.store.get_router_versions(range(SMALL.taste.k))
     assert {version.epoch for version in versions} == {epoch.number}
 
 
@@ -158,7 +158,7 @@ async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
     engine = engine_on(tmp_path)
     await engine.open()
     try:
-        epoch = await engine.store.current_epoch()
+        epoch = await engine.store.get_current_epoch()
         assert (epoch is not None) == (step in AFTER)
         await the_epoch_is_whole(engine, epoch or await engine.init())
         assert await engine.store.recorded_through() > EVENTS

@@ -28,7 +28,7 @@ UNFINISHED = (
 )
 
 
-def settings_of(database):
+def get_settings(database):
     return Settings(
         database=database,
         server=ServerSettings(port=0),
@@ -45,7 +45,7 @@ def serve_with_many_checkpoints(database, pipe):
     from services.server import serve
 
     learner.CHECKPOINT_EVERY, checkpoints.PART_BYTES = 300, 2_048
-    asyncio.run(serve(settings_of(database), pipe.send))
+    asyncio.run(serve(get_settings(database), pipe.send))
 
 
 def unfinished(database):
@@ -83,7 +83,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         await killed_amid_a_checkpoint(process, database)
         assert process.exitcode == -signal.SIGKILL
         await load
-    engine = build_engine(settings_of(database))
+    engine = build_engine(get_settings(database))
     await engine.open()
     try:
         store = engine.store
@@ -96,7 +96,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         assert differing_arrays(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
-    lease_holder = build_engine(settings_of(database))
+    lease_holder = build_engine(get_settings(database))
     await lease_holder.open()
     await lease_holder.rebuild()
     await lease_holder.close()

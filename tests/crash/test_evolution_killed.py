@@ -51,9 +51,9 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
     await engine.open()
     try:
         store, happened = engine.store, step == AFTER
-        epoch = await store.current_epoch()
+        epoch = await store.get_current_epoch()
         assert epoch.number == 1 + happened, "the old epoch or the new one"
-        assert [run.published for run in await store.evolution_runs(9)] == [True] * happened, (
+        assert [run.published for run in await store.get_evolution_runs(9)] == [True] * happened, (
             "the run is listed if it went live"
         )
         assert len((await store.router_maps()).maps) == happened, "so is its map"

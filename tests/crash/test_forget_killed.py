@@ -120,7 +120,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
     again = engine_on(tmp_path)
     await again.open()
     try:
-        assert not await again.store.wiping_due(), "no wiping is due"
+        assert not await again.store.is_wiping_due(), "no wiping is due"
         assert await strange_points(again) == [], "no old point is left after the start"
         assert await again.index_maintenance.repair() == 0, "the index equals the graph"
         assert (await again.index_maintenance.due(), await again.store.count_changes()) == (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ReasonerUnavailable
@@ -30,7 +30,7 @@ async def spent(order):
     options = OpenAIOptions(
         base_url=order["base_url"], model="scripted", budget={"tokens_per_day": order["budget"]}
     )
-    endpoint = openai_endpoint(options, None, store, process_name())
+    endpoint = create_openai_endpoint(options, None, store, process_name())
 
     async def asking():
         while True:

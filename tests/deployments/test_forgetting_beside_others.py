@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.model import ClientKind, ref_of
+from propagation.model import ClientKind, compute_ref
 from propagation.workflow.compose import compose
 from propagation.workflow.settings import WorkflowSettings
 from tests.neo4j_server.shared import server_for
@@ -61,13 +61,13 @@ async def two(tmp_path):
 
 
 def refs():
-    return [ref_of(ClientKind.USER, user) for user in range(USERS)]
+    return [compute_ref(ClientKind.USER, user) for user in range(USERS)]
 
 
 async def waiting(engine):
     """Users for whom a message waits that says the word."""
     texts = await engine.store.load_texts(refs())
-    found = await engine.store.waiting_messages(
+    found = await engine.store.get_waiting_messages(
         {ref: text.watermark for ref, text in texts.items()}
     )
     return [

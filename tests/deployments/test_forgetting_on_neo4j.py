@@ -115,7 +115,7 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
     await again.open()
     try:
         assert bool(left_in_graph(tmp_path, [key.id])) == (step in BEFORE)
-        assert not await again.store.wiping_due()
+        assert not await again.store.is_wiping_due()
         await is_sound(again)
         if step in BEFORE:
             assert (await again.forgetting.forget(key, wipe=True)).events_erased == len(mine)
@@ -164,7 +164,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
     await again.open()
     try:
         assert len(await again.index.versions(Collection.ITEMS)) == ITEMS
-        texts = await again.store.load_texts(sorted(await again.store.text_versions()))
+        texts = await again.store.load_texts(sorted(await again.store.get_text_versions()))
         lines = {line.text for text in texts.values() for line in text.profile.lines}
         assert any(title_of(0) in line for line in lines)
         assert lines.isdisjoint(embedded)

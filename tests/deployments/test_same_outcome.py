@@ -76,7 +76,7 @@ async def outcome_of(store, points, clients, events, workflow):
     try:
         report = await replay(engine, clients, iter(events), step=128)
         assert await store.check() == []
-        refs = sorted(await store.text_versions())
+        refs = sorted(await store.get_text_versions())
         users = sorted({event.user_id for event in events})[:LISTS]
         lists = [
             (await engine.recommender.recommend(RecommendRequest(user, 10))).items for user in users
@@ -84,9 +84,9 @@ async def outcome_of(store, points, clients, events, workflow):
         return {
             "report": report,
             "texts": await store.load_texts(refs),
-            "edges": await store.edges_of(refs),
-            "messages": await store.router_versions(range(workflow.taste.k)),
-            "attributes": await store.all_attributes(),
+            "edges": await store.get_edges(refs),
+            "messages": await store.get_router_versions(range(workflow.taste.k)),
+            "attributes": await store.get_all_attributes(),
             "epochs": await store.epochs(),
             "lists": lists,
             "numbers": {

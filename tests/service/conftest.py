@@ -17,7 +17,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from propagation_client import Credentials
 from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
-from services.security.tokens import new_token, write_tokens
+from services.security.tokens import create_token, write_tokens
 from services.server import Running, running
 from services.worker.worker import Worker
 
@@ -67,7 +67,7 @@ def serving(tmp_path: Path) -> Serving:
         tokens, credentials = None, Credentials()
         if roles is not None:
             tokens = tmp_path / "tokens"
-            secret, token = new_token("test", roles)
+            secret, token = create_token("test", roles)
             write_tokens(tokens, [token])
             credentials = Credentials(token=secret)
         # A drafting process would cost each test half a second; other tests start it.

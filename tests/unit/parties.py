@@ -12,14 +12,14 @@ from propagation.model import (
     ReasonWork,
     RouterVersion,
     Source,
-    ref_of,
+    compute_ref,
 )
 from propagation.ports import Party
 
 USER, POSITIVE, NEGATIVE = (
-    ref_of(ClientKind.USER, 1),
-    ref_of(ClientKind.ITEM, 2),
-    ref_of(ClientKind.ITEM, 3),
+    compute_ref(ClientKind.USER, 1),
+    compute_ref(ClientKind.ITEM, 2),
+    compute_ref(ClientKind.ITEM, 3),
 )
 
 

@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.index.outbox import Neo4jOutbox
 from propagation.adapters.neo4j.learn.learn import Neo4jLearn
 from propagation.adapters.neo4j.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.neo4j.reason.reason import Neo4jReason
-from propagation.adapters.neo4j.reason.texts import damaged_texts
+from propagation.adapters.neo4j.reason.texts import find_damaged_texts
 from propagation.adapters.neo4j.record.clients import Neo4jClients
 from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
@@ -57,4 +57,4 @@ class Neo4jStore(
         await self.database.close()
 
     async def check(self) -> list[str]:
-        return await find_inconsistencies(self.database) + await damaged_texts(self.database)
+        return await find_inconsistencies(self.database) + await find_damaged_texts(self.database)

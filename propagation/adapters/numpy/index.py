@@ -18,7 +18,7 @@ from propagation.ports import (
     Point,
     check_embedder,
     check_vector,
-    unit_rows,
+    normalize_rows,
 )
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
@@ -58,7 +58,7 @@ class Shelf:
             rows.append(row)
             vectors.append(point.vector)
         if rows:  # of a key that is here twice the last
-            self._vectors[rows] = unit_rows(np.stack(vectors))
+            self._vectors[rows] = normalize_rows(np.stack(vectors))
 
     def drop(self, keys: Sequence[int | str]) -> None:
         """Remove points; the last row takes the place of each."""
@@ -77,7 +77,7 @@ class Shelf:
 
     def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""
-        scores = self._cosines(vector)
+        scores = self._compute_cosines(vector)
         if limit < 1 or not len(scores):
             return []
         place = max(len(scores) - limit, 0)
@@ -95,7 +95,7 @@ class Shelf:
         Returns:
             The points, by (-score, key).
         """
-        scores = self._cosines(vector)
+        scores = self._compute_cosines(vector)
         shared = np.zeros(len(self._numbers) + 1, np.bool_)
         shared[[self._numbers[name] for name in sharing if name in self._numbers]] = True
         rows = np.flatnonzero(scores > tau)
@@ -109,7 +109,7 @@ class Shelf:
         """Return the version of every key."""
         return dict(self._versions)
 
-    def _cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _compute_cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         check_vector(vector, self._vectors.shape[1], "the query")
         norm = float(np.linalg.norm(vector))
         if norm == 0:
@@ -176,7 +176,7 @@ class PointStore(Protocol):
         """Remove points; unknown keys are ignored."""
 
 
-def shelf_names(generation: int) -> dict[Collection, str]:
+def list_shelves(generation: int) -> dict[Collection, str]:
     """Name the collections of a generation as the point store keeps them."""
     suffix = f"/{generation}" if generation else ""
     return {collection: f"{collection}{suffix}" for collection in Collection}
@@ -187,7 +187,7 @@ class Shelves:
 
     def __init__(self, dimension: int, generation: int) -> None:
         self.dimension = dimension
-        self.names = shelf_names(generation)
+        self.names = list_shelves(generation)
         self._shelves = {collection: Shelf(dimension) for collection in Collection}
         self._lock = threading.Lock()
 
@@ -278,7 +278,7 @@ class NumpyIndex(NumpyWriter):
         served = -1
         if kept is not None:
             served = orjson.loads(kept).get("generation", 0)
-            await self._points.describe(kept, list(shelf_names(served).values()))
+            await self._points.describe(kept, list(list_shelves(served).values()))
         shelves = Shelves(dimension, served + 1)
         description = orjson.dumps(
             {"embedder": embedder, "dimension": dimension, "generation": served + 1},

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from propagation.model import F32, F64, I64, NO_EXPENSES, IncompatibleSettings
-from propagation.ports import unit_rows
+from propagation.ports import normalize_rows
 
 DIMENSION = 48
 BUCKETS = 1 << 15
@@ -61,7 +61,7 @@ STOP = frozenset(
 
 
 @lru_cache(maxsize=1)
-def _projection(seed: int, dimension: int) -> F32:
+def _compute_projection(seed: int, dimension: int) -> F32:
     """Draw the table of an unfitted embedder at its first use."""
     return np.random.default_rng(seed).standard_normal((BUCKETS, dimension), np.float32)
 
@@ -71,7 +71,7 @@ def _bucket(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
-def _frequencies(
+def _count_frequencies(
     texts: Sequence[str],
 ) -> tuple[F64, I64, I64]:
     """Count the tokens of each text.
@@ -117,19 +117,21 @@ class HashedEmbedder:
     def vectors(self, texts: Sequence[str]) -> F32:
         out = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
-            values, places, starts = _frequencies(texts[start : start + TEXTS_A_PART])
+            values, places, starts = _count_frequencies(texts[start : start + TEXTS_A_PART])
             worded = np.flatnonzero(np.diff(starts))
             if len(worded):
                 rows = (
-                    _projection(self._seed, self.dimension) if self._table is None else self._table
+                    _compute_projection(self._seed, self.dimension)
+                    if self._table is None
+                    else self._table
                 )
                 weighted = rows[places] * values.astype(np.float32)[:, None]
                 out[start + worded] = np.add.reduceat(weighted, starts[worded])
-        return unit_rows(out)
+        return normalize_rows(out)
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """Fit a table: IDF-weighted right singular vectors of the catalogue's TF-IDF."""
-        matrix = sparse.csr_array(_frequencies(texts), shape=(len(texts), BUCKETS))
+        matrix = sparse.csr_array(_count_frequencies(texts), shape=(len(texts), BUCKETS))
         used = np.unique(matrix.indices)
         matrix = matrix[:, used]
         idf = np.log((1 + len(texts)) / (1 + np.bincount(matrix.indices, minlength=len(used)))) + 1
@@ -138,7 +140,7 @@ class HashedEmbedder:
         matrix = sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ matrix
         table = np.zeros((BUCKETS, self.dimension), np.float32)
         if len(used):
-            table[used] = idf[:, None] * _right_singular(matrix, self.dimension, seed)
+            table[used] = idf[:, None] * _compute_right_singular(matrix, self.dimension, seed)
         return table.tobytes()
 
     def with_state(self, state: bytes | None) -> Self:
@@ -163,7 +165,7 @@ class HashedEmbedder:
         )
 
 
-def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
+def _compute_right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
     """Compute the leading right singular vectors but the first, by randomised SVD.
 
     The first is what all texts share; without it, texts and users differ more (N@10 with
@@ -174,17 +176,17 @@ def _right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
     """
     rng = np.random.default_rng(seed)
     width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
-    basis = _orthonormal(matrix @ rng.standard_normal((matrix.shape[1], width)))
+    basis = _orthonormalize(matrix @ rng.standard_normal((matrix.shape[1], width)))
     for _ in range(POWER_ROUNDS):
-        basis = _orthonormal(matrix @ _orthonormal(matrix.T @ basis))
-    right = _orthonormal(matrix.T @ basis)
+        basis = _orthonormalize(matrix @ _orthonormalize(matrix.T @ basis))
+    right = _orthonormalize(matrix.T @ basis)
     out = np.zeros((matrix.shape[1], rank))
     kept = right[:, 1 : rank + 1] if right.shape[1] > 1 else right
     out[:, : kept.shape[1]] = kept
     return out
 
 
-def _orthonormal(columns: F64) -> F64:
+def _orthonormalize(columns: F64) -> F64:
     """Compute the left singular vectors of a tall matrix, largest first.
 
     It goes through the small Gram matrix: a QR of 64,000 rows takes half a second, and there are

@@ -3,9 +3,9 @@
 import html
 
 from propagation.adapters.offline.sentences import (
+    clean_title,
     fit_titles,
     list_names,
-    plain_title,
     quote,
     shorten,
 )
@@ -18,7 +18,7 @@ LISTED = 5
 def extract_lines(client: Client) -> list[Edit]:
     """Write at most two lines: the categories, and how the description begins."""
     description = " ".join(html.unescape(client.description).split())
-    texts = (_heading(client), shorten(description))
+    texts = (_find_heading(client), shorten(description))
     return [
         AddLine(
             line=Line(
@@ -33,8 +33,8 @@ def extract_lines(client: Client) -> list[Edit]:
     ]
 
 
-def _heading(client: Client) -> str:
-    title = quote(plain_title(client.title)) if client.title else ""
+def _find_heading(client: Client) -> str:
+    title = quote(clean_title(client.title)) if client.title else ""
     given = list_names(client, LISTED) if client.attributes or client.categories else ()
     if client.key.kind == ClientKind.USER:
         return fit_titles("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""

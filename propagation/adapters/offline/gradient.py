@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from propagation.adapters.offline.merge import heard_lines
-from propagation.adapters.offline.sentences import list_names, plain_title, quote
+from propagation.adapters.offline.merge import list_heard_lines
+from propagation.adapters.offline.sentences import clean_title, list_names, quote
 from propagation.model import Gradient, Module, ReasonWork, RouterVersion, join_names
 from propagation.ports import Party
 
@@ -46,7 +46,7 @@ def write_gradients(
     routers: dict[int, Gradient] = {}
     for party in (user, positive, negative):
         if party is not None and party.messages:
-            subjects = _subjects(party)
+            subjects = _list_subjects(party)
             gradients.append(_filter(work, reward, party, subjects, chosen))
             for message, names in zip(party.messages, subjects, strict=True):
                 if message.router not in routers:
@@ -55,7 +55,7 @@ def write_gradients(
 
 
 def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
-    title = plain_title(positive.client.title)
+    title = clean_title(positive.client.title)
     what = quote(title) if title else "The choice"
     if reward:
         return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
@@ -132,9 +132,9 @@ def _router(
     )
 
 
-def _subjects(party: Party) -> list[tuple[str, ...]]:
+def _list_subjects(party: Party) -> list[tuple[str, ...]]:
     """Return what each message told this client."""
-    lines = heard_lines(party.profile)
+    lines = list_heard_lines(party.profile)
     return [
         line.attributes
         if (line := lines.get((message.router, message.version)))

@@ -20,9 +20,9 @@ from propagation.model import (
     ReplaceLine,
     RouterVersion,
     Source,
+    find_names_in_text,
     group_pairs,
     join_names,
-    names_in_text,
     value,
 )
 from propagation.ports import MergeAnswer, Party
@@ -111,7 +111,7 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
     )
     found: list[Heard] = []
     for message in party.messages:
-        factor = party.filter_memory.factor_for(message.router, message.attributes)
+        factor = party.filter_memory.get_factor(message.router, message.attributes)
         if factor < DROP_BELOW or not message.attributes:
             outcomes[message.router, message.version] = (
                 "filtered" if message.attributes else "empty"
@@ -133,7 +133,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
     That is what is new to it; if nothing is, what it shares with the community. What the community
     is named by comes last, since the sentence names it anyway.
     """
-    apart, named = _attributes_in_text(message.attributes, message.name, message.text)
+    apart, named = _find_attributes_in_text(message.attributes, message.name, message.text)
     for names, besides in ((apart, True), (named, False)):
         new = [name for name in names if name not in own]
         if new:
@@ -142,7 +142,7 @@ def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
 
 
 @lru_cache(MESSAGES_CACHED)
-def _attributes_in_text(
+def _find_attributes_in_text(
     attributes: tuple[str, ...], name: str, text: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Find the attributes that the message's text names.
@@ -152,7 +152,7 @@ def _attributes_in_text(
     Returns:
         Those apart from the community's name, and those in it.
     """
-    in_text = names_in_text(attributes, text) or attributes
+    in_text = find_names_in_text(attributes, text) or attributes
     return (
         tuple(one for one in in_text if one not in name),
         tuple(one for one in in_text if one in name),
@@ -176,7 +176,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
-        before = _earlier_line(free, group)
+        before = _find_earlier_line(free, group)
         line = _line(party, before, group)
         edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
         if before:
@@ -186,7 +186,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
     return edits
 
 
-def _earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
+def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
     """Find the line with the same news, or of the same router.
 
     A line with the same news comes first.
@@ -231,7 +231,7 @@ def _sentence(
     return shorten(wording.format(name=name, names=join_names(names))) + "."
 
 
-def heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
+def list_heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
     """Return a profile's heard lines by message (router, version)."""
     return {
         (source.router, source.version): line

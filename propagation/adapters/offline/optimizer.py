@@ -1,6 +1,6 @@
 """Edits and filter rules of one client after an interaction (eq. 9)."""
 
-from propagation.adapters.offline.merge import HEARD_MAX, heard_lines
+from propagation.adapters.offline.merge import HEARD_MAX, list_heard_lines
 from propagation.adapters.offline.own_lines import reinforce_audience, reinforce_choices
 from propagation.adapters.offline.sentences import list_names
 from propagation.model import (
@@ -100,7 +100,7 @@ def learn_router_rules(
     if reward is None:
         return []
     rules = []
-    heard = heard_lines(party.profile) if party.messages else {}
+    heard = list_heard_lines(party.profile) if party.messages else {}
     for message in party.messages:
         line = heard.get((message.router, message.version))
         if line is None:
@@ -127,13 +127,13 @@ def learn_attribute_rules(
     for line in _heard(party.profile):
         found = next((name for name in line.attributes if name in new_to_it), None)
         if found is not None:
-            rules.append(_attribute_rule(work, party, found, RAISE))
+            rules.append(_write_attribute_rule(work, party, found, RAISE))
         elif (
             not chosen.intersection(line.attributes)
             and line.weight * FADED < STALE_BELOW
             and line.attributes
         ):
-            rules.append(_attribute_rule(work, party, line.attributes[0], LOWER))
+            rules.append(_write_attribute_rule(work, party, line.attributes[0], LOWER))
     return rules
 
 
@@ -141,7 +141,7 @@ def _heard(profile: Profile) -> list[Line]:
     return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 
-def _attribute_rule(work: ReasonWork, party: Party, name: str, change: float) -> FilterRule:
+def _write_attribute_rule(work: ReasonWork, party: Party, name: str, change: float) -> FilterRule:
     return _change_rule(
         work,
         party,
@@ -164,13 +164,13 @@ def _change_rule(
         router=old.router,
         attribute=old.attribute,
         factor=factor,
-        text=_advice(factor, about),
+        text=_write_advice(factor, about),
         evidence=(*old.evidence, work.sequence)[-EVIDENCE:],
         age=work.sequence,
     )
 
 
-def _advice(factor: float, about: str) -> str:
+def _write_advice(factor: float, about: str) -> str:
     """Say a factor in words.
 
     They range from "leave out" (below .5: dropped) to "put first".

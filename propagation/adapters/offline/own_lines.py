@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
     choose_variant,
+    clean_title,
     fit_titles,
     list_names,
-    name_in_sentence,
-    plain_title,
     quote,
+    write_names_in_sentence,
 )
 from propagation.model import (
     LINE_MAX_WORDS,
@@ -73,7 +73,7 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     """
     names = list_names(other.client)
     line = _strengthen_closest(party.profile, names, work.sequence)
-    title = plain_title(other.client.title)
+    title = clean_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title]
     titles = ([title, *old] if title else old)[:TITLES]
     text = _choice(other.client, line.attributes, titles, line.weight)
@@ -85,7 +85,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
 
     It speaks of tastes that choices showed, never of what a user says of itself.
     """
-    names = leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
+    names = list_leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
     if not names:
         return []
     line = _strengthen_closest(party.profile, names, work.sequence)
@@ -94,7 +94,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
     return _with_line(party.profile, line.with_changes(text=text), room)
 
 
-def leading_attributes(
+def list_leading_attributes(
     profile: Profile, except_for: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """Return the attributes of the heaviest line that interactions wrote.
@@ -115,7 +115,7 @@ def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: f
     )
     return (
         fit_titles(
-            head.format(name_in_sentence(item, names)),
+            head.format(write_names_in_sentence(item, names)),
             [quote(title) for title in titles],
             tail,
             LINE_MAX_WORDS,
@@ -154,12 +154,12 @@ def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
     near = [
         line
         for line in profile.lines
-        if line.author is Author.INTERACTION and _overlap(line, names) >= LEAST_OVERLAP
+        if line.author is Author.INTERACTION and _measure_overlap(line, names) >= LEAST_OVERLAP
     ]
-    return max(near, key=lambda line: _overlap(line, names), default=None)
+    return max(near, key=lambda line: _measure_overlap(line, names), default=None)
 
 
-def _overlap(line: Line, names: Sequence[str]) -> float:
+def _measure_overlap(line: Line, names: Sequence[str]) -> float:
     """Compute the Jaccard overlap of a line's attributes and these names.
 
     It is 1 if both are empty.

@@ -23,7 +23,7 @@ MOVED_ARTICLE = re.compile(
 
 
 @lru_cache(CACHED)
-def plain_title(title: str) -> str:
+def clean_title(title: str) -> str:
     """Write a title as a person would, in at most nine words.
 
     "" stays empty.
@@ -80,7 +80,7 @@ def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
     return _names(client.attributes, client.categories, client.title, client.description)[:count]
 
 
-def name_in_sentence(client: Client, names: Sequence[str]) -> str:
+def write_names_in_sentence(client: Client, names: Sequence[str]) -> str:
     """Write names as the object of a sentence.
 
     It says so if they were found in a text.
@@ -99,10 +99,10 @@ def _names(
         for part in SEPARATORS.split(html.unescape(raw))
         if (name := normalize_name(part))
     ]
-    return tuple(dict.fromkeys(given or _keywords(html.unescape(f"{title} {description}"))))
+    return tuple(dict.fromkeys(given or _find_keywords(html.unescape(f"{title} {description}"))))
 
 
-def _keywords(text: str) -> list[str]:
+def _find_keywords(text: str) -> list[str]:
     return [
         word
         for word in map(normalize_name, WORD.findall(text))

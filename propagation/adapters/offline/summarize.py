@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from propagation.adapters.offline.sentences import fit_titles, plain_title, quote
+from propagation.adapters.offline.sentences import clean_title, fit_titles, quote
 from propagation.model import join_names, rank_by_distinctiveness
 
 APART, USUAL, ARRIVED, EXAMPLES = 3, 2, 4, 3
@@ -24,7 +24,7 @@ def summarize_router(
     special = rank_by_distinctiveness(standing, common)[:APART]
     largest = sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]
     usual = [name for name in largest if name not in special]
-    message = _standing_sentence(special, usual)
+    message = _write_standing_sentence(special, usual)
     turning = [
         one
         for one in rank_by_distinctiveness(arrived, _shares(standing))
@@ -32,11 +32,11 @@ def summarize_router(
     ][:ARRIVED]
     if turning:
         message += f" {TURNS[router % len(TURNS)]} {join_names(turning)}."
-    titles = [quote(plain_title(title)) for title in examples[:EXAMPLES]]
+    titles = [quote(clean_title(title)) for title in examples[:EXAMPLES]]
     return fit_titles(message, titles, " Seen around {}.", MESSAGE_MAX_WORDS)
 
 
-def _standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
+def _write_standing_sentence(special: Sequence[str], usual: Sequence[str]) -> str:
     if not special:
         return "A community that is taking shape."
     besides = f", with {join_names(usual)} besides" if usual else ""

@@ -107,9 +107,9 @@ def parse_answer(
     if spoken is None:
         return ParsedAnswer({}, Fault.THINKING)
     expected = {plain(name) for name in names}
-    objects = list(_valid_objects(spoken, expected))
+    objects = list(_list_valid_objects(spoken, expected))
     if objects:
-        return ParsedAnswer(clean(_best_object(objects, expected)))
+        return ParsedAnswer(clean(_choose_best_object(objects, expected)))
     if REFUSAL.match(spoken.strip()) or reason in FILTERED_FINISHES:
         return ParsedAnswer({}, Fault.REFUSED)
     start = spoken.find("{")
@@ -121,7 +121,7 @@ def parse_answer(
     if repaired is not None:
         return ParsedAnswer(clean(repaired))
     return ParsedAnswer(
-        clean(_whole_members(broken, names)), Fault.BROKEN if closed else Fault.TRUNCATED
+        clean(_keep_whole_members(broken, names)), Fault.BROKEN if closed else Fault.TRUNCATED
     )
 
 
@@ -175,7 +175,7 @@ def _remove_thoughts(text: str) -> str | None:
     return spoken if spoken.strip() else None
 
 
-def _valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[str, Any]]:
+def _list_valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[str, Any]]:
     """Find valid objects that are not part of another object.
 
     Inside an object that is itself broken, only those with expected names count: another one is a
@@ -201,7 +201,9 @@ def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
     return sum(plain(name) in expected for name in value)
 
 
-def _best_object(objects: Sequence[dict[str, Any]], expected: Collection[str]) -> dict[str, Any]:
+def _choose_best_object(
+    objects: Sequence[dict[str, Any]], expected: Collection[str]
+) -> dict[str, Any]:
     """Choose the object with the most of the expected names.
 
     Of equals, the last one is chosen.
@@ -225,10 +227,10 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
     objects = [one for one in values if isinstance(one, dict)]
     if not objects or not all(entry["text"].startswith(SAFE_REPAIRS) for entry in log):
         return None
-    return _best_object(objects, expected)
+    return _choose_best_object(objects, expected)
 
 
-def _whole_members(text: str, names: Collection[str]) -> dict[str, Any]:
+def _keep_whole_members(text: str, names: Collection[str]) -> dict[str, Any]:
     """Read the members of a broken object that are whole themselves.
 
     Only objects and lists are read.

@@ -12,7 +12,7 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import TEXTS_PER_CALL, EmbeddingOptions
 from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp, batches
-from propagation.ports import GraphStore, unit_rows
+from propagation.ports import GraphStore, normalize_rows
 
 REFUSED_SECONDS = 900.0
 MOST_REFUSED = 65_536
@@ -128,7 +128,7 @@ class OpenAIEmbedder(EndpointAdapter):
                 " `propagation init` if there is data, which also does what `propagation reindex`"
                 " does"
             )
-        return unit_rows(vectors)
+        return normalize_rows(vectors)
 
     async def _look_up(self, text: str) -> F32 | None:
         if not text.strip() or hash(text) in self._refused:
@@ -142,7 +142,7 @@ class OpenAIEmbedder(EndpointAdapter):
         return f"{self._model}\n{text}".encode()
 
 
-def openai_embedder(endpoint: Endpoint, store: GraphStore) -> OpenAIEmbedder:
+def create_openai_embedder(endpoint: Endpoint, store: GraphStore) -> OpenAIEmbedder:
     """Build the embedder on the reasoner's endpoint.
 
     It gets an endpoint of its own, with the same budgets, if embeddings have another address.

@@ -13,7 +13,7 @@ from propagation.adapters.openai.prompts import (
     optimizer,
     predict,
 )
-from propagation.adapters.openai.reasoner import OpenAIReasoner, name_parties, total_usage
+from propagation.adapters.openai.reasoner import OpenAIReasoner, name_parties, sum_usage
 from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork
 from propagation.ports import (
     AnswerPart,
@@ -49,10 +49,10 @@ class PaperReasoner(OpenAIReasoner):
         }
         merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
         if len(candidates) == 1:
-            return ForwardAnswer(merges, None, total_usage(answers))
+            return ForwardAnswer(merges, None, sum_usage(answers))
         after = [_after(party, part) for party, part in zip(parties, merges, strict=True)]
         answers += await self._ask_all([predict.build_question(*after)])
-        return ForwardAnswer(merges, answers[-1].parts["prediction"], total_usage(answers))
+        return ForwardAnswer(merges, answers[-1].parts["prediction"], sum_usage(answers))
 
     async def backward(
         self,
@@ -84,7 +84,7 @@ class PaperReasoner(OpenAIReasoner):
             for name, party in parties.items()
         }
         asked = [
-            optimizer.profile_question(
+            optimizer.build_profile_question(
                 work,
                 reward,
                 name,
@@ -106,7 +106,7 @@ class PaperReasoner(OpenAIReasoner):
             _join(part, rules.get(name, OptimizeAnswer(())))
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
-        return BackwardAnswer(_drop_repeats(gradients), clients, total_usage(credited + optimized))
+        return BackwardAnswer(_drop_repeats(gradients), clients, sum_usage(credited + optimized))
 
 
 def _join(
@@ -144,7 +144,7 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
     return list(out.values())
 
 
-def openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
+def create_openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
     """Build the reasoner.
 
     `store` keeps answers, and what is known of the server.

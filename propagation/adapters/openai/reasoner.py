@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, EndpointAdapter
-from propagation.adapters.openai.prompting import Question, document, tokens_in
+from propagation.adapters.openai.prompting import Question, count_tokens_in, document
 from propagation.adapters.openai.prompts import (
     backward,
     evolve,
@@ -150,16 +150,16 @@ class OpenAIReasoner(EndpointAdapter):
         calls = self._share_out(things, question, most)
         found = await self._ask_all([question(some) for some in calls])
         parts = [part for answered in found for part in answered.parts.values()]
-        return parts, total_usage(found)
+        return parts, sum_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
         """Ask several questions concurrently.
 
         A call that fails is the failure of its parts.
         """
-        return await asyncio.gather(*(self._failing_alone(question) for question in questions))
+        return await asyncio.gather(*(self._find_failing_alone(question) for question in questions))
 
-    async def _failing_alone(self, question: Question) -> Answered:
+    async def _find_failing_alone(self, question: Question) -> Answered:
         try:
             return await self._asker.ask(question)
         except ReasonerUnavailable:
@@ -175,7 +175,7 @@ class OpenAIReasoner(EndpointAdapter):
         used = 0.0
         for thing in things:
             asked = question([thing])
-            size = tokens_in(document(asked.data)) + asked.tokens
+            size = count_tokens_in(document(asked.data)) + asked.tokens
             if not out or len(out[-1]) == most or used + size > room:
                 out.append([])
                 used = 0.0
@@ -190,6 +190,6 @@ def name_parties(user: Party, positive: Party, negative: Party | None) -> dict[s
     return {name: party for name, party in named if party is not None}
 
 
-def total_usage(answers: Iterable[Answered]) -> Usage:
+def sum_usage(answers: Iterable[Answered]) -> Usage:
     """Return the usage of several answers."""
     return sum((answered.usage for answered in answers), NO_USAGE)

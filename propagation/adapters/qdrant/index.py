@@ -10,15 +10,15 @@ from propagation.adapters.qdrant.server import (
     NAME,
     NAMED,
     VERSION,
-    aliases_of,
     check_version,
-    collections_in_use,
+    compute_id,
     create_collection,
     delete_unused,
-    id_of,
-    key_of,
-    model_of,
+    list_aliases,
+    list_collections_in_use,
+    parse_point_key,
     put_in_use,
+    read_model,
     sharing_one_of,
     translate_errors,
     upsert_operations,
@@ -52,7 +52,7 @@ class QdrantWriter:
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translate_errors():
             for some in batches(keys, POINTS_PER_CALL):
-                ids = [id_of(key) for key in some]
+                ids = [compute_id(key) for key in some]
                 await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
 
     async def versions(self, collection: Collection) -> dict[int | str, int]:
@@ -67,7 +67,7 @@ class QdrantWriter:
                     with_payload=fields,
                 )
                 found |= {
-                    key_of(record.id, record.payload): (record.payload or {})[VERSION]
+                    parse_point_key(record.id, record.payload): (record.payload or {})[VERSION]
                     for record in records
                 }
                 if offset is None:
@@ -95,12 +95,12 @@ class QdrantIndex(QdrantWriter):
     async def find_collections(self, embedder: str, dimension: int) -> bool:
         with translate_errors():
             await check_version(self._client)
-            standing = await collections_in_use(self._client, self._prefix)
+            standing = await list_collections_in_use(self._client, self._prefix)
             for name in standing.values():
-                check_embedder(await model_of(self._client, name), embedder, dimension)
+                check_embedder(await read_model(self._client, name), embedder, dimension)
         if len(standing) < len(Collection):
             return False
-        self._names, self._dimension = aliases_of(self._prefix, embedder, dimension), dimension
+        self._names, self._dimension = list_aliases(self._prefix, embedder, dimension), dimension
         return True
 
     async def nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
@@ -114,7 +114,7 @@ class QdrantIndex(QdrantWriter):
         hits = await self._search(collection, vector, limit + 1)
         if len(hits) > limit and hits[limit - 1].score == hits[limit].score:
             below = float(np.nextafter(np.float32(hits[limit].score), np.float32(-np.inf)))
-            hits = await self._all_above(collection, vector, below)
+            hits = await self._search_all_above(collection, vector, below)
         return hits[:limit]
 
     async def search_above(
@@ -126,9 +126,9 @@ class QdrantIndex(QdrantWriter):
     ) -> Sequence[Hit]:
         if not sharing:
             return []
-        return await self._all_above(collection, vector, tau, sharing_one_of(sharing))
+        return await self._search_all_above(collection, vector, tau, sharing_one_of(sharing))
 
-    async def _all_above(
+    async def _search_all_above(
         self,
         collection: Collection,
         vector: F32,
@@ -175,7 +175,9 @@ class QdrantIndex(QdrantWriter):
                 with_payload=[NAME] if collection in NAMED else False,
             )
         hits = [
-            Hit(key=key_of(point.id, point.payload), score=min(max(point.score, -1.0), 1.0))
+            Hit(
+                key=parse_point_key(point.id, point.payload), score=min(max(point.score, -1.0), 1.0)
+            )
             for point in answer.points
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.key))
@@ -184,12 +186,12 @@ class QdrantIndex(QdrantWriter):
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, F32]:
         found: dict[int | str, F32] = {}
-        by_id = {str(id_of(key)): key for key in keys}
+        by_id = {str(compute_id(key)): key for key in keys}
         with translate_errors():
             for some in batches(keys, POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._name(collection),
-                    [id_of(key) for key in some],
+                    [compute_id(key) for key in some],
                     with_payload=False,
                     with_vectors=True,
                 )
@@ -210,7 +212,7 @@ class QdrantIndex(QdrantWriter):
                 for collection in Collection
             }
         yield QdrantWriter(self._client, names, dimension)
-        aliases = aliases_of(self._prefix, embedder, dimension)
+        aliases = list_aliases(self._prefix, embedder, dimension)
         with translate_errors():
             await put_in_use(self._client, self._prefix, names, aliases)
             self._names, self._dimension = aliases, dimension

@@ -19,7 +19,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import IncompatibleSettings, IndexUnavailable, group_pairs
-from propagation.ports import COLLECTIONS, Collection, Point, unit_rows
+from propagation.ports import COLLECTIONS, Collection, Point, normalize_rows
 
 OLDEST = (1, 16)
 """The first release whose upserts take a filter; without it a late write could undo a newer one."""
@@ -105,7 +105,7 @@ def translate_errors() -> Iterator[None]:
         ) from error
 
 
-def id_of(key: int | str) -> int | str:
+def compute_id(key: int | str) -> int | str:
     """Return the server's id of a key.
 
     A number stays as it is, and a name becomes a UUID.
@@ -113,7 +113,7 @@ def id_of(key: int | str) -> int | str:
     return key if isinstance(key, int) else str(uuid.uuid5(NAMES, key))
 
 
-def key_of(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int | str:
+def parse_point_key(id_: int | str | uuid.UUID, payload: dict[str, object] | None) -> int | str:
     """Return our key; the payload holds the name of a named point."""
     return id_ if isinstance(id_, int) else str((payload or {})[NAME])
 
@@ -153,17 +153,17 @@ def _struct(point: Point) -> models.PointStruct:
     payload: dict[str, object] = {VERSION: point.version, ATTRIBUTES: sorted(point.attributes)}
     if isinstance(point.key, str):
         payload[NAME] = point.key
-    [unit] = unit_rows(point.vector[None].astype(np.float64))
-    return models.PointStruct(id=id_of(point.key), vector=unit.tolist(), payload=payload)
+    [unit] = normalize_rows(point.vector[None].astype(np.float64))
+    return models.PointStruct(id=compute_id(point.key), vector=unit.tolist(), payload=payload)
 
 
-def aliases_of(prefix: str, embedder: str, dimension: int) -> dict[Collection, str]:
+def list_aliases(prefix: str, embedder: str, dimension: int) -> dict[Collection, str]:
     """Return the aliases that queries for this model use."""
     model = blake2b(f"{embedder} {dimension}".encode(), digest_size=4).hexdigest()
     return {collection: f"{prefix}-{collection}-for-{model}" for collection in Collection}
 
 
-async def collections_in_use(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str]:
+async def list_collections_in_use(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str]:
     """Find the collections in use."""
     aliases = {
         found.alias_name: found.collection_name for found in (await client.get_aliases()).aliases
@@ -175,7 +175,7 @@ async def collections_in_use(client: AsyncQdrantClient, prefix: str) -> dict[Col
     }
 
 
-async def model_of(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
+async def read_model(client: AsyncQdrantClient, name: str) -> tuple[str, int]:
     """Read the embedder and the dimension that a collection was made for."""
     about = (await client.get_collection(name)).config.metadata or {}
     return str(about.get("embedder", "something else")), int(about.get("dimension", 0))
@@ -215,7 +215,7 @@ async def put_in_use(
     Raises:
         IncompatibleSettings: The server has collections of other applications with this prefix.
     """
-    in_use = await collections_in_use(client, prefix)
+    in_use = await list_collections_in_use(client, prefix)
     steps: list[models.AliasOperations] = [
         models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=found.alias_name))
         for found in (await client.get_aliases()).aliases
@@ -240,7 +240,7 @@ async def put_in_use(
 
 async def delete_unused(client: AsyncQdrantClient, prefix: str) -> None:
     """Delete our collections without an alias: replaced ones and unfinished ones."""
-    kept = set((await collections_in_use(client, prefix)).values())
+    kept = set((await list_collections_in_use(client, prefix)).values())
     ours = re.compile(rf"{re.escape(prefix)}-({'|'.join(Collection)})-[0-9a-f]{{32}}")
     for found in (await client.get_collections()).collections:
         if ours.fullmatch(found.name) and found.name not in kept:

@@ -7,11 +7,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from propagation.adapters.shared.digests import DIGEST_BYTES, digest_of
-from propagation.model import naming_damage
+from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
+from propagation.model import name_damage
 
 
-def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, bytes]]:
+def split_into_pieces(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, bytes]]:
     """Yield an array's numbered pieces, and its digest as the last.
 
     A withdrawal changes the array meanwhile, and patches it afterwards: the digest is of what was
@@ -27,7 +27,9 @@ def pieces_of(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, byte
     yield len(starts), check.to_bytes(DIGEST_BYTES)
 
 
-def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> NDArray[Any]:
+def join_pieces(
+    name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]
+) -> NDArray[Any]:
     """Put an array together from its pieces.
 
     The last one is the digest.
@@ -38,9 +40,9 @@ def array_of(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes
     data = bytearray()  # a list of the pieces would be a second copy of the array
     for piece in pieces:
         data += piece
-    with naming_damage(f"{name} in a checkpoint of the numbers"):
+    with name_damage(f"{name} in a checkpoint of the numbers"):
         whole = memoryview(data)
         values = whole[:-DIGEST_BYTES]
-        if whole[-DIGEST_BYTES:] != digest_of(values, dtype, list(shape)):
+        if whole[-DIGEST_BYTES:] != compute_digest(values, dtype, list(shape)):
             raise ValueError("not what was written")
         return np.frombuffer(values, dtype).reshape(shape)

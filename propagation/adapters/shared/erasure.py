@@ -16,7 +16,7 @@ ASCII_IN_FOLDED = "İŉſǰẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆ"
 """Letters that case folding turns into ASCII letters, and databases do not; ß is not among them."""
 
 
-def new_key() -> bytes:
+def create_key() -> bytes:
     """Draw a key."""
     return secrets.token_bytes(KEY_BYTES)
 
@@ -26,7 +26,7 @@ def hash_of(key: bytes, event_id: str) -> bytes:
     return blake2b(event_id.encode(), key=key, digest_size=HASH_BYTES).digest()
 
 
-def ascii_word(name: str) -> str:
+def find_ascii_word(name: str) -> str:
     """Return the longest word that every database case-folds alike.
 
     Returns:
@@ -35,18 +35,18 @@ def ascii_word(name: str) -> str:
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
-def searchable_words(words: Iterable[str]) -> list[str]:
+def list_searchable_words(words: Iterable[str]) -> list[str]:
     """Return words that every database finds in lower-case text, each once."""
-    return sorted({ascii_word(word.casefold()) for word in words})
+    return sorted({find_ascii_word(word.casefold()) for word in words})
 
 
-def folded_words(words: Iterable[str]) -> list[str]:
+def fold_words(words: Iterable[str]) -> list[str]:
     """Return words case-folded, each once.
 
     Of one beyond ASCII it is a word in it, if there is one.
     """
     folded = [word.casefold() for word in words]
-    return sorted({word if word.isascii() else ascii_word(word) or word for word in folded})
+    return sorted({word if word.isascii() else find_ascii_word(word) or word for word in folded})
 
 
 def says(texts: Iterable[str], name: str) -> bool:

@@ -16,7 +16,7 @@ def escape_words(words: Iterable[str]) -> list[str]:
     return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]
 
 
-def without_nul(json: bytes) -> bytes:
+def remove_nul(json: bytes) -> bytes:
     """Return the same JSON.
 
     Raises:

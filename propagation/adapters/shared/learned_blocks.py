@@ -14,7 +14,7 @@ from propagation.model import (
     Array,
     LearnedBlock,
     LearnedWeights,
-    naming_damage,
+    name_damage,
 )
 
 TASTE = 1
@@ -38,7 +38,7 @@ def pack_columns(block: LearnedBlock) -> bytes:
     )
 
 
-def ascends(sequence: I64, after: int, through: int) -> bool:
+def is_ascending(sequence: I64, after: int, through: int) -> bool:
     """Return whether a block's sequences ascend between its ends."""
     ends = np.concatenate(([after], sequence, [through + 1]))
     return bool((ends[1:] > ends[:-1]).all())
@@ -62,7 +62,7 @@ def unpack_block(
     """
     parts: dict[str, Array] = {}
     start = 0
-    with naming_damage(f"learned block {through}", after, through):
+    with name_damage(f"learned block {through}", after, through):
         own = bytearray(columns)
         for name, dtype in FORM.items():
             parts[name] = np.frombuffer(own, dtype, size, start)
@@ -81,7 +81,7 @@ def unpack_block(
         numbers = (block.profile_cosines, block.weights, block.trust, block.combiner)
         if not (
             len(own) == start
-            and ascends(block.sequence, after, through)
+            and is_ascending(block.sequence, after, through)
             and all(np.isfinite(part).all() for part in numbers)
             and (block.weights >= 0).all()
             and (block.negatives >= -1).all()
@@ -90,7 +90,7 @@ def unpack_block(
     return block
 
 
-def row_parts(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tuple[int, bytes]]:
+def split_row(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tuple[int, bytes]]:
     """Yield one row's values as bytes, with their offsets in packed columns."""
     start = 0
     for name, dtype in FORM.items():
@@ -100,7 +100,7 @@ def row_parts(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tu
         start += size * dtype.itemsize
 
 
-def taste_written_by(block: LearnedBlock, places: I64) -> dict[int, list[tuple[int, float]]]:
+def collect_taste_written(block: LearnedBlock, places: I64) -> dict[int, list[tuple[int, float]]]:
     """Return what rows of a block wrote to taste, by sequence.
 
     Returns:
@@ -148,7 +148,7 @@ NOTHING: Row = {
 }
 
 
-def places_of(column: I64, sequences: I64) -> I64:
+def find_places(column: I64, sequences: I64) -> I64:
     """Return the places of some sequences in a block's ascending column."""
     places = np.searchsorted(column, sequences)
     known = places < len(column)
@@ -156,7 +156,7 @@ def places_of(column: I64, sequences: I64) -> I64:
     return places[known]
 
 
-def weights_of_rows(block: LearnedBlock, places: I64, learned: int) -> LearnedWeights:
+def build_weights_of_rows(block: LearnedBlock, places: I64, learned: int) -> LearnedWeights:
     """Return what the rows at these places of a block wrote.
 
     Args:
@@ -184,7 +184,7 @@ def join_weights(parts: Sequence[LearnedWeights]) -> LearnedWeights:
 BANK_NAMES = ("session", "taste")
 
 
-def written_records(
+def list_written_records(
     written: LearnedWeights, named: Callable[[int], str | None]
 ) -> Iterator[Mapping[str, object]]:
     """Yield what each event wrote to each bank, as (router, weight).

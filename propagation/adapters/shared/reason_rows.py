@@ -15,7 +15,7 @@ from propagation.model import (
 )
 
 
-def rule_row(rule: FilterRule) -> dict[str, object]:
+def build_rule_row(rule: FilterRule) -> dict[str, object]:
     """Return the object that stands for a rule."""
     return {
         "router": rule.router,
@@ -27,7 +27,7 @@ def rule_row(rule: FilterRule) -> dict[str, object]:
     }
 
 
-def evidence_tokens(sequences: Sequence[int]) -> list[str]:
+def build_evidence_tokens(sequences: Sequence[int]) -> list[str]:
     """Return interactions as a rule's JSON has them.
 
     The JSON is cut at commas and brackets.
@@ -35,12 +35,12 @@ def evidence_tokens(sequences: Sequence[int]) -> list[str]:
     return [token for sequence in sequences for token in (str(sequence), f'"age":{sequence}}}')]
 
 
-def rule_of(row: dict[str, Any]) -> FilterRule:
+def build_rule(row: dict[str, Any]) -> FilterRule:
     """Build a rule from its object."""
     return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
 
 
-def version_record(
+def build_version_record(
     text: ClientText, sequence: int, written_at: int, written_by: str | None
 ) -> Mapping[str, object]:
     """Return a profile version's record with its lines and filter rules."""
@@ -52,7 +52,7 @@ def version_record(
         "merged_through_round": text.watermark,
         "dropped": text.dropped,
         "lines": [_line(line) for line in text.profile.lines],
-        "filter_rules": [rule_row(rule) for rule in text.filter_memory.rules],
+        "filter_rules": [build_rule_row(rule) for rule in text.filter_memory.rules],
     }
 
 
@@ -73,7 +73,7 @@ def _source(source: Source) -> dict[str, object]:
     return {"router": source.router, "version": source.version}
 
 
-def authors_of(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
+def list_authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
     """Return the prompts and the fallback of an interaction.
 
     A dead letter has none.
@@ -83,7 +83,7 @@ def authors_of(result: ReasonedInteraction) -> tuple[list[str] | None, str | Non
     return list(result.usage.prompts) or None, result.usage.stand_in or None
 
 
-def interaction_of(row: Sequence[Any]) -> InteractionRow:
+def build_interaction(row: Sequence[Any]) -> InteractionRow:
     """Build an interaction from a row of its fields, in their order."""
     return InteractionRow(
         sequence=row[0],
@@ -98,7 +98,7 @@ def interaction_of(row: Sequence[Any]) -> InteractionRow:
     )
 
 
-def gradient_of(row: Sequence[Any]) -> Gradient:
+def build_gradient(row: Sequence[Any]) -> Gradient:
     """Build a gradient from a row of its fields, in their order."""
     return Gradient(
         sequence=row[0],

@@ -56,7 +56,7 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     halves = {}
     for router, first, second, larger_is_second, share, users in header["halves"]:
         halves[router] = Halves(first, second, _bits(body, start, users), larger_is_second, share)
-        start += _bytes_for(users)
+        start += _count_bytes_for(users)
     return RouterMap(
         run=run,
         through=header["through"],
@@ -75,9 +75,9 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
 
 def _bits(body: bytes, start: int, users: int) -> Bools:
     return np.unpackbits(
-        np.frombuffer(body, np.uint8, _bytes_for(users), start), count=users
+        np.frombuffer(body, np.uint8, _count_bytes_for(users), start), count=users
     ).astype(np.bool_)
 
 
-def _bytes_for(users: int) -> int:
+def _count_bytes_for(users: int) -> int:
     return -(-users // 8)

@@ -14,13 +14,13 @@ from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
 from propagation.adapters.sqlite.maintenance.consistency_check import findings
-from propagation.adapters.sqlite.reason.reason import SqliteReason, interactions_of
-from propagation.adapters.sqlite.reason.texts import newest_versions, texts_or_none_yet
-from propagation.adapters.sqlite.record.clients import SqliteClients, clients_of
+from propagation.adapters.sqlite.reason.reason import SqliteReason, read_interactions
+from propagation.adapters.sqlite.reason.texts import read_newest_versions, read_texts_or_none_yet
+from propagation.adapters.sqlite.record.clients import SqliteClients, read_clients
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
-from propagation.adapters.sqlite.rounds.messages import waiting_messages
-from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, last_rounds
+from propagation.adapters.sqlite.rounds.messages import get_waiting_messages
+from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, get_last_rounds
 from propagation.model import Client, ClientText, InteractionRow, Round, RouterVersion
 from propagation.ports import Clock
 
@@ -63,24 +63,24 @@ class SqliteInteractionReader:
         self._reader = Reader(path)
 
     async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
-        return self._reader.read(lambda connection: clients_of(connection, refs))
+        return self._reader.read(lambda connection: read_clients(connection, refs))
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        return self._reader.read(lambda connection: texts_or_none_yet(connection, refs))
+        return self._reader.read(lambda connection: read_texts_or_none_yet(connection, refs))
 
-    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
-        return self._reader.read(lambda connection: newest_versions(connection, refs))
+    async def get_text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
+        return self._reader.read(lambda connection: read_newest_versions(connection, refs))
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        return self._reader.read(lambda connection: interactions_of(connection, sequences))
+        return self._reader.read(lambda connection: read_interactions(connection, sequences))
 
     async def last_round(self) -> Round | None:
-        newest = self._reader.read(lambda connection: last_rounds(connection, 1))
+        newest = self._reader.read(lambda connection: get_last_rounds(connection, 1))
         return newest[0] if newest else None
 
-    async def waiting_messages(
+    async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
         return self._reader.read(
-            lambda connection: waiting_messages(connection, refs_after, through)
+            lambda connection: get_waiting_messages(connection, refs_after, through)
         )

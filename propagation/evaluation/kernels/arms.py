@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature, new_combiner
+from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature, create_combiner
 
 DRAWN, DRAWN_MANY = 9, 99
 CUTOFF = 10
@@ -30,7 +30,7 @@ def _log_choose(logs, n, k):
 
 
 @njit(cache=True)
-def _chance(logs, above, others, beaten, drawn):
+def _compute_chance(logs, above, others, beaten, drawn):
     """Return the chance to draw exactly `beaten` of the `above` among `others`."""
     return np.exp(
         _log_choose(logs, above, beaten)
@@ -40,14 +40,14 @@ def _chance(logs, above, others, beaten, drawn):
 
 
 @njit(cache=True)
-def _chance_of_most(logs, above, others, beaten, drawn):
+def _compute_chance_of_most(logs, above, others, beaten, drawn):
     """Return the chance to draw at most `beaten` of the `above`.
 
     They are drawn among `others`.
     """
     chance = 0.0
     for exactly in range(max(0, drawn - (others - above)), min(drawn, above, beaten) + 1):
-        chance += _chance(logs, above, others, exactly, drawn)
+        chance += _compute_chance(logs, above, others, exactly, drawn)
     return chance
 
 
@@ -76,8 +76,8 @@ def expected(above, ties, others, draws, logs):
         each = (others + 1) / (drawn + 1)
         for beaten in range(min(drawn + 1, CUTOFF)):
             chance = each * (
-                _chance_of_most(logs, above, others + 1, beaten, drawn + 1)
-                - _chance_of_most(logs, above + ties + 1, others + 1, beaten, drawn + 1)
+                _compute_chance_of_most(logs, above, others + 1, beaten, drawn + 1)
+                - _compute_chance_of_most(logs, above + ties + 1, others + 1, beaten, drawn + 1)
             )
             gain += chance / DISCOUNTS[beaten]
             if beaten == 0:
@@ -85,7 +85,7 @@ def expected(above, ties, others, draws, logs):
         return gain / (ties + 1), hit / (ties + 1)
     for higher in range(above, above + ties + 1):
         for beaten in range(max(0, drawn - (others - higher)), min(drawn, higher, CUTOFF - 1) + 1):
-            chance = _chance(logs, higher, others, beaten, drawn)
+            chance = _compute_chance(logs, higher, others, beaten, drawn)
             gain += chance / DISCOUNTS[beaten]
             if beaten == 0:
                 hit += chance
@@ -120,9 +120,9 @@ PROBES = ("popularity", "minus_popularity")
 RANKINGS = (*ARMS, *PROBES)
 
 
-def evaluation_combiner() -> Combiner:
+def create_evaluation_combiner() -> Combiner:
     """Make one combiner that learns every arm; columns [COLUMNS]."""
     mask = np.zeros((len(ARMS), COLUMNS))
     for row, columns in enumerate(ARMS.values()):
         mask[row, list(columns)] = 1
-    return new_combiner(mask, np.full(COLUMNS, START_WEIGHT))
+    return create_combiner(mask, np.full(COLUMNS, START_WEIGHT))

@@ -39,7 +39,7 @@ class Controls(NamedTuple):
     tau: float
 
 
-def new_controls(
+def create_controls(
     state: State, users: int, items: int, seed: int, tau: float | None = None
 ) -> Controls:
     """Make the controls of an empty state.
@@ -62,8 +62,8 @@ def new_controls(
         start_mass(bank, item, state.content[item])
     home = np.argmax(state.content[:items] @ centres.T, axis=1)
     return Controls(
-        _shuffles(rng, users, len(state.session.centres)),
-        _shuffles(rng, users, len(centres)),
+        _draw_shuffles(rng, users, len(state.session.centres)),
+        _draw_shuffles(rng, users, len(centres)),
         bank,
         home,
         np.ones(1, np.float32),
@@ -72,7 +72,7 @@ def new_controls(
     )
 
 
-def _shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]:
+def _draw_shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.int64]:
     return rng.permuted(np.tile(np.arange(k), (users, 1)), axis=1)
 
 
@@ -91,7 +91,9 @@ def _reached(bank, content, tau):
 
 
 @njit(cache=True)
-def _point_to_point(user_content, seen_item, seen_before, seen_last, norms, user, content, near):
+def _rank_point_to_point(
+    user_content, seen_item, seen_before, seen_last, norms, user, content, near
+):
     """Score each item by the nearest users who have it.
 
     A score is the sum of the cosines of those of the 50 most similar other users who have the item.
@@ -131,7 +133,7 @@ def control_routers(state, controls, standpoint, user, near):
     reached = (np.empty(0, np.int64), np.empty(0, np.float64))
     if has_history(state.history_length, user):
         reached = _reached(controls.semantic, standpoint.content, controls.tau)
-        _point_to_point(
+        _rank_point_to_point(
             state.user_content,
             state.seen_item,
             state.seen_before,

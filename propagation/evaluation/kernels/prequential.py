@@ -24,14 +24,14 @@ from propagation.numbers.rules import (
     Feature,
     Standpoint,
     adopter_bin,
+    compute_maturity,
+    compute_standpoint,
     fill_from,
     gather_neighbours,
+    get_weight,
     has_seen,
-    maturity,
     release_neighbours,
     seen_items,
-    standpoint_of,
-    weight_of,
 )
 
 BINS = 4
@@ -77,21 +77,21 @@ def _fill(state, controls, reader, items, out):
 
 
 @njit(cache=True)
-def _lacking(combiner, arm, feature):
+def _find_lacking(combiner, arm, feature):
     """Return what a weight lacks where a user has no history.
 
-    `for_newcomers` adds it.
+    `adjust_for_newcomers` adds it.
     """
     if feature != POPULARITY and feature != RECENT:
         return 0.0
-    lowest = weight_of(combiner, arm, feature, 0, 0)
+    lowest = get_weight(combiner, arm, feature, 0, 0)
     for item_bin in range(1, BINS):
-        lowest = min(lowest, weight_of(combiner, arm, feature, 0, item_bin))
+        lowest = min(lowest, get_weight(combiner, arm, feature, 0, item_bin))
     return max((START_WEIGHT if feature == POPULARITY else 0.0) - lowest, 0.0)
 
 
 @njit(cache=True)
-def _scoring_of(combiner, user_bin):
+def _choose_scoring(combiner, user_bin):
     """Return how arms and probes score for a user.
 
     The standardisation is folded in.
@@ -111,9 +111,9 @@ def _scoring_of(combiner, user_bin):
                 continue
             columns[arm, seen[arm]] = feature
             seen[arm] += 1
-            lacking = _lacking(combiner, arm, feature) if user_bin == 0 else 0.0
+            lacking = _find_lacking(combiner, arm, feature) if user_bin == 0 else 0.0
             for item_bin in range(BINS):
-                weight = weight_of(combiner, arm, feature, user_bin, item_bin) + lacking
+                weight = get_weight(combiner, arm, feature, user_bin, item_bin) + lacking
                 weights[arm, item_bin, feature] = weight / deviation
                 offsets[arm, item_bin] -= weight / deviation * combiner.moments[feature, 0]
     weights[arms, :, POPULARITY], weights[arms + 1, :, POPULARITY] = 1.0, -1.0
@@ -279,11 +279,11 @@ def evaluate_block(
         candidates[0] = item
         candidates[1:used] = negatives[: used - 1]
         found = gather_neighbours(state, user)
-        standpoint = standpoint_of(state, user)
+        standpoint = compute_standpoint(state, user)
         reader = Reader(standpoint, control_routers(state, controls, standpoint, user, near), near)
         _fill(state, controls, reader, candidates[:used], raw)
         if scored[row] and not has_seen(state.seen_set, user, item):
-            scoring = _scoring_of(combiner, maturity(state.history_length[user]))
+            scoring = _choose_scoring(combiner, compute_maturity(state.history_length[user]))
             seen = seen_items(state.seen_item, state.seen_before, state.seen_last[user])
             taken = takes[1][takes[0][user] : takes[0][user + 1]]
             barred = _barred(state.visible, seen, item, taken)
@@ -305,7 +305,7 @@ def evaluate_block(
             continue
         learn_arms(
             combiner,
-            maturity(state.history_length[user]),
+            compute_maturity(state.history_length[user]),
             state.adoptions,
             candidates[:used],
             raw[:used],

@@ -55,12 +55,12 @@ class Effect(Measured):
     points: Sequence[EffectPoint]
 
 
-def value_in_words(of: str, value: float | None) -> str:
+def describe_value(of: str, value: float | None) -> str:
     """Return a setting's value as a person writes it."""
     return NONE_MEANS.get(of, "default") if value is None else f"{value:g}"
 
 
-def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
+def build_numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
     """Return a point from a prequential report.
 
     It has the arms that the setting concerns.
@@ -77,7 +77,7 @@ def numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
     )
 
 
-def loop_point(
+def build_loop_point(
     value: float | None,
     looped: LoopRanking,
     counts: Mapping[str, int],

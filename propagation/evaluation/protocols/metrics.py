@@ -68,7 +68,7 @@ def level(values: F64) -> float | None:
     return float(kept.mean()) if len(kept) else None
 
 
-def median_pass(passes: Sequence[Ranked]) -> int:
+def find_median_pass(passes: Sequence[Ranked]) -> int:
     """Return the pass whose N@10 of the live arm is the median.
 
     All figures of a report are of that pass: medians of different passes could not be compared. Of
@@ -112,8 +112,8 @@ def arm_report(name: str, ranked: Ranked) -> ArmReport:
         n10_of_100=arm_level(name, N10_OF_100, ranked),
         n10_fixed=arm_level(name, FIXED_N10, ranked),
         n10_of_all_fixed=arm_level(name, ALL_FIXED_N10, ranked),
-        against_off=None if name == "off" else paired_difference(name, "off", ranked),
-        against_offk=None if name == "offk" else paired_difference(name, "offk", ranked),
+        against_off=None if name == "off" else compute_paired_difference(name, "off", ranked),
+        against_offk=None if name == "offk" else compute_paired_difference(name, "offk", ranked),
     )
 
 
@@ -127,7 +127,7 @@ def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
     return level(ranked.values[:, RANKINGS.index(name), measure])
 
 
-def paired_difference(arm: str, base: str, ranked: Ranked) -> Paired | None:
+def compute_paired_difference(arm: str, base: str, ranked: Ranked) -> Paired | None:
     """Return the paired user mean of one arm minus another."""
     one, other = RANKINGS.index(arm), RANKINGS.index(base)
     return pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
@@ -217,7 +217,7 @@ class Figures(Term):
         return {arm.name: arm for arm in self.arms}[name]
 
 
-def slices_of(ranked: Ranked) -> list[Slice]:
+def compute_slices(ranked: Ranked) -> list[Slice]:
     """Return the slices of users, then of items.
 
     Users are sliced by interactions and items by adopters. First events of users are in the slices
@@ -245,6 +245,6 @@ def _slice(of: str, least: int, most: int, ranked: Ranked, counts: I64) -> Slice
         adoption=arm_level("adoption", N10, kept),
         offk=arm_level("offk", N10, kept),
         offk_adoption=arm_level("offk_adoption", N10, kept),
-        gain=paired_difference("adoption", "off", kept),
-        gain_knn=paired_difference("offk_adoption", "offk", kept),
+        gain=compute_paired_difference("adoption", "off", kept),
+        gain_knn=compute_paired_difference("offk_adoption", "offk", kept),
     )

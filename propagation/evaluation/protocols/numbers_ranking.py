@@ -18,18 +18,18 @@ from propagation.evaluation.protocols.metrics import (
     StreamReport,
     arm_level,
     arm_report,
-    median_pass,
-    slices_of,
+    compute_slices,
+    find_median_pass,
 )
 from propagation.evaluation.protocols.passes import (
     N10,
     Ranked,
     Schedule,
-    histories_shuffled,
-    last_of_each_user,
+    find_last_of_each_user,
     leave_one_out,
     prequential,
     run_passes,
+    shuffle_histories,
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.model import InvalidInput
@@ -92,7 +92,7 @@ async def evaluate_prequential(
     for seed, one in zip(settings.seeds, late, strict=True):
         keep(seed, "moment", one)
     place = (
-        median_pass([one.with_past() for one in late])
+        find_median_pass([one.with_past() for one in late])
         if reported is None
         else settings.seeds.index(reported)
     )
@@ -112,7 +112,7 @@ async def evaluate_prequential(
         settings=settings,
         embedder=embedders[place],
         arms=[arm_report(name, shown) for name in RANKINGS],
-        slices=slices_of(late[place]),
+        slices=compute_slices(late[place]),
         ends=edges[1:],
         over_time={
             name: [arm_level(name, N10, stretch) for stretch in stretches] for name in RANKINGS
@@ -182,7 +182,7 @@ async def evaluate_leave_one_out(
         InvalidInput: There is nothing to rank.
     """
     started = time.monotonic()
-    ranked, embedders = await run_passes(stream, embedder, settings, _schedules, progress)
+    ranked, embedders = await run_passes(stream, embedder, settings, _draw_schedules, progress)
     events = len(stream.user)
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
     plain, shuffled = ranked[::2], ranked[1::2]
@@ -194,7 +194,7 @@ async def evaluate_leave_one_out(
     for name, of_seeds in known.items():
         for seed, one in zip(settings.seeds, of_seeds, strict=True):
             keep(seed, name, one)
-    place = median_pass(known["end"])
+    place = find_median_pass(known["end"])
     return LeaveOneOutReport(
         dataset=stream.name,
         users=stream.users,
@@ -209,7 +209,7 @@ async def evaluate_leave_one_out(
                 name=name,
                 targets=len(known[name][place].user),
                 arms=[arm_report(arm, known[name][place]) for arm in RANKINGS],
-                slices=slices_of(known[name][place]),
+                slices=compute_slices(known[name][place]),
             )
             for name in KNOWING
         ],
@@ -218,9 +218,9 @@ async def evaluate_leave_one_out(
     )
 
 
-def _schedules(stream: Stream, seed: int) -> Sequence[Schedule]:
-    targets = last_of_each_user(stream)
+def _draw_schedules(stream: Stream, seed: int) -> Sequence[Schedule]:
+    targets = find_last_of_each_user(stream)
     return [
         leave_one_out(stream, targets),
-        leave_one_out(histories_shuffled(stream, targets, seed), targets),
+        leave_one_out(shuffle_histories(stream, targets, seed), targets),
     ]

@@ -13,15 +13,15 @@ from functools import partial
 import numpy as np
 
 from propagation.arrays import F32, F64, I64, Bools
-from propagation.evaluation.kernels.arms import RANKINGS, evaluation_combiner, log_factorials
-from propagation.evaluation.kernels.controls import new_controls
+from propagation.evaluation.kernels.arms import RANKINGS, create_evaluation_combiner, log_factorials
+from propagation.evaluation.kernels.controls import create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
 from propagation.evaluation.stream import LEAST_ITEMS, EvaluationSettings, Stream
-from propagation.numbers import ITEMS, USERS, State, new_state, with_room
+from propagation.numbers import ITEMS, USERS, State, create_state, with_room
 from propagation.numbers.rules import start_mass
 from propagation.ports import FittableEmbedder
-from propagation.routing import random_directions, spherical_kmeans
-from propagation.workflow.views import usable_cores
+from propagation.routing import draw_random_directions, run_spherical_kmeans
+from propagation.workflow.views import count_usable_cores
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Schedule:
     learned: Bools
     event: I64
 
-    def items_by_user(self, users: int) -> tuple[I64, I64]:
+    def group_items_by_user(self, users: int) -> tuple[I64, I64]:
         """Return each user's distinct items.
 
         Returns:
@@ -100,7 +100,7 @@ def prequential(stream: Stream, every: int) -> Schedule:
     )
 
 
-def last_of_each_user(stream: Stream) -> Bools:
+def find_last_of_each_user(stream: Stream) -> Bools:
     """Return the leave-last-one-out targets.
 
     A target is the last event of a user with at least two.
@@ -127,7 +127,7 @@ def leave_one_out(stream: Stream, targets: Bools) -> Schedule:
     return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked, stream.event[rows])
 
 
-def histories_shuffled(stream: Stream, targets: Bools, seed: int) -> Stream:
+def shuffle_histories(stream: Stream, targets: Bools, seed: int) -> Stream:
     """Return the stream with each user's items in random order; targets stay."""
     rng = np.random.default_rng(seed)
     rest = np.flatnonzero(~targets)
@@ -196,13 +196,13 @@ def run_pass(
     """
     state = start_state(stream, content, attributes, settings, seed)
     combiner, controls = (
-        evaluation_combiner(),
-        new_controls(state, stream.users, stream.items, seed, settings.tau),
+        create_evaluation_combiner(),
+        create_controls(state, stream.users, stream.items, seed, settings.tau),
     )
     events = len(schedule.user)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
     logs = log_factorials(stream.items)
-    own = schedule.items_by_user(stream.users)
+    own = schedule.group_items_by_user(stream.users)
     takes = own if settings.exclude_future else (np.zeros_like(own[0]), own[1][:0])
     fixed = np.empty((stream.users, 0), np.int64) if stream.fixed is None else stream.fixed
     measures = len(MEASURES) if fixed.shape[1] else FIXED_N10
@@ -247,14 +247,14 @@ def start_state(
     """
     content = content.copy()
     textless = ~content.any(axis=1)
-    content[textless] = random_directions(
+    content[textless] = draw_random_directions(
         np.random.default_rng(seed), int(textless.sum()), content.shape[1]
     )
     session, taste = (
-        spherical_kmeans(content, settings.session_k, seed),
-        spherical_kmeans(content, settings.taste_k, seed + 1),
+        run_spherical_kmeans(content, settings.session_k, seed),
+        run_spherical_kmeans(content, settings.taste_k, seed + 1),
     )
-    state = new_state(session, taste, seed)
+    state = create_state(session, taste, seed)
     state = with_room(state, stream.users, stream.items, len(stream.user))
     state.content[: stream.items] = content
     state.attributes[: stream.items] = attributes
@@ -300,7 +300,7 @@ async def run_passes(
     sizes = [len(schedule.user) for schedule in plan(stream, settings.seeds[0])]
     total = sum(sizes) * len(settings.seeds)
     done = [0] * (len(sizes) * len(settings.seeds))
-    room = asyncio.Semaphore(usable_cores())
+    room = asyncio.Semaphore(count_usable_cores())
     stopping = threading.Event()
     running: list[asyncio.Task[Ranked]] = []
     embedders: list[str] = []

@@ -28,7 +28,7 @@ from propagation.model import (
     Usage,
 )
 from propagation.ports import BlobStore
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.recommend import RecommendRequest
 
@@ -76,7 +76,7 @@ async def time_run(store: BlobStore) -> AsyncIterator[RunTimes]:
             await asyncio.sleep(WRITE_SECONDS)
 
     try:
-        async with background_task(save_repeatedly()):
+        async with run_in_background(save_repeatedly()):
             yield times
     finally:
         await save()
@@ -154,7 +154,7 @@ class RankedTarget:
     by_numbers: bool
 
 
-def gain_at(rank: int, cut: int) -> float:
+def compute_gain_at(rank: int, cut: int) -> float:
     """Return N@cut of one target at a rank from 1 on."""
     return 1 / log2(rank + 1) if rank <= cut else 0.0
 
@@ -239,7 +239,7 @@ async def _replay_in_parts(
             recorded = await engine.record(events[start : start + size])
             await _catch_up(engine)
             newest = max(outcome.sequence for outcome in recorded.outcomes)
-            if newest == await engine.store.recorded_through() and await engine.round_is_due():
+            if newest == await engine.store.recorded_through() and await engine.is_round_due():
                 await _retry_patiently(engine, engine.run_round)
             progress(min(start + size, len(events)))
     finally:
@@ -310,7 +310,8 @@ def _draw(seed: str, catalogue: Sequence[str], had: set[str]) -> list[str]:
 
 def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
     n1, n5, n10 = (
-        sum(gain_at(one.rank, cut) for one in ranked) / max(len(ranked), 1) for cut in (1, 5, 10)
+        sum(compute_gain_at(one.rank, cut) for one in ranked) / max(len(ranked), 1)
+        for cut in (1, 5, 10)
     )
     return DrawReport(
         name=name,

@@ -26,7 +26,7 @@ from propagation.numbers.rules import Combiner, Feature, has_seen
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay
-from propagation.workflow.views import OFF, ON, live_combiner
+from propagation.workflow.views import OFF, ON, create_live_combiner
 
 WITHOUT_TEXT = 2
 STEP = 16
@@ -90,7 +90,7 @@ async def rank_in_loop(
 
 def _combiner() -> Combiner:
     """Make the live arms, and the live one without the profile feature."""
-    combiner = live_combiner(arms=3)
+    combiner = create_live_combiner(arms=3)
     combiner.mask[WITHOUT_TEXT, Feature.PROFILE] = 0
     return combiner
 

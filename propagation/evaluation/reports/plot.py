@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propagation.arrays import F64
-from propagation.evaluation.protocols.effect import Effect, value_in_words
+from propagation.evaluation.protocols.effect import Effect, describe_value
 from propagation.evaluation.protocols.metrics import Slice
 from propagation.evaluation.protocols.numbers_ranking import KNOWING, LeaveOneOutReport, Report
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
@@ -34,7 +34,7 @@ OFFSET = 0.03
 
 
 @contextmanager
-def _figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
+def _create_figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
     """Make a figure with one row of axes, written after the block."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def _figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
     figure.savefig(path)
 
 
-def _legend(figure: "Figure") -> None:
+def _draw_legend(figure: "Figure") -> None:
     """Draw one legend for all axes.
 
     It is below them, so that it hides no bar.
@@ -60,7 +60,7 @@ def _legend(figure: "Figure") -> None:
 
 def over_time(report: Report, path: Path) -> None:
     """Plot N@10 of the main arms over the stream."""
-    with _figure(
+    with _create_figure(
         path,
         1,
         f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds:"
@@ -85,7 +85,7 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
 
     One half of the picture is of 10 candidates, the other of 100.
     """
-    with _figure(
+    with _create_figure(
         path,
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
@@ -105,12 +105,12 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
                 [KNOWING[setting.name].replace(", ", ",\n") for setting in report.known],
             )
             axes.set_ylabel(f"N@10 of {size}")
-        _legend(figure)
+        _draw_legend(figure)
 
 
 def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
-    with _figure(path, 2, title) as figure:
+    with _create_figure(path, 2, title) as figure:
         names = ("off", "adoption", "offk", "offk_adoption")
         for axes, of in zip(figure.axes, ("user", "item"), strict=True):
             parts = [part for part in slices if part.of == of and part.events]
@@ -126,7 +126,7 @@ def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
                 else "adopters that the item had (events ranked)"
             )
             axes.set_ylabel("N@10 against 9 unseen items")
-        _legend(figure)
+        _draw_legend(figure)
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
@@ -134,7 +134,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
 
     Each arm's gain has twice its standard error.
     """
-    with _figure(
+    with _create_figure(
         path,
         2,
         f"{effect.dataset}: the effect of {effect.of} ({effect.events:,} events, "
@@ -166,7 +166,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         gains.axhline(0, color="grey", linewidth=0.8)
         for axes in figure.axes:
             axes.set_xticks(
-                places, [value_in_words(effect.of, point.value) for point in effect.points]
+                places, [describe_value(effect.of, point.value) for point in effect.points]
             )
             axes.set_xlabel(
                 "routers evolve before every nth round" if effect.of == "evolution" else effect.of

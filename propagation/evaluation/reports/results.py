@@ -11,7 +11,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.numbers_ranking import Keep
 from propagation.evaluation.protocols.passes import Ranked
-from propagation.evaluation.protocols.reasoner_ranking import RankedTarget, gain_at
+from propagation.evaluation.protocols.reasoner_ranking import RankedTarget, compute_gain_at
 
 MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
 Columns = Mapping[str, NDArray[np.generic]]
@@ -36,7 +36,7 @@ class Results:
                 "item": np.array([one.target.item for one in ranked]),
                 "negatives": np.array([len(one.target.others) for one in ranked]),
                 "rank": np.array([one.rank for one in ranked]),
-                "n10": np.array([gain_at(one.rank, 10) for one in ranked]),
+                "n10": np.array([compute_gain_at(one.rank, 10) for one in ranked]),
                 "by_numbers": np.array([one.by_numbers for one in ranked]),
             }
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from propagation.evaluation.protocols.effect import Effect, value_in_words
+from propagation.evaluation.protocols.effect import Effect, describe_value
 from propagation.evaluation.protocols.metrics import Figures, Paired, Slice
 
 LABELS = {
@@ -69,8 +69,8 @@ def arm_rows(
         (
             LABELS[arm.name],
             *(_level(getattr(arm, measure)) for measure in measures),
-            *_difference(arm.against_off),
-            *_difference(arm.against_offk),
+            *_format_difference(arm.against_off),
+            *_format_difference(arm.against_offk),
         )
         for arm in arms
     ]
@@ -94,7 +94,7 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
     ]
 
 
-def fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
+def build_fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
     """Return a row for each arm: its N@10 against fixed candidates.
 
     A setting has two columns.
@@ -113,12 +113,12 @@ def fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tupl
     ]
 
 
-def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def build_effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headings and one row for each value: levels, then counts."""
     first = effect.points[0]
     return (effect.of, *first.n10, *first.counts), [
         (
-            value_in_words(effect.of, point.value),
+            describe_value(effect.of, point.value),
             *(_level(value) for value in point.n10.values()),
             *(f"{count:,}" for count in point.counts.values()),
         )
@@ -126,7 +126,7 @@ def effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]
     ]
 
 
-def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def build_effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return headings and one row of gains for each value.
 
     A gain is an arm minus its base, with its t.
@@ -140,8 +140,8 @@ def effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str, ...]]
         ),
     ), [
         (
-            value_in_words(effect.of, point.value),
-            *(part for pair in point.gains.values() for part in _difference(pair)),
+            describe_value(effect.of, point.value),
+            *(part for pair in point.gains.values() for part in _format_difference(pair)),
         )
         for point in effect.points
     ]
@@ -151,7 +151,7 @@ def _level(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _difference(pair: Paired | None) -> tuple[str, str]:
+def _format_difference(pair: Paired | None) -> tuple[str, str]:
     if pair is None:
         return "", ""
     return f"{pair.mean:+.4f}", "-" if pair.t is None else f"{pair.t:.1f}"

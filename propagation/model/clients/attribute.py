@@ -20,7 +20,7 @@ def normalize_name(name: str) -> str:
     return _plain(name)[:NAME_MAX_CHARS]
 
 
-def names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
+def find_names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
     """Return those names that a text holds as whole words.
 
     The titles that the text quotes are left out.

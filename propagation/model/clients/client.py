@@ -29,7 +29,7 @@ class ClientKey:
     id: str
 
 
-def ref_of(kind: ClientKind, index: int) -> int:
+def compute_ref(kind: ClientKind, index: int) -> int:
     """Return the graph-wide number (ref) of a client.
 
     Args:
@@ -45,7 +45,7 @@ def ref_of(kind: ClientKind, index: int) -> int:
 _KINDS = (ClientKind.USER, ClientKind.ITEM)
 
 
-def kind_of(ref: int) -> ClientKind:
+def get_kind(ref: int) -> ClientKind:
     """Return the kind of a client (ref)."""
     return _KINDS[ref & 1]
 

@@ -45,7 +45,7 @@ class FilterMemory:
 
     rules: tuple[FilterRule, ...] = ()
 
-    def factor_for(self, router: int, attributes: Collection[str]) -> float:
+    def get_factor(self, router: int, attributes: Collection[str]) -> float:
         """Multiply the factors of matching rules.
 
         Returns:
@@ -62,12 +62,12 @@ class FilterMemory:
         return min(max(factor, FACTOR_MIN), FACTOR_MAX)
 
     def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
-        """Return `factor_for` of the routers 0 to count - 1.
+        """Return `get_factor` of the routers 0 to count - 1.
 
         Args:
             held: Attributes of each router.
         """
-        return [self.factor_for(router, held.get(router, ())) for router in range(count)]
+        return [self.get_factor(router, held.get(router, ())) for router in range(count)]
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """Add a rule, or replace the one with the same target.

@@ -13,7 +13,7 @@ from propagation.model.base import value
 WEIGHT_MAX = 10.0
 
 
-def seed_of(event_id: str) -> int:
+def derive_seed(event_id: str) -> int:
     """Return 64 signed bits of an event id.
 
     They seed every random choice about the event.

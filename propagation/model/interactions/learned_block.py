@@ -44,7 +44,7 @@ class LearnedBlock:
 
 
 @contextmanager
-def naming_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]:
+def name_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]:
     """Turn an error about a value into one that names the damage.
 
     Args:

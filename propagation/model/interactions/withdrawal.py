@@ -180,7 +180,7 @@ class Withdrawal:
     Attributes:
         refs: Clients whose numbers change.
         interactions: Those withdrawn; an erasure also takes those recorded meanwhile.
-        texts_read_through: ReasonStore.texts_through before any text was read.
+        texts_read_through: ReasonStore.get_texts_through before any text was read.
         erased: The client that is erased; None for a retraction.
         promoted: Repeats that take the place of withdrawn first adoptions.
         rewritten: Stored versions that change under their own numbers.

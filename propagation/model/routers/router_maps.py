@@ -88,7 +88,7 @@ class RouterMap:
                 out[mine] = halves.of(wrote[mine])
         return out
 
-    def successors_of(self, router: int) -> tuple[int, ...]:
+    def get_successors(self, router: int) -> tuple[int, ...]:
         """Return what a router became: both halves of a split.
 
         For rules and gradients, which belong to no single user.
@@ -112,11 +112,11 @@ class RouterMapChain:
             out = one.map_routers(out, users)
         return out
 
-    def successors_of(self, router: int) -> tuple[int, ...]:
+    def get_successors(self, router: int) -> tuple[int, ...]:
         """Return what a router became through all maps, ascending."""
         found = {router}
         for one in self.maps:
-            found = {after for before in found for after in one.successors_of(before)}
+            found = {after for before in found for after in one.get_successors(before)}
         return tuple(sorted(found))
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.limits import withheld
+from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     KNN_FLOOR,
     RECENT_FLOOR,
     adopter_bin,
-    decayed,
-    nearness,
+    compute_nearness,
+    decay_count,
     share_of,
 )
 from propagation.numbers.state import State
@@ -66,7 +66,7 @@ class Sketch(NamedTuple):
     clock: NDArray[np.int64]
 
 
-def new_sketch(state: State) -> Sketch:
+def create_sketch(state: State) -> Sketch:
     """Make an empty sketch with room for the state's item rows."""
     dim = state.content.shape[1]
     widths = [dim] * 4 + [state.session.mass.shape[1], state.taste.mass.shape[1]]
@@ -106,8 +106,8 @@ def _quantise(levels, scale, start, vector, factor):
 
 
 @njit(cache=True)
-def _recent_of(count, age):
-    return np.float32(np.log(decayed(count, age) + RECENT_FLOOR))
+def _list_recent(count, age):
+    return np.float32(np.log(decay_count(count, age) + RECENT_FLOOR))
 
 
 @njit(cache=True, nogil=True)
@@ -128,7 +128,7 @@ def follow_items(sketch, state, items):
             1.0 / (adoptions + 2.0),
         )
         _quantise(levels, scale[PROFILE:], starts[PROFILE], state.item_profile[item], 1.0)
-        if withheld(adoptions, state.limits):  # as everywhere: N = n P, whose lifts are all 0
+        if is_withheld(adoptions, state.limits):  # as everywhere: N = n P, whose lifts are all 0
             share = share_of(adoptions, state.totals)
             _quantise(levels, scale[SESSION:], starts[SESSION], state.session.total, share)
             _quantise(levels, scale[TASTE:], starts[TASTE], state.taste.total, share)
@@ -136,7 +136,7 @@ def follow_items(sketch, state, items):
             _quantise(levels, scale[SESSION:], starts[SESSION], state.session.mass[item], 1.0)
             _quantise(levels, scale[TASTE:], starts[TASTE], state.taste.mass[item], 1.0)
         sketch.popular[block, lane] = np.log(adoptions + 1.0)
-        sketch.recent[block, lane] = _recent_of(state.recent[item], now - state.recent_at[item])
+        sketch.recent[block, lane] = _list_recent(state.recent[item], now - state.recent_at[item])
         sketch.prior[block, lane] = 1.0 / (adoptions + 0.5)
         sketch.offset[block, lane] = 0.0 if state.visible[item] else -np.inf
         sketch.bin[block, lane] = adopter_bin(adoptions)
@@ -152,24 +152,24 @@ def follow_recent(out, recent, recent_at, now, items):
         out: [B,64] of the sketch, filled.
     """
     for item in range(items):
-        out[item // LANES, item % LANES] = _recent_of(recent[item], now - recent_at[item])
+        out[item // LANES, item % LANES] = _list_recent(recent[item], now - recent_at[item])
 
 
-def unfollowed(sketch: Sketch, state: State) -> int:
+def count_unfollowed(sketch: Sketch, state: State) -> int:
     """Count the adoptions and items that the sketch has not followed."""
     return int(state.clock[1] - sketch.clock[0] + state.clock[3] - sketch.clock[2])
 
 
-def up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) -> Sketch:
+def bring_up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.int64]) -> Sketch:
     """Return the sketch after following the state.
 
     Args:
         changed: Items with new texts.
     """
     if sketch is None or sketch.levels.shape[0] * LANES < len(state.adoptions):
-        sketch = new_sketch(state)
+        sketch = create_sketch(state)
     adoptions, interactions, items = (int(state.clock[place]) for place in (1, 0, 3))
-    is_followed = unfollowed(sketch, state) == 0 and len(changed) == 0
+    is_followed = count_unfollowed(sketch, state) == 0 and len(changed) == 0
     if is_followed and interactions - sketch.clock[1] < RECENT_EVERY:
         return sketch
     if adoptions - sketch.clock[0] > items // 2 or sketch.clock[2] == 0:
@@ -302,7 +302,7 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def lift_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
+def compute_lift_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
     """Raise the scores of the gathered neighbours from their floor.
 
     Args:
@@ -327,7 +327,7 @@ def lift_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes,
             near = near_slow if speed == 0 else near_fast
             sums[:] = 1.0
             for lane in range(len(items)):
-                sums[lane] += nearness(near[items[lane]], adopted[lane]) / floor
+                sums[lane] += compute_nearness(near[items[lane]], adopted[lane]) / floor
             _add_logarithm(sums, bits, slopes[speed], bins, lifts)
         for lane in range(len(items)):
             scores[items[lane]] += lifts[lane]

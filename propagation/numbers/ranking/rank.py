@@ -15,9 +15,9 @@ from propagation.numbers.ranking.quantised_scores import (
     PROFILE,
     SESSION,
     TASTE,
-    lift_neighbours,
+    compute_lift_neighbours,
 )
-from propagation.numbers.ranking.top_k import best_rows, in_order
+from propagation.numbers.ranking.top_k import in_order, select_best_rows
 from propagation.numbers.rules import (
     FEATURES,
     KNN_FLOOR,
@@ -25,18 +25,18 @@ from propagation.numbers.rules import (
     READ_ROUTERS,
     Feature,
     Standpoint,
+    compute_maturity,
+    compute_standpoint,
     fill_from,
+    find_softmax_largest,
     gather_neighbours,
+    get_weight,
     has_history,
     has_seen,
-    maturity,
     release_neighbours,
     score,
     seen_items,
-    softmax_largest,
     standardise,
-    standpoint_of,
-    weight_of,
 )
 from propagation.numbers.rules import adopter_bin as bin_of
 
@@ -86,7 +86,7 @@ class Ranked(NamedTuple):
 
 
 @njit(cache=True)
-def standpoint_for(state, asker):
+def build_standpoint_for(state, asker):
     """Return the user's standpoint, with the filter rules applied.
 
     The rules' factors apply to the taste routers.
@@ -94,7 +94,7 @@ def standpoint_for(state, asker):
     Factors multiply the softmax before the 32 largest are taken and renormalised (rule 2). Without
     history the user's own text is read.
     """
-    plain = standpoint_of(state, asker.user)
+    plain = compute_standpoint(state, asker.user)
     if not has_history(state.history_length, asker.user):
         return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
     if (asker.factors == 1.0).all():
@@ -102,17 +102,17 @@ def standpoint_for(state, asker):
     logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(
         asker.factors
     )
-    taste = softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
+    taste = find_softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
     return Standpoint(plain.content, plain.attributes, plain.profile, plain.session, taste)
 
 
 @njit(cache=True)
-def _user_bin(history_length, user):
-    return maturity(history_length[user]) if user >= 0 else 0
+def _find_user_bin(history_length, user):
+    return compute_maturity(history_length[user]) if user >= 0 else 0
 
 
 @njit(cache=True)
-def _slopes(combiner, arm, user_bin, out):
+def _compute_slopes(combiner, arm, user_bin, out):
     """Fill `out` with the combiner, as linear in raw features.
 
     There is one column for each item bin. kNN is at its floor.
@@ -128,7 +128,7 @@ def _slopes(combiner, arm, user_bin, out):
         constant = 0.0
         for feature in range(FEATURES):
             weight = (
-                weight_of(combiner, arm, feature, user_bin, item_bin)
+                get_weight(combiner, arm, feature, user_bin, item_bin)
                 if combiner.mask[arm, feature] > 0
                 else 0.0
             )
@@ -147,7 +147,7 @@ def _slopes(combiner, arm, user_bin, out):
 
 
 @njit(cache=True)
-def _components(vector, start, places, weights):
+def _compute_components(vector, start, places, weights):
     """Return the components that are not zero.
 
     They are padded with zero weights to a multiple of four.
@@ -166,7 +166,7 @@ def _components(vector, start, places, weights):
 
 
 @njit(cache=True)
-def _bank_components(bank, pi, total, start, places, weights, mass):
+def _compute_bank_components(bank, pi, total, start, places, weights, mass):
     """Return a bank's components, and fill its mass factors.
 
     The components are v_k = pi_k / (n_k + 50). `mass` gets the factor of N.v / (c + .5), and
@@ -178,7 +178,7 @@ def _bank_components(bank, pi, total, start, places, weights, mass):
         v[routers[place]] = values[place] / (bank.total[routers[place]] + PRIOR)
     mass[0] = total
     mass[1] = PRIOR * v.sum()
-    return _components(v, start, places, weights)
+    return _compute_components(v, start, places, weights)
 
 
 @njit(cache=True, nogil=True)
@@ -191,23 +191,23 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
         slopes: [9,4] filled.
         mass: [2,2] filled.
     """
-    standpoint = standpoint_for(state, asker)
-    _slopes(combiner, asker.arm, _user_bin(state.history_length, asker.user), slopes)
+    standpoint = build_standpoint_for(state, asker)
+    _compute_slopes(combiner, asker.arm, _find_user_bin(state.history_length, asker.user), slopes)
     bounds = sketch.bounds
-    counts[CONTENT] = _components(
+    counts[CONTENT] = _compute_components(
         standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT]
     )
-    counts[ATTRIBUTES] = _components(
+    counts[ATTRIBUTES] = _compute_components(
         standpoint.attributes, bounds[ATTRIBUTES], places[ATTRIBUTES], weights[ATTRIBUTES]
     )
-    counts[ADOPTERS] = _components(
+    counts[ADOPTERS] = _compute_components(
         standpoint.content, bounds[ADOPTERS], places[ADOPTERS], weights[ADOPTERS]
     )
-    counts[PROFILE] = _components(
+    counts[PROFILE] = _compute_components(
         standpoint.profile, bounds[PROFILE], places[PROFILE], weights[PROFILE]
     )
     total = state.totals[0] + 0.5 * state.totals[1]
-    counts[SESSION] = _bank_components(
+    counts[SESSION] = _compute_bank_components(
         state.session,
         standpoint.session,
         total,
@@ -216,7 +216,7 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
         weights[SESSION],
         mass[0],
     )
-    counts[TASTE] = _bank_components(
+    counts[TASTE] = _compute_bank_components(
         state.taste, standpoint.taste, total, bounds[TASTE], places[TASTE], weights[TASTE], mass[1]
     )
     for part in range(PARTS):
@@ -231,13 +231,13 @@ def _add_neighbours(state, combiner, sketch, asker, found, scores):
     probes[1] = 1.0
     values = np.empty_like(probes)
     standardise(combiner, probes, values)
-    user_bin = _user_bin(state.history_length, asker.user)
+    user_bin = _find_user_bin(state.history_length, asker.user)
     slopes = np.empty((2, BINS), np.float32)
     for item_bin in range(BINS):
         for speed, feature in enumerate((SLOW, FAST)):
-            weight = weight_of(combiner, asker.arm, feature, user_bin, item_bin)
+            weight = get_weight(combiner, asker.arm, feature, user_bin, item_bin)
             slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
-    lift_neighbours(
+    compute_lift_neighbours(
         sketch.bin.reshape(-1),
         state.adoptions,
         state.near_slow,
@@ -249,7 +249,9 @@ def _add_neighbours(state, combiner, sketch, asker, found, scores):
 
 
 @njit(inline="always")
-def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count):
+def _build_shortlist(
+    state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
+):
     if has_history(state.history_length, asker.user):
         _add_neighbours(state, combiner, sketch, asker, found, scores)
         if leave_seen:
@@ -261,7 +263,7 @@ def _shortlist(state, combiner, sketch, asker, found, scores, left_out, leave_se
         for item in range(len(allowed)):
             if not allowed[item]:
                 scores[item] = -np.inf
-    return best_rows(scores, count, asker.user, state.seed)
+    return select_best_rows(scores, count, asker.user, state.seed)
 
 
 @njit(cache=True)
@@ -270,9 +272,9 @@ def _score_rows(state, combiner, asker, rows, limit):
     raw = np.empty((len(rows), FEATURES))
     values = np.empty_like(raw)
     scores = np.empty(len(rows))
-    fill_from(state, standpoint_for(state, asker), rows, raw)
+    fill_from(state, build_standpoint_for(state, asker), rows, raw)
     standardise(combiner, raw, values)
-    user_bin = _user_bin(state.history_length, asker.user)
+    user_bin = _find_user_bin(state.history_length, asker.user)
     for place in range(len(rows)):
         scores[place] = score(
             combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]])
@@ -283,7 +285,7 @@ def _score_rows(state, combiner, asker, rows, limit):
         item_bin = bin_of(state.adoptions[rows[order[place]]])
         for feature in range(FEATURES):
             if combiner.mask[asker.arm, feature] > 0:
-                weights[place, feature] = weight_of(
+                weights[place, feature] = get_weight(
                     combiner, asker.arm, feature, user_bin, item_bin
                 )
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
@@ -301,7 +303,7 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
         allowed: [<= items] bool; empty for all.
     """
     found = gather_neighbours(state, asker.user)
-    rows = _shortlist(
+    rows = _build_shortlist(
         state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
     )
     ranked = _score_rows(state, combiner, asker, rows, limit)
@@ -332,7 +334,7 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
 
 
 @njit(cache=True, nogil=True)
-def adopters_by_router(seen_item, seen_router, catalogue, items, out):
+def count_adopters_by_router(seen_item, seen_router, catalogue, items, out):
     """Count distinct adopters of items, by bank and main router.
 
     Args:

@@ -6,9 +6,15 @@ The scores are of items in one read, or of routers for many clients.
 import numpy as np
 from numba import njit
 
-from propagation.numbers.limits import withheld
+from propagation.numbers.limits import is_withheld
 from propagation.numbers.ranking.quantised_scores import LANES
-from propagation.numbers.rules import READ_ROUTERS, largest, lifts, routing_weights, share_of
+from propagation.numbers.rules import (
+    READ_ROUTERS,
+    compute_routing_weights,
+    largest,
+    lifts,
+    share_of,
+)
 from propagation.numbers.seeded_hash import mixed
 from propagation.numbers.state import ITEMS, USERS
 
@@ -17,12 +23,12 @@ ITEM_STRIDE = 1_000_003
 
 
 @njit(cache=True)
-def _tie_key(user, item, seed):
+def _compute_tie_key(user, item, seed):
     return np.float64(mixed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed))
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
-def _best_by_group(scores, width):
+def _select_best_by_group(scores, width):
     best = np.empty(len(scores) // width, np.float32)
     for group in range(len(best)):
         largest = np.float32(-np.inf)
@@ -39,7 +45,7 @@ def _at_least(scores, count):
     Looks at the best of each group of neighbours first, so that most items are never looked at.
     """
     width = LANES if len(scores) > FEW_GROUPS * LANES * count else FEW_LANES
-    best = _best_by_group(scores, width)
+    best = _select_best_by_group(scores, width)
     groups = len(best)
     threshold = (
         np.partition(best, groups - count)[groups - count]
@@ -59,7 +65,7 @@ def _at_least(scores, count):
 
 
 @njit(cache=True)
-def best_rows(scores, count, user, seed):
+def select_best_rows(scores, count, user, seed):
     """Return the rows of the `count` best scores.
 
     A seeded hash of (client, item) breaks ties.
@@ -80,7 +86,7 @@ def best_rows(scores, count, user, seed):
             filled += 1
         elif values[place] == cut:
             tied[ties] = rows[place]
-            keys[ties] = _tie_key(user, rows[place], seed)
+            keys[ties] = _compute_tie_key(user, rows[place], seed)
             ties += 1
     order = np.argsort(keys[:ties])
     for place in range(count - filled):
@@ -96,7 +102,7 @@ def in_order(rows, scores, user, seed):
     """
     keys = np.empty(len(rows))
     for place in range(len(rows)):
-        keys[place] = _tie_key(user, rows[place], seed)
+        keys[place] = _compute_tie_key(user, rows[place], seed)
     by_key = np.argsort(keys, kind="mergesort")
     return by_key[np.argsort(-scores[by_key], kind="mergesort")]
 
@@ -105,7 +111,7 @@ NO_ROUTER, BY_TEXT = -1, -2
 
 
 @njit(cache=True, nogil=True)
-def taste_rows(state, rows, users, refs, count, routers, values):
+def list_taste_rows(state, rows, users, refs, count, routers, values):
     """Return the largest taste routers of each client.
 
     Args:
@@ -124,10 +130,12 @@ def taste_rows(state, rows, users, refs, count, routers, values):
             if row < state.clock[USERS] and not state.history_length[row]:
                 routers[place, 0] = BY_TEXT
             elif row < state.clock[USERS]:
-                chosen, weights = routing_weights(state.taste, row, READ_ROUTERS, state.seed)
+                chosen, weights = compute_routing_weights(
+                    state.taste, row, READ_ROUTERS, state.seed
+                )
                 _put(state.taste.trust[0], chosen, weights, routers[place], values[place])
         elif row < state.clock[ITEMS]:
-            if withheld(state.adoptions[row], state.limits):
+            if is_withheld(state.adoptions[row], state.limits):
                 routers[place, 0] = BY_TEXT
                 continue
             row_lifts = np.empty(state.taste.mass.shape[1])

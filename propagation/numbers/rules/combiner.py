@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.gauge import Gauge, gain_of, new_gauge, note_gains
+from propagation.numbers.gauge import Gauge, compute_gain, create_gauge, note_gains
 from propagation.numbers.rules.features import Feature
 
 GROUPS = 9
@@ -44,7 +44,7 @@ class Combiner(NamedTuple):
     gauge: Gauge
 
 
-def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
+def create_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
     """Make a combiner that has learned nothing.
 
     Args:
@@ -60,7 +60,7 @@ def new_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combi
         np.ones((arms, features, GROUPS)),
         np.zeros((features, 2)),
         np.zeros(1),
-        new_gauge(arms),
+        create_gauge(arms),
     )
 
 
@@ -83,7 +83,7 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
         ValueError: It is another combiner's.
     """
     parts = _parts(combiner)
-    gauge = np.concatenate([part.ravel() for part in new_gauge(len(combiner.mask))])
+    gauge = np.concatenate([part.ravel() for part in create_gauge(len(combiner.mask))])
     size = sum(part.size for part in parts)
     if len(vector) == size - len(gauge):
         vector = np.concatenate([vector, gauge])
@@ -95,7 +95,7 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True)
-def maturity(count):
+def compute_maturity(count):
     """Return the bin of a user's interactions: 0, 1-5, 6-20, >20."""
     return 0 if count == 0 else 1 if count <= 5 else 2 if count <= 20 else 3
 
@@ -123,7 +123,7 @@ def standardise(combiner, raw, out):
             out[row, feature] = (raw[row, feature] - mean) / deviation
 
 
-def for_newcomers(combiner: Combiner) -> Combiner:
+def adjust_for_newcomers(combiner: Combiner) -> Combiner:
     """Return the combiner for reading users without history.
 
     Popularity counts at least at its start weight, and recency not against an item. Users who know
@@ -139,7 +139,7 @@ def for_newcomers(combiner: Combiner) -> Combiner:
 
 
 @njit(cache=True)
-def weight_of(combiner, arm, feature, user_bin, item_bin):
+def get_weight(combiner, arm, feature, user_bin, item_bin):
     """Return an arm's weight of a feature.
 
     The weight is for a user bin and an item bin.
@@ -154,12 +154,12 @@ def score(combiner, arm, values, user_bin, item_bin):
     total = 0.0
     for feature in range(len(values)):
         if combiner.mask[arm, feature] > 0:
-            total += weight_of(combiner, arm, feature, user_bin, item_bin) * values[feature]
+            total += get_weight(combiner, arm, feature, user_bin, item_bin) * values[feature]
     return total
 
 
 @njit(cache=True)
-def _clipped(value):
+def _clip(value):
     return min(max(value, -GRADIENT_CLIP), GRADIENT_CLIP)
 
 
@@ -190,9 +190,9 @@ def learn_pairs(combiner, values, user_bin, item_bins):
             if combiner.mask[arm, feature] == 0:
                 continue
             gradient[:] = 0.0
-            up = _clipped(values[0, feature])
+            up = _clip(values[0, feature])
             for row in range(others):
-                down = _clipped(values[1 + row, feature])
+                down = _clip(values[1 + row, feature])
                 gradient[0] += slope[row] * (up - down)
                 gradient[5 + item_bins[0]] += slope[row] * up
                 gradient[5 + item_bins[1 + row]] -= slope[row] * down
@@ -207,7 +207,7 @@ def learn_pairs(combiner, values, user_bin, item_bins):
                 combiner.weights[arm, feature, group] = w + rate * step / np.sqrt(
                     combiner.squares[arm, feature, group]
                 )
-        gains[arm] = gain_of(above, ties)
+        gains[arm] = compute_gain(above, ties)
     note_gains(combiner.gauge, gains)
 
 

@@ -7,14 +7,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.limits import withheld
+from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules.mass import dots, readings
 from propagation.numbers.rules.neighbours import (
+    compute_nearness,
     look_up_neighbours,
-    nearness,
     release_neighbours,
 )
-from propagation.numbers.rules.trust import routing_weights
+from propagation.numbers.rules.trust import compute_routing_weights
 
 
 class Feature(IntEnum):
@@ -65,7 +65,7 @@ def unit(vector):
 
 
 @njit(cache=True)
-def decayed(count, age):
+def decay_count(count, age):
     """Return a count as it is `age` events later.
 
     An item's recent adoptions fade so, with a half-life of 5,000 events.
@@ -80,7 +80,7 @@ def has_history(history_length, user):
 
 
 @njit(cache=True)
-def standpoint_of(state, user):
+def compute_standpoint(state, user):
     """Return the standpoint of a user.
 
     Without history it has zeros and no routers.
@@ -99,8 +99,8 @@ def standpoint_of(state, user):
         unit(state.user_content[user]),
         unit(state.user_attributes[user]),
         profile,
-        routing_weights(state.session, user, READ_ROUTERS, state.seed),
-        routing_weights(state.taste, user, READ_ROUTERS, state.seed),
+        compute_routing_weights(state.session, user, READ_ROUTERS, state.seed),
+        compute_routing_weights(state.taste, user, READ_ROUTERS, state.seed),
     )
 
 
@@ -128,7 +128,7 @@ def fill_from(state, standpoint, items, out):
         readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
         adoptions, limits = state.adoptions, state.limits
         for row in range(len(items)):
-            if withheld(adoptions[items[row]], limits):
+            if is_withheld(adoptions[items[row]], limits):
                 out[row, 7:9] = 0.0
 
 
@@ -137,15 +137,15 @@ def _fill_counts(adoptions, recent, recent_at, now, items, out):
     for row in range(len(items)):
         item = items[row]
         out[row, 0] = np.log(adoptions[item] + 1.0)
-        out[row, 1] = np.log(decayed(recent[item], now - recent_at[item]) + RECENT_FLOOR)
+        out[row, 1] = np.log(decay_count(recent[item], now - recent_at[item]) + RECENT_FLOOR)
 
 
 @njit(cache=True)
 def _fill_near(near_slow, near_fast, adoptions, items, out):
     for row in range(len(items)):
         item = items[row]
-        out[row, 5] = np.log(KNN_FLOOR + nearness(near_slow[item], adoptions[item]))
-        out[row, 6] = np.log(KNN_FLOOR + nearness(near_fast[item], adoptions[item]))
+        out[row, 5] = np.log(KNN_FLOOR + compute_nearness(near_slow[item], adoptions[item]))
+        out[row, 6] = np.log(KNN_FLOOR + compute_nearness(near_fast[item], adoptions[item]))
 
 
 @njit(cache=True)
@@ -158,5 +158,5 @@ def fill_features(state, user, items, out):
     """
     if has_history(state.history_length, user):
         look_up_neighbours(state, user, items)
-    fill_from(state, standpoint_of(state, user), items, out)
+    fill_from(state, compute_standpoint(state, user), items, out)
     release_neighbours(state.near_slow, state.near_fast, items)

@@ -17,7 +17,7 @@ DAMPING = np.float32(5.0)
 
 
 @njit(cache=True)
-def past_items(history, following, length):
+def list_past_items(history, following, length):
     """Return a user's last items, at most 50, newest first.
 
     Args:
@@ -107,7 +107,7 @@ def add_co_adoptions(neighbour, together, filled, adoptions, past, item):
 
 
 @njit(cache=True)
-def _age_weights(past):
+def _compute_age_weights(past):
     """Return the slow and fast weights of past items by age.
 
     Returns:
@@ -135,7 +135,7 @@ def _shares(adoptions, past):
     Returns:
         [2, past] f32, slow and fast.
     """
-    weights = _age_weights(len(past))
+    weights = _compute_age_weights(len(past))
     shares = np.empty((2, len(past)), np.float32)
     for age in range(len(past)):
         damped = 1.0 / np.sqrt(adoptions[past[age]] + DAMPING)
@@ -145,7 +145,7 @@ def _shares(adoptions, past):
 
 
 @njit(cache=True)
-def nearness(near, adopted):
+def compute_nearness(near, adopted):
     """Return a sum over neighbours, damped by the item's own popularity.
 
     The sum is near_slow or near_fast. It has 32 bits if both arguments do.
@@ -174,7 +174,9 @@ def gather_neighbours(state, user):
             state.together,
             state.neighbour_count,
             state.adoptions,
-            past_items(state.history[user], state.history_next[user], state.history_length[user]),
+            list_past_items(
+                state.history[user], state.history_next[user], state.history_length[user]
+            ),
             state.near_slow,
             state.near_fast,
             state.clock[3],
@@ -212,7 +214,7 @@ def look_up_neighbours(state, user, items):
         state.together,
         state.neighbour_count,
         state.adoptions,
-        past_items(state.history[user], state.history_next[user], state.history_length[user]),
+        list_past_items(state.history[user], state.history_next[user], state.history_length[user]),
         state.near_slow,
         state.near_fast,
         items,

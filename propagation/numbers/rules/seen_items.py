@@ -12,7 +12,7 @@ EMPTY = -1
 
 
 @njit(cache=True)
-def slot_of(table, key):
+def find_slot(table, key):
     """Return the slot of a key in a hash set.
 
     If the key is absent, it is the empty slot where the key belongs.
@@ -28,13 +28,13 @@ def slot_of(table, key):
 def has_seen(seen_set, user, item):
     """Return whether the user has had the item."""
     key = np.int64(user) << 32 | np.int64(item)
-    return seen_set[slot_of(seen_set, key)] == key
+    return seen_set[find_slot(seen_set, key)] == key
 
 
 @njit(cache=True)
 def add_key(table, key):
     """Add a key to a hash set that has room for it."""
-    table[slot_of(table, key)] = key
+    table[find_slot(table, key)] = key
 
 
 @njit(inline="always")
@@ -46,7 +46,7 @@ def add_seen(state, user, item, session_router, taste_router):
         taste_router: Router of the taste bank that it wrote most to.
     """
     key = np.int64(user) << 32 | np.int64(item)
-    state.seen_set[slot_of(state.seen_set, key)] = key
+    state.seen_set[find_slot(state.seen_set, key)] = key
     place = state.clock[1]
     state.seen_item[place] = item
     state.seen_router[place, 0] = session_router
@@ -86,5 +86,5 @@ def rehash(old, size):
     table = np.full(size, EMPTY, np.int64)
     for key in old:
         if key != EMPTY:
-            table[slot_of(table, key)] = key
+            table[find_slot(table, key)] = key
     return table

@@ -50,7 +50,7 @@ def largest(values, count, user, seed):
 
 
 @njit(cache=True)
-def softmax_largest(logits, count, user, seed):
+def find_softmax_largest(logits, count, user, seed):
     """Return (routers, values): the `count` largest of softmax(logits), renormalised."""
     routers = largest(logits, count, user, seed)
     values = np.exp(logits[routers] - logits.max())
@@ -58,12 +58,14 @@ def softmax_largest(logits, count, user, seed):
 
 
 @njit(cache=True)
-def routing_weights(bank, user, count, seed):
+def compute_routing_weights(bank, user, count, seed):
     """Return the largest of softmax(g L_u), renormalised.
 
     They are pi for count 32, and q for count 16.
     """
-    return softmax_largest(bank.sharpness * bank.trust[user].astype(np.float64), count, user, seed)
+    return find_softmax_largest(
+        bank.sharpness * bank.trust[user].astype(np.float64), count, user, seed
+    )
 
 
 @njit(cache=True)

@@ -22,19 +22,19 @@ from propagation.ports.graph.leases import Lease
 class ErasureStore(Protocol):
     """Withdrawal of interactions, and erasure of clients (docs/erasure.md)."""
 
-    async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
+    async def get_event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         """Return the state of each event id, in order."""
 
-    async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         """Return every interaction of these clients, by sequence.
 
         A client takes part as the user or as the positive item.
         """
 
-    async def user_choices(self, users: Sequence[int]) -> UserChoices:
+    async def get_user_choices(self, users: Sequence[int]) -> UserChoices:
         """Return every choice of these users (refs), by user, then sequence."""
 
-    async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
+    async def get_learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
         """Return what interactions wrote when they were learned; others are left out."""
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
@@ -49,7 +49,7 @@ class ErasureStore(Protocol):
             Each version once, by ref, then version.
         """
 
-    async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def get_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         """Return those names that another client's own text holds.
 
         Args:
@@ -58,7 +58,7 @@ class ErasureStore(Protocol):
                 categories.
         """
 
-    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         """Find clients with a stored text that holds one of the words.
 
         Reads every version of every client.
@@ -67,10 +67,10 @@ class ErasureStore(Protocol):
             Their refs.
         """
 
-    async def brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
+    async def get_brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
         """Return the attributes that these clients brought to messages."""
 
-    async def affected_messages(
+    async def get_affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
@@ -101,7 +101,7 @@ class ErasureStore(Protocol):
             By router, then version.
         """
 
-    async def merges_of_messages(
+    async def get_merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
         """Return what became of these messages (router, version) at clients."""
@@ -142,7 +142,7 @@ class ErasureStore(Protocol):
             StoreBusy: A reader prevents it now; call again.
         """
 
-    async def wiping_due(self) -> bool:
+    async def is_wiping_due(self) -> bool:
         """Tell whether a client was erased and `wipe` did not finish since.
 
         A retraction leaves nothing to wipe.
@@ -198,7 +198,7 @@ class RetentionStore(Protocol):
             How many rows were dropped; None if nothing is left to drop.
         """
 
-    async def oldest_kept(self) -> int:
+    async def get_oldest_kept(self) -> int:
         """Return the first sequence that time travel can show.
 
         It is 0 until something was dropped.

@@ -30,7 +30,7 @@ class LearnStore(Protocol):
             DamagedNumbers: One of them is damaged.
         """
 
-    async def taste_written(
+    async def get_taste_written(
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         """Return the weights that interactions wrote to the taste bank.
@@ -70,7 +70,7 @@ class LearnStore(Protocol):
             LeaseLost: The token is not the newest.
         """
 
-    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+    async def get_newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """Return the newest complete checkpoint; None if there is none.
 
         The caller owns its arrays, and may take them out one by one to save memory.
@@ -109,7 +109,7 @@ class LearnStore(Protocol):
             LeaseLost: The token is not the newest; nothing was changed.
         """
 
-    async def current_epoch(self) -> Epoch | None:
+    async def get_current_epoch(self) -> Epoch | None:
         """Return the newest epoch; None before the first bootstrap."""
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:

@@ -49,7 +49,7 @@ class OutboxStore(Protocol):
             LeaseLost: The round's lease has a newer token.
         """
 
-    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+    async def get_pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         """Return at most `limit` changes, the longest pending first.
 
         Args:

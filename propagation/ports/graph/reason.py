@@ -39,7 +39,7 @@ class InteractionReader(Protocol):
         A client without a text has an empty profile at version 0.
         """
 
-    async def text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
+    async def get_text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
         """Return the version of each client's current text.
 
         Clients without a text are left out.
@@ -51,7 +51,7 @@ class InteractionReader(Protocol):
     async def last_round(self) -> Round | None:
         """Return the newest published round; None before the first."""
 
-    async def waiting_messages(
+    async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
         """Return the messages that wait for each client, newest round first.
@@ -62,7 +62,7 @@ class InteractionReader(Protocol):
         edge covered the client when it was sent, or if it was its router's current message when
         the client's first edge opened. Only the newest such message of a router waits. A message
         that comes from the client alone does not count (RecNet 2.3.1). `integrated` is shortened
-        as in `router_versions`.
+        as in `get_router_versions`.
 
         Args:
             refs_after: Watermark (a round's number) of each client, by ref.
@@ -156,7 +156,7 @@ class ReasonStore(InteractionReader, Protocol):
         It is 0 before the first.
         """
 
-    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+    async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         """Return the version of each client's current text.
 
         An index or a cache is compared with it.
@@ -165,25 +165,25 @@ class ReasonStore(InteractionReader, Protocol):
             refs: Clients; None: all. Those without a text are left out.
         """
 
-    async def text_at(self, ref: int, sequence: int) -> ClientText | None:
+    async def get_text_at(self, ref: int, sequence: int) -> ClientText | None:
         """Return a client's text at a sequence.
 
         Returns:
             The text; None if the client had none.
         """
 
-    async def texts_of_versions(
+    async def get_texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
         """Return texts by (ref, version); unknown and dropped versions are left out."""
 
-    async def texts_through(self) -> int:
+    async def get_texts_through(self) -> int:
         """Return the number of the last committed text version.
 
         The number counts also if that version is no longer kept.
         """
 
-    async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
+    async def get_texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         """Return at most `limit` text versions with a larger number, in order.
 
         A process follows other processes' texts this way: numbers grow with each commit and
@@ -199,7 +199,7 @@ class ReasonStore(InteractionReader, Protocol):
     async def find_event(self, event_id: str) -> InteractionRow | None:
         """Return the interaction with this event id; None if there is none."""
 
-    async def merges_of_message(
+    async def get_merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
         """Return at most `limit` merges or drops of a message.
@@ -207,20 +207,22 @@ class ReasonStore(InteractionReader, Protocol):
         There is one for each client, by ref.
         """
 
-    async def message_reach(self, newest: int) -> Sequence[MessageReach]:
+    async def get_message_reach(self, newest: int) -> Sequence[MessageReach]:
         """Count what became of each router's messages, by router.
 
         Args:
             newest: Count over the last so many merges (at least 1) that retention kept.
         """
 
-    async def merges_through(self) -> int:
+    async def get_merges_through(self) -> int:
         """Return the number of the last committed merge.
 
         The number counts also if that merge is no longer kept.
         """
 
-    async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
+    async def get_merges_after(
+        self, number: int, through: int, limit: int
+    ) -> Sequence[NumberedMerge]:
         """Return at most `limit` merges after a number, in order.
 
         Their own numbers are greater than `number` and at most `through`.

@@ -49,7 +49,7 @@ class ClientStore(Protocol):
                 same. A client created later is returned as it was at first.
         """
 
-    async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
+    async def get_client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
         """Return every content of these clients, present and earlier.
 
         Returns:
@@ -125,7 +125,7 @@ class RecordStore(Protocol):
     async def recorded_through(self) -> int:
         """Return the last committed sequence; 0 for an empty log."""
 
-    async def sequence_at(self, time_ms: int) -> int:
+    async def get_sequence_at(self, time_ms: int) -> int:
         """Return the last sequence committed at or before a time.
 
         It is 0 before the first commit.

@@ -34,16 +34,16 @@ class RoundStore(Protocol):
     `publish_round`.
     """
 
-    async def last_rounds(self, limit: int) -> Sequence[Round]:
+    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         """Return at most `limit` of the newest published rounds, the newest last."""
 
-    async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
+    async def get_rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         """Return at most `limit` published rounds with a larger number, in order."""
 
-    async def messages_of(self, number: int) -> Sequence[RouterVersion]:
+    async def get_messages_of(self, number: int) -> Sequence[RouterVersion]:
         """Return the kept messages of a published round, by router.
 
-        `integrated` is shortened as in `router_versions`.
+        `integrated` is shortened as in `get_router_versions`.
         """
 
     async def changed_clients(self, after: int, through: int) -> Sequence[int]:
@@ -130,7 +130,7 @@ class RoundStore(Protocol):
     async def get_attributes(self, names: Sequence[str]) -> Mapping[str, Attribute]:
         """Return attributes by normalized name; unknown ones are left out."""
 
-    async def all_attributes(self) -> Sequence[Attribute]:
+    async def get_all_attributes(self) -> Sequence[Attribute]:
         """Return every attribute by name, those mapped to another one included."""
 
     async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
@@ -139,7 +139,7 @@ class RoundStore(Protocol):
         A new client has ().
         """
 
-    async def holders_of(
+    async def get_holders(
         self, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
         """Return at most `limit` holders of each attribute.
@@ -151,10 +151,10 @@ class RoundStore(Protocol):
             are left out.
         """
 
-    async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
+    async def get_edges(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         """Return each client's current edges, by descending score, then router."""
 
-    async def members_of(
+    async def get_members(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
         """Return at most `limit` edges of a router.
@@ -165,18 +165,18 @@ class RoundStore(Protocol):
             at: The edges at this sequence; None: the current ones.
         """
 
-    async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
+    async def get_edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
         """Return all current edges of these routers, in any order."""
 
     async def count_members(
         self, routers: Sequence[int], at: int | None = None
     ) -> Mapping[int, int]:
-        """Count the edges of each router (see `members_of`).
+        """Count the edges of each router (see `get_members`).
 
         Routers without any edge are left out.
         """
 
-    async def router_versions(
+    async def get_router_versions(
         self, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
         """Return the newest published version of each router, by router.
@@ -189,7 +189,7 @@ class RoundStore(Protocol):
             at: The newest versions at this sequence; None: now.
         """
 
-    async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
+    async def get_version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
         """Return the newest version number of each router with a version.
 
         A bootstrap does not start the numbers again.
@@ -207,7 +207,7 @@ class RoundStore(Protocol):
             senders: Shorten `integrated` to one part of each of so many clients, the lowest refs.
         """
 
-    async def parts_carrying(
+    async def get_parts_carrying(
         self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], except_ref: int
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         """Return the parts of messages with one of these attributes, in order.
@@ -217,7 +217,7 @@ class RoundStore(Protocol):
             except_ref: A client whose parts are left out.
         """
 
-    async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
+    async def get_contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         """Return at most `limit` messages with a part of this client.
 
         The newest round comes first.
@@ -247,7 +247,7 @@ class Publication:
     start: StagedCheckpoint
     texts: Sequence[ClientText] = ()
 
-    def published_run(self, sequence: int) -> EvolutionRun:
+    def get_published_run(self, sequence: int) -> EvolutionRun:
         """Return the report of an evolution that was published at a sequence."""
         return self.run.model_copy(
             update={
@@ -284,7 +284,9 @@ class EvolutionStore(Protocol):
             The run with its number and time.
         """
 
-    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
+    async def get_evolution_runs(
+        self, limit: int, before: int | None = None
+    ) -> Sequence[EvolutionRun]:
         """Return at most `limit` runs, newest first.
 
         Args:
@@ -300,7 +302,7 @@ class EvolutionStore(Protocol):
         The steps are ordered by run, then before, then after.
         """
 
-    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
+    async def get_clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         """Return clients whose current filter memory names one of these routers.
 
         Returns:

@@ -24,14 +24,14 @@ from propagation.model import (
     batches,
 )
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
-from propagation.routing import SemanticPolicy, own_attributes, spherical_kmeans
+from propagation.routing import SemanticPolicy, list_own_attributes, run_spherical_kmeans
 from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
 from propagation.workflow.data_settings import (
     OpenData,
-    data_settings_blob,
-    embedder_blob,
+    build_data_settings_blob,
+    build_embedder_blob,
 )
-from propagation.workflow.index.embedding import content_text
+from propagation.workflow.index.embedding import write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, no_progress
 from propagation.workflow.learn.checkpoints import take_checkpoint
@@ -50,7 +50,7 @@ OnStep = Callable[[str], None]
 log = logging.getLogger(__name__)
 
 
-async def catalogue_of(store: GraphStore) -> list[Client]:
+async def build_catalogue(store: GraphStore) -> list[Client]:
     """Return all items that have text, by ref."""
     return [item async for items in scan_items(store) for item in items if item.has_text]
 
@@ -151,24 +151,26 @@ class Stage0:
             or self.index_maintenance.problem  # the new epoch's index could not be made
         ):
             return False
-        with_text = len(await catalogue_of(self.store))
+        with_text = len(await build_catalogue(self.store))
         self._next_count = changes + needed - with_text  # counting reads the whole catalogue
         return with_text >= needed
 
     async def _open_epoch(self, lease: Lease, on_step: OnStep) -> Epoch:
         """Make the next epoch and publish it under the learner's lease."""
-        current = await self.store.current_epoch()
+        current = await self.store.get_current_epoch()
         number = current.number + 1 if current else 1
         on_step("fitting the embedder on the catalogue")
-        catalogue = await catalogue_of(self.store)
-        embedder, state = await self._fit([content_text(item) for item in catalogue])
+        catalogue = await build_catalogue(self.store)
+        embedder, state = await self._fit([write_content_text(item) for item in catalogue])
         on_step("finding the routers' centres")
-        view = await self._new_view(embedder, catalogue, number)
+        view = await self._create_view(embedder, catalogue, number)
         on_step("learning all interactions again")
         await self._relearn(lease, view, embedder)
         if state is not None:
-            await self.store.put_blob(embedder_blob(number), state, lease)
-        await self.store.put_blob(data_settings_blob(number), self.data.configured.blob, lease)
+            await self.store.put_blob(build_embedder_blob(number), state, lease)
+        await self.store.put_blob(
+            build_data_settings_blob(number), self.data.configured.blob, lease
+        )
         epoch = Epoch(
             number=number,
             sequence=0,
@@ -187,7 +189,7 @@ class Stage0:
         state = await asyncio.to_thread(self.embedder.fit, texts, self.settings.seed)
         return self.embedder.with_state(state), state
 
-    async def _new_view(
+    async def _create_view(
         self, embedder: Embedder, catalogue: list[Client], number: int
     ) -> NumbersView:
         """Find each bank's centres: k-means of the items' embeddings.
@@ -196,14 +198,18 @@ class Stage0:
         the extracted attributes, as in RecNet 2.2.1.
         """
         seed = self.settings.seed
-        items = await embedder.embed([content_text(item) for item in catalogue])
+        items = await embedder.embed([write_content_text(item) for item in catalogue])
         tastes = (
             items
             if self.settings.centres == "items"
             else await embedder.embed(await self._attributes())
         )
-        session = await asyncio.to_thread(spherical_kmeans, items, self.settings.session.k, seed)
-        taste = await asyncio.to_thread(spherical_kmeans, tastes, self.settings.taste.k, seed + 1)
+        session = await asyncio.to_thread(
+            run_spherical_kmeans, items, self.settings.session.k, seed
+        )
+        taste = await asyncio.to_thread(
+            run_spherical_kmeans, tastes, self.settings.taste.k, seed + 1
+        )
         return NumbersView(session, taste, seed, number, self.settings.limits)
 
     async def _attributes(self) -> list[str]:
@@ -211,11 +217,11 @@ class Stage0:
 
         They were extracted by eq. 1.
         """
-        refs = sorted(await self.store.text_versions())
+        refs = sorted(await self.store.get_text_versions())
         found: set[str] = set()
         for some in batches(refs, PAGE):
             for text in (await self.store.load_texts(some)).values():
-                found.update(own_attributes(text))
+                found.update(list_own_attributes(text))
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
@@ -232,11 +238,11 @@ class Stage0:
                     NumbersView.learn,
                     part.interactions,
                     part.through,
-                    await self._negatives(view.applied_through, part),
+                    await self._draw_negatives(view.applied_through, part),
                 )
                 await self.store.replace_learned(lease, [block], first=first)
 
-    async def _negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
+    async def _draw_negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
         """Return the recorded negatives of learned interactions, [len, 4].
 
         They are NO_RECORD for an interaction whose block is damaged or missing.

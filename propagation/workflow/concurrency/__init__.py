@@ -12,8 +12,8 @@ from propagation.workflow.concurrency.leases import (
     ROUND_LEASE,
     WAIT_SECONDS,
     Leases,
-    background_task,
     keep_renewing,
+    run_in_background,
     yield_to_loop,
 )
 
@@ -27,7 +27,7 @@ __all__ = [
     "Exclusion",
     "Leases",
     "ReadersWriterLock",
-    "background_task",
     "keep_renewing",
+    "run_in_background",
     "yield_to_loop",
 ]

@@ -24,7 +24,7 @@ async def yield_to_loop() -> None:
 
 
 @asynccontextmanager
-async def background_task(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
+async def run_in_background(work: Coroutine[None, None, T]) -> AsyncIterator["asyncio.Task[T]"]:
     """Run `work` as a task while the body runs, then cancel it."""
     task = asyncio.create_task(work)
     try:
@@ -173,7 +173,7 @@ class Leases:
                 with suppress(PropagationError):
                     await self._store.release_lease(request)
 
-    async def requested_elsewhere(self, name: str) -> bool:
+    async def is_requested_elsewhere(self, name: str) -> bool:
         """Return whether another process waits for this lease.
 
         A holder that keeps a lease then gives it back, and third processes do not take it.
@@ -196,7 +196,7 @@ class Leases:
                 await self._store.release_lease(renewed)
             return renewed is not None and renewed.token == lease.token
 
-        async with background_task(
+        async with run_in_background(
             keep_renewing(f"the lease {lease.name!r}", renew, self.renewal_seconds)
         ):
             yield

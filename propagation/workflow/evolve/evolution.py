@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports import GraphStore, VersionClash, texts_read_after, unit_rows
+from propagation.ports import GraphStore, VersionClash, normalize_rows, texts_read_after
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.evolve.holdout import (
     Holdout,
@@ -59,7 +59,7 @@ class Evolution:
 
         A dry run stores nothing.
         """
-        epoch = await self.store.current_epoch()
+        epoch = await self.store.get_current_epoch()
         if epoch is None:
             return await self._save(EvolutionRun(verdict="routers evolve after bootstrap"), dry_run)
         maps = await self.store.router_maps()
@@ -68,7 +68,7 @@ class Evolution:
             return await self._save(run, dry_run)
         await gather(self.store, maps, plan.written, plan.asked, await self._synchronize())
         directions, items = await self.numbers.run(
-            lambda view: (unit_rows(view.state.user_content[: view.users]), view.items)
+            lambda view: (normalize_rows(view.state.user_content[: view.users]), view.items)
         )
         decided = DecidedPlan(
             run,
@@ -87,20 +87,20 @@ class Evolution:
         Raises:
             InvalidInput: The run cannot be undone, or not before a later one.
         """
-        epoch = await self.store.current_epoch()
+        epoch = await self.store.get_current_epoch()
         through = await self._synchronize()
         decided = await plan_undo(self.store, self.numbers.view, number, through)
         if dry_run or epoch is None:
             return decided.run
         return await self._publish(decided, epoch)
 
-    async def due_before_round(self) -> bool:
+    async def is_due_before_round(self) -> bool:
         """Tell whether there were `evolve_every_rounds` rounds since the last run."""
         every = self.settings.evolve_every_rounds
         if every is None or self.numbers.view.epoch == 0:
             return False
-        runs = await self.store.evolution_runs(1)
-        return await self._last_round() - (runs[0].round if runs else 0) >= every
+        runs = await self.store.get_evolution_runs(1)
+        return await self._get_last_round() - (runs[0].round if runs else 0) >= every
 
     async def _plan_and_judge(
         self, maps: RouterMaps, epoch: Epoch
@@ -109,14 +109,14 @@ class Evolution:
         last_withdrawal = await self.store.last_withdrawal()
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
-            self.store, maps, await self._used_through(), holdout.judged_from, epoch.era
+            self.store, maps, await self._count_used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
         with texts_read_after(last_withdrawal):
             plan = await self.planner.plan(snapshot, gradients, maps, holdout.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:
-            return plan, None, run.model_copy(update={"verdict": _no_change(plan)})
+            return plan, None, run.model_copy(update={"verdict": _find_reason_for_no_change(plan)})
         verdict = await asyncio.to_thread(judge_plan, plan, snapshot, holdout)
         if verdict is None:
             return plan, None, run.model_copy(update={"verdict": TOO_LITTLE})
@@ -147,7 +147,7 @@ class Evolution:
             )
             return await self.numbers.run(take_snapshot, holdout), holdout
 
-    async def _used_through(self) -> int:
+    async def _count_used_through(self) -> int:
         """Return T of the last published run.
 
         Gradients up to there have done their work.
@@ -155,7 +155,7 @@ class Evolution:
         return next(
             (
                 run.judged_from
-                for run in await self.store.evolution_runs(NEWEST_RUNS)
+                for run in await self.store.get_evolution_runs(NEWEST_RUNS)
                 if run.published and run.judged_from is not None
             ),
             0,
@@ -187,15 +187,15 @@ class Evolution:
         if dry_run:
             return run
         return await self.store.save_evolution(
-            run.model_copy(update={"round": await self._last_round()})
+            run.model_copy(update={"round": await self._get_last_round()})
         )
 
-    async def _last_round(self) -> int:
+    async def _get_last_round(self) -> int:
         last = await self.store.last_round()
         return last.number if last else 0
 
 
-def _no_change(plan: Plan) -> str:
+def _find_reason_for_no_change(plan: Plan) -> str:
     """Say why nothing changes: a reasoner that failed has not decided."""
     if not plan.undecided:
         return "no router asks for a change"

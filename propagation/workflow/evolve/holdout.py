@@ -20,17 +20,22 @@ from propagation.numbers import (
     Tastes,
     Written,
     copied,
-    evolved_mass,
-    evolved_total,
-    evolved_trust,
+    evolve_mass,
+    evolve_total,
+    evolve_trust,
     replay,
     retired,
     rewind,
     rewind_content,
 )
 from propagation.numbers.rules import Feature
-from propagation.optimization.holdout_judge import Verdict, judge, lift_slopes, running_deviation
-from propagation.ports import GraphStore, unit_rows
+from propagation.optimization.holdout_judge import (
+    Verdict,
+    compute_lift_slopes,
+    compute_running_deviation,
+    judge,
+)
+from propagation.ports import GraphStore, normalize_rows
 from propagation.workflow.evolve.plan import Plan
 from propagation.workflow.learn.learned_blocks import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
@@ -129,7 +134,7 @@ class Snapshot:
     @property
     def directions(self) -> F32:
         """The users' unit vectors [U, D]; zeros for one without history."""
-        return unit_rows(self.content)
+        return normalize_rows(self.content)
 
 
 def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
@@ -174,7 +179,7 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
         tastes=tastes,
         items=items,
         weights=view.combiner.weights[ON, Feature.LIFT_TASTE].copy(),
-        deviation=running_deviation(view.combiner, Feature.LIFT_TASTE),
+        deviation=compute_running_deviation(view.combiner, Feature.LIFT_TASTE),
         known=np.zeros(len(holdout), np.bool_),
     )
 
@@ -217,7 +222,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
         (holdout.negatives >= 0) & np.isfinite(holdout.scores).all(axis=1) & snapshot.known
     )
     slopes = [
-        lift_slopes(snapshot.weights, snapshot.deviation, bins[rows, 0], bins[rows, place])
+        compute_lift_slopes(snapshot.weights, snapshot.deviation, bins[rows, 0], bins[rows, place])
         for place in (1, 2)
     ]
     return judge(
@@ -253,7 +258,7 @@ def _evolve(snapshot: Snapshot, change: RouterMap, written: dict[int, Written]) 
     }
     tastes = copied(snapshot.tastes)
     return tastes._replace(
-        mass=evolved_mass(tastes.mass, change, rows),
-        trust=evolved_trust(tastes.trust, change),
-        total=evolved_total(tastes.total, snapshot.mass, change, written),
+        mass=evolve_mass(tastes.mass, change, rows),
+        trust=evolve_trust(tastes.trust, change),
+        total=evolve_total(tastes.total, snapshot.mass, change, written),
     )

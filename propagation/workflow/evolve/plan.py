@@ -24,7 +24,7 @@ from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.optimization.router_split import (
     Community,
-    nearer_second,
+    is_nearer_second,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
@@ -101,7 +101,7 @@ def _divide(
     in_second[:known] = community.in_second
     fresh = amounts > 0
     fresh[:known] &= ~(community.amounts > 0)
-    in_second[fresh] = nearer_second(directions[fresh], community.centres)
+    in_second[fresh] = is_nearer_second(directions[fresh], community.centres)
     second = in_second[users]
     total, to_second = float(weights.sum()), float(weights[second].sum())
     larger = 2 * to_second > total

@@ -28,23 +28,23 @@ from propagation.numbers import mixed
 from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
 from propagation.optimization.router_merge import (
+    compute_router_products,
+    compute_router_similarities,
     merge_costs,
     merged_standing,
-    router_products,
-    router_similarities,
 )
-from propagation.optimization.router_rewrite import rewritten_standing
+from propagation.optimization.router_rewrite import rewrite_standing
 from propagation.optimization.router_split import (
     Community,
-    router_halves,
+    list_supported_choices,
     split_community,
-    supported_choices,
+    split_router,
 )
 from propagation.ports import GraphStore, Reasoner
-from propagation.routing import mean_shares
+from propagation.routing import compute_mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
-from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
+from propagation.workflow.evolve.router_gradients import RouterGradients, list_supported_gradients
 from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
@@ -52,7 +52,7 @@ TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 
 log = logging.getLogger(__name__)
 
 
-def _router_case(
+def _build_router_case(
     router: RouterVersion,
     gradients: RouterGradients,
     shown: Sequence[Gradient],
@@ -76,9 +76,9 @@ def _router_case(
         gradients=shown,
         praised=gradients.praised,
         blamed=gradients.blamed,
-        choices=supported_choices(choices.values(), min_support),
+        choices=list_supported_choices(choices.values(), min_support),
         common=common,
-        halves=router_halves(router, choices, community, min_support) if community else None,
+        halves=split_router(router, choices, community, min_support) if community else None,
         distance=community.distance if community else 0.0,
         nearest=nearest,
         similarity=similarity,
@@ -147,13 +147,16 @@ class Planner:
         """
         free = frozenset(range(snapshot.routers)) - snapshot.retired
         gram = await asyncio.to_thread(
-            router_products,
+            compute_router_products,
             snapshot.mass,
             snapshot.tastes.total,
             snapshot.adoptions,
             snapshot.tastes.totals,
         )
-        similarities, costs = router_similarities(gram), merge_costs(gram, snapshot.tastes.total)
+        similarities, costs = (
+            compute_router_similarities(gram),
+            merge_costs(gram, snapshot.tastes.total),
+        )
         asked = np.zeros(snapshot.routers, np.bool_)
         enough = [
             router
@@ -164,15 +167,16 @@ class Planner:
             and found.praised + found.blamed >= self.settings.evolve_support
         ]
         size = 2 * self.settings.evolve_most
-        asked[self._by_mass(enough, snapshot)[:size] + self._by_blame(enough, gradients)[:size]] = (
-            True
-        )
+        asked[
+            self._order_by_mass(enough, snapshot)[:size]
+            + self._order_by_blame(enough, gradients)[:size]
+        ] = True
         written = WrittenRows()
         await gather(self.store, maps, written, asked, through)
         missing = await asyncio.to_thread(self._count_missing, written, len(free))
-        routers = self._routers_to_ask(enough, gradients, snapshot, costs, missing)
-        texts = await self.store.router_versions(range(snapshot.routers))
-        common = mean_shares([dict(text.standing) for text in texts])
+        routers = self._choose_routers_to_ask(enough, gradients, snapshot, costs, missing)
+        texts = await self.store.get_router_versions(range(snapshot.routers))
+        common = compute_mean_shares([dict(text.standing) for text in texts])
         # A router for which nothing is written yet has an empty text.
         versions = {
             number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
@@ -195,10 +199,10 @@ class Planner:
             )
             found = gradients.get(router, RouterGradients())
             case = await asyncio.to_thread(
-                _router_case,
+                _build_router_case,
                 versions[router],
                 found,
-                await supported_gradients(
+                await list_supported_gradients(
                     self.store, found, snapshot.adoptions, self.settings.min_support
                 ),
                 community,
@@ -225,12 +229,12 @@ class Planner:
             max(-missing, 0),
         )
 
-    def _by_blame(
+    def _order_by_blame(
         self, routers: Sequence[int], gradients: Mapping[int, RouterGradients]
     ) -> list[int]:
         return sorted(routers, key=lambda router: (-gradients[router].blamed, router))
 
-    def _by_mass(self, routers: Sequence[int], snapshot: Snapshot) -> list[int]:
+    def _order_by_mass(self, routers: Sequence[int], snapshot: Snapshot) -> list[int]:
         return sorted(routers, key=lambda router: (-snapshot.tastes.total[router], router))
 
     def _count_missing(self, written: WrittenRows, routers: int) -> int:
@@ -247,7 +251,7 @@ class Planner:
         )
         return max(evident - routers, 0) or min(possible - routers, 0)
 
-    def _routers_to_ask(
+    def _choose_routers_to_ask(
         self,
         enough: Sequence[int],
         gradients: Mapping[int, RouterGradients],
@@ -256,9 +260,9 @@ class Planner:
         missing: int,
     ) -> list[int]:
         """Order routers: those missing or superfluous first, then the most blamed."""
-        order = self._by_blame(enough, gradients)
+        order = self._order_by_blame(enough, gradients)
         if missing > 0:
-            order = self._by_mass(enough, snapshot)
+            order = self._order_by_mass(enough, snapshot)
         elif missing < 0:
             free = sorted(set(range(snapshot.routers)) - snapshot.retired)
             cheapest = np.where(np.eye(len(free)) > 0, np.inf, costs[np.ix_(free, free)]).min(
@@ -322,7 +326,7 @@ def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> 
     elif decision.kind == EvolutionKind.MERGE and case.merged_standing is not None:
         standings = [case.merged_standing]
     else:
-        standings = [rewritten_standing(case.router, case.choices)]
+        standings = [rewrite_standing(case.router, case.choices)]
     return [
         RouterVersion(
             router=router,

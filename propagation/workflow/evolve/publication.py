@@ -26,10 +26,10 @@ from propagation.model import (
     StagedCheckpoint,
     batches,
 )
-from propagation.numbers import State, evolved_bank, evolved_centres, evolved_seen
-from propagation.optimization.router_lineage import follow_edges, follow_rules, moved_routers
+from propagation.numbers import State, evolve_centres, evolve_seen, evolved_bank
+from propagation.optimization.router_lineage import find_moved_routers, follow_edges, follow_rules
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
-from propagation.routing import TableChange, name_versions, stage_table_change
+from propagation.routing import TableChange, name_router_versions, stage_table_change
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -74,10 +74,10 @@ class Publisher:
             VersionClash: A client's text moved on meanwhile; nothing has changed.
         """
         async with (
-            self._learners_lease() as learn,
+            self._hold_learners_lease() as learn,
             self.leases.keep_rounds_out() as rounds,
         ):
-            current = await self.store.current_epoch()
+            current = await self.store.get_current_epoch()
             if current is None or current.number != epoch.number:
                 raise LeaseLost(
                     "another process evolved the routers meanwhile, and this plan was for those"
@@ -88,7 +88,7 @@ class Publisher:
             round_ = await self._stage_round(rounds, decided, change, epoch)
             decided = await self._catch_up(decided)
             state = await self.numbers.run(_copy_totals)
-            centres = await asyncio.to_thread(_centres, state, change, decided)
+            centres = await asyncio.to_thread(_compute_centres, state, change, decided)
             before, staged = await self._stage_first(learn, epoch)
             async with self.exclusion.run(Activity.LEARN):
                 await self.learner.synchronize()
@@ -150,7 +150,7 @@ class Publisher:
             decided.through,
             epoch.number,
             self.numbers.view.state.taste.centres.copy(),
-            dict(await self.store.version_numbers(touched)),
+            dict(await self.store.get_version_numbers(touched)),
             decided.run.undoes,
         )
 
@@ -160,7 +160,7 @@ class Publisher:
         """Stage the round that carries the publication: routers' texts and their edges."""
         last = await self.store.last_round()
         round_ = await self.store.begin_round(rounds, last.boundary if last else 0)
-        before = await self.store.version_numbers([text.router for text in decided.texts])
+        before = await self.store.get_version_numbers([text.router for text in decided.texts])
         versions = [
             replace(
                 text,
@@ -170,10 +170,10 @@ class Publisher:
             )
             for text in decided.texts
         ]
-        current = await self.store.router_versions(
+        current = await self.store.get_router_versions(
             [router for router in self.numbers.view.routers if router not in change.retired]
         )
-        versions = name_versions(current, versions)
+        versions = name_router_versions(current, versions)
         edges = await self._follow_edges(change)
         await self.store.stage_routers(rounds, round_, versions)
         points = [(version.router, version.version) for version in versions]
@@ -212,17 +212,17 @@ class Publisher:
         return await self.store.stage_checkpoint(learn, replace(found, arrays=patch), staged)
 
     async def _follow_edges(self, change: RouterMap) -> TableChange:
-        moved = moved_routers(change)
-        successors = {number for router in moved for number in change.successors_of(router)}
+        moved = find_moved_routers(change)
+        successors = {number for router in moved for number in change.get_successors(router)}
         standing = sorted(
-            await self.store.edges_to(sorted({*moved, *successors})),
+            await self.store.get_edges_to(sorted({*moved, *successors})),
             key=lambda edge: (edge.router, -edge.score, edge.ref),
         )
         return await asyncio.to_thread(follow_edges, change, moved, standing)
 
     async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
         """Write the next versions of clients whose rules name a moved router."""
-        refs = await self.store.clients_with_rules(moved_routers(change))
+        refs = await self.store.get_clients_with_rules(find_moved_routers(change))
         followed: list[ClientText] = []
         for some in batches(refs, CLIENTS_A_CALL):
             texts = await self.store.load_texts(some)
@@ -235,7 +235,7 @@ class Publisher:
         return followed
 
     @asynccontextmanager
-    async def _learners_lease(self) -> AsyncIterator[Lease]:
+    async def _hold_learners_lease(self) -> AsyncIterator[Lease]:
         """Hold the learner's lease.
 
         This process learns on under it, and stages a barrier under it.
@@ -259,12 +259,12 @@ def _copy_totals(view: NumbersView) -> State:
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
 
 
-def _centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
+def _compute_centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     """Compute the routers' centres [K after, D].
 
     The plan's own centres come first, so that interactions learned since then do not move them.
     """
-    centres = evolved_centres(state.taste, change, decided.masses, state.content)
+    centres = evolve_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:
         centres[: len(decided.centres)] = decided.centres[: len(centres)]
         centres[list(change.retired)] = 0
@@ -278,5 +278,5 @@ def _evolve(state: State, change: RouterMap, decided: DecidedPlan, centres: F32)
     """
     return state._replace(
         taste=evolved_bank(state.taste, change, decided.masses, centres),
-        seen_router=evolved_seen(state.seen_router, state.seen_last, state.seen_before, change),
+        seen_router=evolve_seen(state.seen_router, state.seen_last, state.seen_before, change),
     )

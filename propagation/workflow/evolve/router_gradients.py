@@ -4,9 +4,9 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from propagation.graph_rules.name_matching import OwnWords, titles_of
+from propagation.graph_rules.name_matching import OwnWords, list_titles
 from propagation.model import F64, Gradient, Module, RouterMaps, index_of
-from propagation.optimization.router_split import supported_choices
+from propagation.optimization.router_split import list_supported_choices
 from propagation.ports import GraphStore
 
 PAGE, WINDOW, NEWEST = 2_000, 20_000, 50
@@ -60,14 +60,14 @@ async def load_router_gradients(
             if gradient.sequence <= min(last, through) and gradient.epoch >= era:
                 origin = (gradient.epoch, gradient.owner)
                 if origin not in current:
-                    current[origin] = maps.since(gradient.epoch).successors_of(gradient.owner)
+                    current[origin] = maps.since(gradient.epoch).get_successors(gradient.owner)
                 for router in current[origin]:
                     found.setdefault(router, RouterGradients()).add(gradient)
         after = last  # greater than before: no interaction has a whole page of gradients
     return dict(sorted(found.items()))
 
 
-async def supported_gradients(
+async def list_supported_gradients(
     store: GraphStore, found: RouterGradients, adoptions: F64, least: int
 ) -> list[Gradient]:
     """Return the newest gradients that tell of no single reader, newest first.
@@ -78,9 +78,9 @@ async def supported_gradients(
     Args:
         adoptions: Of all items [I].
     """
-    supported = supported_choices(found.choices.values(), least)
+    supported = list_supported_choices(found.choices.values(), least)
     newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
     rows = await store.interactions(sorted({one.sequence for one in newest}))
     few = {row.item for row in rows if adoptions[index_of(row.item)] < least}
-    titles = [*map(OwnWords, titles_of(await store.client_contents(sorted(few))).values())]
+    titles = [*map(OwnWords, list_titles(await store.get_client_contents(sorted(few))).values())]
     return [one for one in newest if not any(title.is_in(one.text) for title in titles)]

@@ -47,7 +47,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     change = find_undoable(maps.maps, run)
     numbering = reverse_numbering(change)
     before, since = await _gather_written(store, maps, change, numbering, through)
-    texts = await _earlier_texts(store, change)
+    texts = await _find_earlier_texts(store, change)
     say = "says" if len(texts) == 1 else "say"
     return DecidedPlan(
         run=EvolutionRun(
@@ -100,7 +100,7 @@ async def _gather_written(
     return before, since
 
 
-async def _earlier_texts(store: GraphStore, change: RouterMap) -> list[RouterVersion]:
+async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[RouterVersion]:
     """Load what each changed router said before.
 
     One whose text is gone keeps its own.
@@ -152,15 +152,15 @@ def reverse_numbering(change: RouterMap) -> Numbering:
         changes.append(
             EvolutionChange(kind=EvolutionKind.MERGE, before=tuple(sorted(parts)), after=(router,))
         )
-    halves = _merged_routers(change)
+    halves = _find_merged_routers(change)
     changes.extend(
         EvolutionChange(kind=EvolutionKind.SPLIT, before=(number,), after=parts)
         for number, parts in halves.items()
     )
-    return Numbering(home, halves, len(change.home), _retired_before(change), tuple(changes))
+    return Numbering(home, halves, len(change.home), _find_retired_before(change), tuple(changes))
 
 
-def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
+def _find_merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
     """Return (smaller, larger) router by the number that they were merged into."""
     sources = {
         number: [
@@ -175,7 +175,7 @@ def _merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
     }
 
 
-def _retired_before(change: RouterMap) -> frozenset[int]:
+def _find_retired_before(change: RouterMap) -> frozenset[int]:
     """Return the numbers that stood for no router before a run.
 
     Some never did; others did until a second half took them.

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import orjson
 
-from propagation.model import ClientKey, ClientKind, NotFound, index_of, kind_of
+from propagation.model import ClientKey, ClientKind, NotFound, get_kind, index_of
 from propagation.ports import GraphStore
 from propagation.workflow.views import NumbersOwner, NumbersView
 
@@ -24,16 +24,16 @@ async def export_lines(
         raise NotFound(key.kind.name.lower(), key.id)
     async for kind, fields in store.export_client(ref):
         yield orjson.dumps({"what": kind, **fields}).decode()
-    yield orjson.dumps({"what": "numbers", **await numbers.run(_numbers_of, ref)}).decode()
+    yield orjson.dumps({"what": "numbers", **await numbers.run(_export_numbers, ref)}).decode()
 
 
-def _numbers_of(view: NumbersView, ref: int) -> Mapping[str, object]:
+def _export_numbers(view: NumbersView, ref: int) -> Mapping[str, object]:
     """Return a user's trust and sums, or an item's mass and counts.
 
     They are the numbers at `applied_through`, which comes with them.
     """
     applied = {"applied_through": view.applied_through}
-    state, row, is_user = view.state, index_of(ref), kind_of(ref) == ClientKind.USER
+    state, row, is_user = view.state, index_of(ref), get_kind(ref) == ClientKind.USER
     if row >= (view.users if is_user else view.items):
         return applied
     if is_user:

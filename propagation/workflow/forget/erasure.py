@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.graph_rules.name_matching import titles_of
+from propagation.graph_rules.name_matching import list_titles
 from propagation.model import (
     CitationSearch,
     Client,
@@ -80,7 +80,7 @@ class Forgetting:
         Called every night, and at start after the index was compared with the graph.
         """
         async with self.exclusion.run(Activity.ERASE):
-            if await self.store.wiping_due():
+            if await self.store.is_wiping_due():
                 await self.store.wipe()
 
     async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
@@ -96,7 +96,7 @@ class Forgetting:
         async with self.exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
-            states = await self.store.event_statuses(event_ids)
+            states = await self.store.get_event_statuses(event_ids)
             for event_id, (status, row) in zip(event_ids, states, strict=True):
                 retracted = row is not None and event_id not in rows
                 if event_id in rows:
@@ -136,9 +136,9 @@ class Forgetting:
         await self._check_store()
         async with self.exclusion.run(Activity.ERASE):
             async with self.exclusion.run(Activity.WITHDRAW):
-                erased = await self._erased_client(key)
+                erased = await self._build_erased_client(key)
                 client = erased.client
-                rows = await self.store.interactions_of_clients([client.ref])
+                rows = await self.store.get_interactions_of_clients([client.ref])
                 withdrawn = await self.withdrawer.withdraw(rows, erased)
                 self._note_withdrawal(withdrawn)
                 if client.key.kind == ClientKind.USER:
@@ -160,20 +160,20 @@ class Forgetting:
         """
         await self.store.last_withdrawal()
 
-    async def _erased_client(self, key: ClientKey) -> ErasedClient:
+    async def _build_erased_client(self, key: ClientKey) -> ErasedClient:
         (ref,) = await self.store.find_refs([key])
         if ref is None:
             raise NotFound(key.kind.name.lower(), key.id)
         (client,) = await self.store.get_clients([ref])
         texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
-        contents = await self.store.client_contents([ref])
+        contents = await self.store.get_client_contents([ref])
         names = own_names(contents, [stored.text for stored in texts])
         # Others may say the same in another spelling, which a round mapped to the client's.
         canonical = self.withdrawer.vectors.canonical.targets
         mapped = frozenset(name for name, target in canonical.items() if target in names)
-        used = await self.store.names_used_by_others(ref, names | mapped)
+        used = await self.store.get_names_used_by_others(ref, names | mapped)
         shared = used | {canonical[name] for name in used & mapped}
-        titles = titles_of(contents).get(ref, frozenset())
+        titles = list_titles(contents).get(ref, frozenset())
         return ErasedClient(client, titles, names, names - shared)
 
     def _note_withdrawal(self, withdrawn: Withdrawn) -> None:

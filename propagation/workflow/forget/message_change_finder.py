@@ -3,23 +3,23 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.graph_rules.name_matching import OwnWords, titles_of
+from propagation.graph_rules.name_matching import OwnWords, list_titles
 from propagation.model import (
     AffectedMessage,
     EvolutionRun,
     RouterVersion,
 )
 from propagation.ports import GraphStore
-from propagation.routing import RouterNames, is_catalogue, supported_names
+from propagation.routing import RouterNames, is_catalogue, list_supported_names
 from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
     Removal,
+    find_unsupported_parts,
     hide_words,
-    lost_names,
-    public_names,
+    list_lost_names,
+    list_public_names,
     redact_message,
-    unsupported_parts,
 )
 from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
@@ -42,7 +42,7 @@ class MessageChangeFinder:
 
     async def load_titles(self, items: Collection[int]) -> dict[int, OwnWords]:
         """Load the titles that items (refs) have or had, by item."""
-        titles = titles_of(await self.store.client_contents(sorted(items)))
+        titles = list_titles(await self.store.get_client_contents(sorted(items)))
         return {ref: OwnWords(found) for ref, found in titles.items()}
 
     async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:
@@ -56,10 +56,10 @@ class MessageChangeFinder:
             sorted({row.item for row in self.request.rows})
         )
         names = {name for held in held_by.values() for name in held}
-        names |= await self.store.brought_attributes(self.request.senders)
+        names |= await self.store.get_brought_attributes(self.request.senders)
         known = await self.store.get_attributes(sorted(names - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
-        supported = supported_names(counted, self.min_support)
+        supported = list_supported_names(counted, self.min_support)
         return frozenset(
             name for name, one in counted.items() if one.holders > 0 and name not in supported
         )
@@ -78,26 +78,26 @@ class MessageChangeFinder:
         """
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
-        supported = supported_names(known, removal.least)
-        public = public_names(affected, removal.least)
+        supported = list_supported_names(known, removal.least)
+        public = list_public_names(affected, removal.least)
         withdrawal = StandingWithdrawal(runs)
-        router_names = RouterNames(await self.store.router_versions(self.routers))
+        router_names = RouterNames(await self.store.get_router_versions(self.routers))
         quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))
         lost_by_message: dict[Key, LostNames] = {}
         for one in sorted(affected, key=lambda one: one.message.round):
             before = one.message
             key = (before.router, before.version)
-            unsupported = unsupported_parts(
+            unsupported = find_unsupported_parts(
                 one, removal.unsupported, supported, public.get(before.round, frozenset())
             )
             standing = withdrawal.correct(one, unsupported)
             after = redact_message(one, removal, unsupported, standing, router_names)
             if quotable.is_in(after.text) or quotable.is_in(after.name):
-                for title in await self._private_titles(after, removal.titles):
+                for title in await self._find_private_titles(after, removal.titles):
                     after = hide_words(after, title, router_names)
             if after is not before:
                 changes.messages.append(after)
-            lost = lost_names(before, after)
+            lost = list_lost_names(before, after)
             if lost is not None:
                 lost_by_message[key] = lost
             elif not before.text:
@@ -107,7 +107,7 @@ class MessageChangeFinder:
                 changes.reduced_messages[key] = frozenset(before.attributes) - {*after.attributes}
         return lost_by_message
 
-    async def _private_titles(
+    async def _find_private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]
     ) -> list[OwnWords]:
         """Return the titles that events brought to a message."""

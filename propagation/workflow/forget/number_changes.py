@@ -18,8 +18,8 @@ from propagation.model import (
     PromotedRepeat,
     RouterMapChain,
     RouterMaps,
+    get_kind,
     index_of,
-    kind_of,
 )
 from propagation.numbers import (
     INTERACTIONS,
@@ -28,13 +28,13 @@ from propagation.numbers import (
     USERS,
     State,
     add_together,
+    compute_own_sums,
     drop_keys,
     drop_neighbour,
     empty_row,
     fade_recent,
-    own_pairs,
-    own_sums,
-    own_trust,
+    fill_own_pairs,
+    recompute_own_trust,
     unwrite,
 )
 from propagation.numbers.rules import CO_HISTORY, HISTORY, RECENT_HALF_LIFE, write
@@ -108,7 +108,7 @@ class Subtraction:
 
         Source: docs/numbers.md, rule 5 and State.
         """
-        state, first = view.state, first_occurrences(history.item)
+        state, first = view.state, find_first_occurrences(history.item)
         banks = (state.session, state.taste)
         removed: set[int] = set()
         for row in np.flatnonzero(first & history.withdrawn):
@@ -132,7 +132,7 @@ class Subtraction:
             removed.add(item)
         keys = np.array([history.user << 32 | item for item in removed], np.int64)
         drop_keys(state.seen_set, keys)
-        self.removed_places += _adoption_places(state, history.user, removed)
+        self.removed_places += _find_adoption_places(state, history.user, removed)
 
     def _promote(
         self, view: NumbersView, history: History, row: int, repeat: int, place: int
@@ -158,15 +158,15 @@ class Subtraction:
         for place, (then_content, then_attributes) in history.then.items():
             content[place], attributes[place] = then_content, then_attributes
         stays, user = ~history.withdrawn, history.user
-        before = _sums_of(state, history.item, content, attributes)
-        after = _sums_of(state, history.item[stays], content[stays], attributes[stays])
+        before = _compute_sums(state, history.item, content, attributes)
+        after = _compute_sums(state, history.item[stays], content[stays], attributes[stays])
         np.subtract.at(state.adopters, history.item, before.parts)
         np.add.at(state.adopters, history.item[stays], after.parts)
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
         _change_co_counts(state, before, after)
         _set_recency_list(state, user, history.item[stays])
         if self.retrust:
-            own_trust(state, user, history.item[stays], history.weight[stays])
+            recompute_own_trust(state, user, history.item[stays], history.weight[stays])
 
     def finish(self, view: NumbersView, erased: int | None) -> None:
         """Finish after the last user.
@@ -175,7 +175,7 @@ class Subtraction:
             erased: Client (ref) whose rows are emptied; None for a retraction.
         """
         _remove_places(view.state, sorted(self.removed_places))
-        if erased is not None and kind_of(erased) == ClientKind.USER:
+        if erased is not None and get_kind(erased) == ClientKind.USER:
             user = index_of(erased)
             view.state.user_profile[user] = 0
             view.state.day[user], view.state.day_mass[user] = 0, 0
@@ -213,28 +213,28 @@ class _HistorySums:
     weights: NDArray[np.float32]
 
 
-def first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
+def find_first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return [n], which items occur for the first time."""
     out = np.zeros(len(items), np.bool_)
     out[np.unique(items, return_index=True)[1]] = True
     return out
 
 
-def _sums_of(
+def _compute_sums(
     state: State,
     items: NDArray[np.int64],
     content: NDArray[np.float32],
     attributes: NDArray[np.float32],
 ) -> _HistorySums:
     size, dim = content.shape
-    first = first_occurrences(items)
+    first = find_first_occurrences(items)
     parts, sums = np.zeros((size, dim), np.float32), np.zeros((2, dim), np.float32)
-    own_sums(content, attributes, first, parts, sums[0], sums[1])
+    compute_own_sums(content, attributes, first, parts, sums[0], sums[1])
     pairs, weights = (
         np.empty((size * CO_HISTORY, 2), np.int64),
         np.empty(size * CO_HISTORY, np.float32),
     )
-    count = own_pairs(items, first, pairs, weights)
+    count = fill_own_pairs(items, first, pairs, weights)
     return _HistorySums(parts, sums[0], sums[1], pairs[:count], weights[:count])
 
 
@@ -295,7 +295,7 @@ def _remove_places(state: State, places: Sequence[int]) -> None:
     state.clock[SEEN] = remaining
 
 
-def _adoption_places(state: State, user: int, items: set[int]) -> list[int]:
+def _find_adoption_places(state: State, user: int, items: set[int]) -> list[int]:
     found: list[int] = []
     place = int(state.seen_last[user])
     while place >= 0 and len(found) < len(items):

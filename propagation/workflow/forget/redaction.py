@@ -23,8 +23,8 @@ from propagation.model import (
     Line,
     RouterVersion,
     Source,
+    get_kind,
     join_names,
-    kind_of,
 )
 from propagation.routing import RouterNames, is_catalogue
 
@@ -81,10 +81,10 @@ class Removal:
         """
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
-    def words_from(self, messages: Iterable[Key]) -> OwnWords:
+    def list_words_from(self, messages: Iterable[Key]) -> OwnWords:
         """Return what a text may not say that came from these messages."""
         lost = (self.messages[key].names for key in messages if key in self.messages)
-        return _own_words(self.words.titles, self.words.names.union(*lost))
+        return _list_own_words(self.words.titles, self.words.names.union(*lost))
 
     @cached_property
     def words_from_routers(self) -> Mapping[int, OwnWords]:
@@ -92,11 +92,11 @@ class Removal:
         keys: dict[int, list[Key]] = defaultdict(list)
         for key in self.messages:
             keys[key[0]].append(key)
-        return {router: self.words_from(found) for router, found in keys.items()}
+        return {router: self.list_words_from(found) for router, found in keys.items()}
 
 
 @lru_cache(256)
-def _own_words(titles: frozenset[str], names: frozenset[str]) -> OwnWords:
+def _list_own_words(titles: frozenset[str], names: frozenset[str]) -> OwnWords:
     return OwnWords(titles, names)
 
 
@@ -119,7 +119,7 @@ class Supporters:
         A user supports its own lines; an item does not, the users who chose it do.
         """
         found: set[int] = set()
-        own_choices = kind_of(owner) == ClientKind.USER
+        own_choices = get_kind(owner) == ClientKind.USER
         for source in sources:
             if source.sequence is not None:
                 user_and_item = self.interactions.get(source.sequence, ())
@@ -150,7 +150,7 @@ class Redaction:
         lines = tuple(line for line in redacted_lines if line is not None)
         heard = self._heard.get(profile.ref, frozenset())
         unsaid = heard.difference(*(line.attributes for line in lines)) if heard else heard
-        news = _own_words(frozenset(), unsaid)
+        news = _list_own_words(frozenset(), unsaid)
         redacted_rules = [self._rule(rule, news) for rule in memory.rules]
         rules = tuple(rule for rule in redacted_rules if rule is not None)
         if (lines, rules) == (profile.lines, memory.rules):
@@ -171,9 +171,9 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
     heard = (
-        [message_of(source) for source in line.sources] if line.author is Author.RECEPTION else []
+        [find_message(source) for source in line.sources] if line.author is Author.RECEPTION else []
     )
-    words = removal.words_from(heard)
+    words = removal.list_words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = () if removal.messages.keys().isdisjoint(heard) else removal.titles.values()
     named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
@@ -184,7 +184,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     text: str | None = line.text
     for one in named:
         text = text and one.leave_out(text, cites=cites)
-    for one in _retracted_choices(line, remaining, removal, supporters):
+    for one in _find_retracted_choices(line, remaining, removal, supporters):
         text = text and one.leave_out(text)
     if not text or has_own_name:
         return None
@@ -194,7 +194,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     return replace(line, text=text, sources=remaining, weight=weight)
 
 
-def _retracted_choices(
+def _find_retracted_choices(
     line: Line, remaining: Sequence[Source], removal: Removal, supporters: Supporters
 ) -> list[OwnWords]:
     """Return titles of items that a user's line no longer rests on."""
@@ -209,7 +209,7 @@ def _confirmed(times: int) -> float:
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
-def message_of(source: Source) -> Key:
+def find_message(source: Source) -> Key:
     """Return a source's message; (0, 0) if it is an interaction."""
     return (source.router or 0, source.version or 0)
 
@@ -217,7 +217,7 @@ def message_of(source: Source) -> Key:
 def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
     if source.sequence is not None:
         return source.sequence in removal.sequences
-    lost = removal.messages.get(message_of(source))
+    lost = removal.messages.get(find_message(source))
     return lost is not None and (lost.emptied or not lost.names.isdisjoint(line.attributes))
 
 
@@ -242,7 +242,7 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
     return replace(rule, evidence=evidence, age=age) if evidence else None
 
 
-def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
+def list_public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
     """Find, for each round, attributes that enough items' texts brought."""
     items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in affected:
@@ -256,7 +256,7 @@ def public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, f
     }
 
 
-def unsupported_parts(
+def find_unsupported_parts(
     affected: AffectedMessage,
     unsupported: frozenset[str],
     supported: frozenset[str],
@@ -331,7 +331,7 @@ def hide_words(
     """
     kept, text, name = message.attributes, message.text, message.name
     if words.is_in(text, cites=cites):
-        text = _remaining_sentences(text, kept, words, cites=cites)
+        text = _keep_remaining_sentences(text, kept, words, cites=cites)
     if words.is_in(name):
         weights = dict(message.standing) or dict.fromkeys(kept, 1.0)
         speakable = {one: weight for one, weight in weights.items() if not words.is_in(one)}
@@ -339,7 +339,9 @@ def hide_words(
     return replace(message, text=text if kept else "", name=name)
 
 
-def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cites: bool) -> str:
+def _keep_remaining_sentences(
+    text: str, kept: Sequence[str], named: OwnWords, *, cites: bool
+) -> str:
     """Return the sentences without the words that go.
 
     The first sentence carries the others: if it goes, a plain sentence takes its place.
@@ -353,7 +355,7 @@ def _remaining_sentences(text: str, kept: Sequence[str], named: OwnWords, *, cit
     return next((text for text in (whole, plain) if not named.is_in(text, cites=cites)), "")
 
 
-def lost_names(before: RouterVersion, after: RouterVersion) -> LostNames | None:
+def list_lost_names(before: RouterVersion, after: RouterVersion) -> LostNames | None:
     """Return what a message lost; None if its readers read the same."""
     if (before.attributes, before.text, before.name) == (after.attributes, after.text, after.name):
         return None

@@ -35,7 +35,7 @@ class Retention:
         """
         if self._before is None:
             before = await self.store.recorded_through() - self.kept
-            if before < await self.store.oldest_kept() + self.advance:
+            if before < await self.store.get_oldest_kept() + self.advance:
                 return None
             self._before = before
         dropped = await self.store.prune(self._before, ROWS_A_COMMIT)

@@ -63,9 +63,9 @@ class StandingWithdrawal:
         weights = dict(message.standing)
         origins = self._origins.get((message.router, message.round))
         debts = (
-            self._debts_of_arrivals(affected, weights, lost)
+            self._find_debts_of_arrivals(affected, weights, lost)
             if origins is None
-            else self._debts_of_origins(origins, weights, lost)
+            else self._find_debts_of_origins(origins, weights, lost)
         )
         debts = {
             name: min(debt, weights[name]) for name, debt in debts.items() if weights.get(name)
@@ -80,7 +80,7 @@ class StandingWithdrawal:
             if name not in debts or remaining[name] > LEAST_WEIGHT
         )
 
-    def _debts_of_arrivals(
+    def _find_debts_of_arrivals(
         self, affected: AffectedMessage, weights: Mapping[str, float], lost: frozenset[str]
     ) -> dict[str, float]:
         """Return what goes with this message's parts and the previous one's."""
@@ -96,7 +96,7 @@ class StandingWithdrawal:
             debts[name] = before.debts.get(name, 0.0) * STANDING_KEPT + max(brought, 0.0)
         return debts
 
-    def _debts_of_origins(
+    def _find_debts_of_origins(
         self,
         origins: Sequence[tuple[int, int]],
         weights: Mapping[str, float],

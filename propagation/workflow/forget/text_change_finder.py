@@ -15,13 +15,13 @@ from propagation.model import (
     MessageMerge,
     Source,
     StoredText,
-    ref_of,
+    compute_ref,
 )
 from propagation.ports import POSTPONED_ARRIVALS
 from propagation.routing import (
     Arrival,
     PostponedArrivals,
-    own_attributes,
+    list_own_attributes,
     recount_holders,
     to_canonical,
 )
@@ -35,7 +35,7 @@ from propagation.workflow.forget.redaction import (
     Redaction,
     Removal,
     Supporters,
-    message_of,
+    find_message,
 )
 from propagation.workflow.forget.text_changes import TextChanges
 
@@ -58,19 +58,19 @@ class TextChangeFinder(MessageChangeFinder):
 
         A message changes if it rests on a changed text.
         """
-        changes = TextChanges(texts_read_through=await self.store.texts_through())
+        changes = TextChanges(texts_read_through=await self.store.get_texts_through())
         rows, erased = self.request.rows, self.request.erased
         sequences = frozenset(row.sequence for row in rows)
         words = OwnWords() if erased is None else OwnWords(erased.titles, erased.own_names)
         retracted = {row.sequence: row.item for row in rows} if erased is None else {}
         choices = await self.load_titles({*retracted.values()})
         removal = Removal(sequences, self.min_support, words, retracted=retracted, choices=choices)
-        searches = self._searches(removal.words)
+        searches = self._build_searches(removal.words)
         refs = {search.ref for search in searches}
         if erased is not None:
             refs.add(erased.client.ref)
         if removal.words.names:
-            named = await self.store.clients_naming(removal.words.search_words)
+            named = await self.store.get_clients_naming(removal.words.search_words)
             citations = Citations(words=removal.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
         await self._change_texts(changes, searches, removal)
@@ -81,7 +81,7 @@ class TextChangeFinder(MessageChangeFinder):
             words=OwnWords(removal.words.titles, removal.words.names | unheld),
             titles=await self.load_titles(self.request.unquotable),
         )
-        affected = await self.store.affected_messages(
+        affected = await self.store.get_affected_messages(
             sorted(refs),
             sequences,
             self.request.erased_ref,
@@ -90,32 +90,32 @@ class TextChangeFinder(MessageChangeFinder):
             removal.unsupported,
             max(LEAST_COUNTED, removal.least),
         )
-        runs = await self.store.evolution_runs(MOST_RUNS)
+        runs = await self.store.get_evolution_runs(MOST_RUNS)
         lost = await self.change_messages(changes, affected, removal, runs)
-        merges = await self.store.merges_of_messages(sorted(lost)) if lost else ()
+        merges = await self.store.get_merges_of_messages(sorted(lost)) if lost else ()
         heard: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
         for merge in merges:
             if merge.outcome == MERGED_OUTCOME:
                 heard[merge.ref] |= lost[merge.router, merge.router_version].names
         removal = replace(removal, messages=lost, heard=heard)
-        searches = _reader_searches(merges, removal)
+        searches = _build_reader_searches(merges, removal)
         if unheld:
-            searches += self._searches(removal.words)
+            searches += self._build_searches(removal.words)
         if searches:
             await self._change_texts(changes, searches, removal)
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
-        changes.postponed = await self._postponed(sequences)
+        changes.postponed = await self._is_postponed(sequences)
         return changes
 
-    def _searches(self, words: OwnWords) -> list[CitationSearch]:
+    def _build_searches(self, words: OwnWords) -> list[CitationSearch]:
         """Search each interaction in the texts of its clients.
 
         These are its user, its item and its first negative.
         """
         weights = self.request.weights
         negatives = {
-            int(sequence): ref_of(ClientKind.ITEM, int(item))
+            int(sequence): compute_ref(ClientKind.ITEM, int(item))
             for sequence, item in zip(weights.sequence, weights.negative, strict=True)
             if item >= 0
         }
@@ -143,7 +143,7 @@ class TextChangeFinder(MessageChangeFinder):
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
             for one in found
         ]
-        redaction = Redaction(removal, await self._supporters(stored, removal))
+        redaction = Redaction(removal, await self._count_supporters(stored, removal))
         for number, one in enumerate(stored):
             if number % TEXTS_A_TURN == 0:
                 await asyncio.sleep(0)  # let other tasks run
@@ -154,7 +154,7 @@ class TextChangeFinder(MessageChangeFinder):
                     changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
         await self._count_attributes(changes, removal.words.names)
 
-    async def _supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
+    async def _count_supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
         """Load who supports the remaining sources of lines that lose one."""
         lines = {
             id(line): line for one in stored for line in one.text.profile.lines
@@ -171,7 +171,7 @@ class TextChangeFinder(MessageChangeFinder):
                 for source in sources
                 if source.router is not None
                 and source.version is not None
-                and not removal.messages.get(message_of(source), LostNames()).emptied
+                and not removal.messages.get(find_message(source), LostNames()).emptied
             }
         )
         # Neither the erased client nor the line's owner counts.
@@ -181,7 +181,7 @@ class TextChangeFinder(MessageChangeFinder):
             {key: one.senders - {self.request.erased_ref} for key, one in messages.items()},
         )
 
-    async def _postponed(self, sequences: frozenset[int]) -> bytes | None:
+    async def _is_postponed(self, sequences: frozenset[int]) -> bytes | None:
         """Pack the arrivals that wait and do not rest on what goes."""
         blob = await self.store.get_blob(POSTPONED_ARRIVALS)
         if blob is None:
@@ -210,7 +210,7 @@ class TextChangeFinder(MessageChangeFinder):
         before = await self.store.client_attributes(refs)
         now: dict[int, tuple[str, ...]] = {}
         for ref, text in current.items():
-            own = to_canonical(own_attributes(text), self.canonical)
+            own = to_canonical(list_own_attributes(text), self.canonical)
             now[ref] = tuple(name for name in before[ref] if name in own)
         changes.client_attributes = {
             ref: names for ref, names in now.items() if names != tuple(before[ref])
@@ -231,7 +231,9 @@ def _loses(sources: Sequence[Source], removal: Removal) -> bool:
     )
 
 
-def _reader_searches(merges: Sequence[MessageMerge], removal: Removal) -> list[CitationSearch]:
+def _build_reader_searches(
+    merges: Sequence[MessageMerge], removal: Removal
+) -> list[CitationSearch]:
     """Return searches of the texts that may cite a changed message.
 
     These are texts of clients that merged the message or dropped it, from that version on: a rule

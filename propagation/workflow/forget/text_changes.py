@@ -14,7 +14,7 @@ from propagation.model import (
     StoredText,
     normalize_name,
 )
-from propagation.routing import catalogue_attributes
+from propagation.routing import list_catalogue_attributes
 from propagation.workflow.forget.redaction import Key
 
 
@@ -45,7 +45,7 @@ def own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozen
         for content in contents
         for name in (*content.attributes, *content.categories)
     }
-    return frozenset(names.union(*map(catalogue_attributes, texts)) - {""})
+    return frozenset(names.union(*map(list_catalogue_attributes, texts)) - {""})
 
 
 @dataclass

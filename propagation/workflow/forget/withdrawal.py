@@ -21,8 +21,8 @@ from propagation.model import (
     StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
+    get_kind,
     index_of,
-    kind_of,
 )
 from propagation.ports import (
     COLLECTIONS,
@@ -33,11 +33,11 @@ from propagation.ports import (
     Lease,
     VersionClash,
 )
-from propagation.workflow.concurrency import Leases, background_task
+from propagation.workflow.concurrency import Leases, run_in_background
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.forget.text_change_finder import TextChangeFinder
 from propagation.workflow.forget.text_changes import ErasedClient, TextChanges, WithdrawalRequest
-from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.index.embedding import write_attribute_text, write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
@@ -47,7 +47,7 @@ from propagation.workflow.views import NumbersOwner, NumbersView
 USERS_A_PART = 200
 
 
-def in_current_routers(
+def is_in_current_routers(
     weights: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
 ) -> LearnedWeights:
     """Map learned weights' taste routers to those of the current epoch.
@@ -85,7 +85,7 @@ async def load_histories(
     loaded: list[History] = []
     for start in range(0, len(users), USERS_A_PART):
         part = users[start : start + USERS_A_PART]
-        async with background_task(_load(store, embedder, part, withdrawn, view)) as loading:
+        async with run_in_background(_load(store, embedder, part, withdrawn, view)) as loading:
             if loaded:
                 yield loaded
             loaded = await loading
@@ -100,7 +100,7 @@ async def _load(
     withdrawn: frozenset[int],
     view: NumbersView,
 ) -> list[History]:
-    choices = await store.user_choices(users)
+    choices = await store.get_user_choices(users)
     is_withdrawn = np.isin(choices.sequence, np.fromiter(withdrawn, np.int64, len(withdrawn)))
     histories = []
     for user in users:
@@ -110,9 +110,9 @@ async def _load(
         for place in np.flatnonzero(choices.changed[places] > sequence).tolist():
             (client,) = await store.get_clients([int(item[place])], int(sequence[place]))
             content, attributes = await embedder.embed(
-                [content_text(client), attribute_text(client)]
+                [write_content_text(client), write_attribute_text(client)]
             )
-            then[place] = (view.direction_of(index_of(client.ref), content), attributes)
+            then[place] = (view.get_direction(index_of(client.ref), content), attributes)
         histories.append(
             History(
                 user=index_of(user),
@@ -165,8 +165,10 @@ class Withdrawer:
             VersionClash: Other processes wrote texts five times in a row meanwhile.
         """
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
-            weights = await self.store.learned_weights([row.sequence for row in rows])
-            request = WithdrawalRequest(rows, weights, erased, await self._unquotable(rows, erased))
+            weights = await self.store.get_learned_weights([row.sequence for row in rows])
+            request = WithdrawalRequest(
+                rows, weights, erased, await self._is_unquotable(rows, erased)
+            )
             finder = TextChangeFinder(
                 self.store,
                 self.min_support,
@@ -176,15 +178,15 @@ class Withdrawer:
             )
             own = self.store.stage_checkpoint(lease, await self.numbers.run(borrow_own_rows))
             async with (
-                background_task(finder.find()) as changes,
-                background_task(own) as staged,
+                run_in_background(finder.find()) as changes,
+                run_in_background(own) as staged,
             ):
                 promoted = await self._subtract(request)
-                rest = await self.numbers.run(borrow_remainder, *_own_rows(request))
+                rest = await self.numbers.run(borrow_remainder, *_list_own_rows(request))
                 barrier = await self.store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, finder)
 
-    async def _unquotable(
+    async def _is_unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None
     ) -> list[int]:
         """Find the items that fewer than `min_support` other users chose.
@@ -192,7 +194,7 @@ class Withdrawer:
         Users of the withdrawn interactions do not count. If an item is erased, none is looked for:
         its own title goes anyway.
         """
-        if erased is not None and kind_of(erased.client.ref) == ClientKind.ITEM:
+        if erased is not None and get_kind(erased.client.ref) == ClientKind.ITEM:
             return []
         users = Counter(item for _, item in {(row.user, row.item) for row in rows})
         items: defaultdict[int, list[int]] = defaultdict(list)
@@ -200,7 +202,7 @@ class Withdrawer:
             items[count].append(item)
         found: set[int] = set()
         for count, some in items.items():
-            found |= await self.numbers.rarely_chosen(some, self.min_support + count)
+            found |= await self.numbers.list_rarely_chosen(some, self.min_support + count)
         return sorted(found)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
@@ -213,10 +215,10 @@ class Withdrawer:
         view = self.numbers.view
         maps = await self.store.router_maps()
         subtraction = Subtraction(
-            in_current_routers(request.weights, rows, maps),
+            is_in_current_routers(request.weights, rows, maps),
             request.weights.routers,
             maps,
-            retrust=erased is None or kind_of(erased) == ClientKind.USER,
+            retrust=erased is None or get_kind(erased) == ClientKind.USER,
         )
         withdrawn = frozenset(row.sequence for row in rows)
         users = sorted({row.user for row in rows if row.sequence <= view.applied_through})
@@ -264,7 +266,7 @@ class Withdrawer:
             self.vectors.forget([], changes.unheld, frozenset())
         else:
             ref = erased.client.ref
-            deleted[COLLECTIONS[kind_of(ref)]] = [ref]
+            deleted[COLLECTIONS[get_kind(ref)]] = [ref]
             self.vectors.forget([ref], changes.unheld, erased.names)
         await self.vectors.publish(changes.next_texts)
         try:
@@ -316,10 +318,10 @@ def _withdrawal(
     )
 
 
-def _own_rows(request: WithdrawalRequest) -> tuple[list[int], list[int]]:
+def _list_own_rows(request: WithdrawalRequest) -> tuple[list[int], list[int]]:
     """Return rows of users and items whose own numbers change."""
     refs = {ref for row in request.rows for ref in (row.user, row.item)}
     if request.erased is not None:
         refs.add(request.erased.client.ref)
-    users = [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.USER]
-    return users, [index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM]
+    users = [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.USER]
+    return users, [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM]

@@ -17,7 +17,7 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 from propagation.reception.message_buffer import ProfileReading
-from propagation.workflow.data_settings import DataSettings, data_settings_blob
+from propagation.workflow.data_settings import DataSettings, build_data_settings_blob
 from propagation.workflow.views import load_client
 
 
@@ -57,7 +57,7 @@ class TimeTravel:
         await self.check_kept(sequence)
         return sequence
 
-    async def sequence_at_time(self, time_ms: int, now_ms: int) -> int:
+    async def get_sequence_at_time(self, time_ms: int, now_ms: int) -> int:
         """Return the last sequence committed at or before a time.
 
         Args:
@@ -74,7 +74,7 @@ class TimeTravel:
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
             raise TooNew(asked, await self.store.recorded_through())
-        sequence = await self.store.sequence_at(time_ms)
+        sequence = await self.store.get_sequence_at(time_ms)
         await self.check_kept(sequence)
         return sequence
 
@@ -86,7 +86,7 @@ class TimeTravel:
         Raises:
             TooOld: It dropped something.
         """
-        oldest = await self.store.oldest_kept()
+        oldest = await self.store.get_oldest_kept()
         if sequence < oldest:
             raise TooOld(sequence, oldest)
 
@@ -101,7 +101,7 @@ class TimeTravel:
             TooOld: Retention dropped something meanwhile.
         """
         client = await load_client(self.store, ref, sequence)
-        text = await self.store.text_at(ref, sequence)
+        text = await self.store.get_text_at(ref, sequence)
         await self.check_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
@@ -115,10 +115,10 @@ class TimeTravel:
         """
         opened = [epoch for epoch in await self.store.epochs() if epoch.sequence <= sequence]
         epoch = opened[-1].number if opened else 0
-        numbers = range(opened[-1].taste_k if opened else await self._first_taste_k())
+        numbers = range(opened[-1].taste_k if opened else await self._get_first_taste_k())
         maps = (await self.store.router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch for router in one.retired}
-        versions = await self.store.router_versions(numbers, sequence)
+        versions = await self.store.get_router_versions(numbers, sequence)
         texts = {version.router: version for version in versions}
         members = await self.store.count_members(numbers, sequence)
         await self.check_kept(sequence)
@@ -152,11 +152,11 @@ class TimeTravel:
         Raises:
             TooOld: Retention dropped something meanwhile.
         """
-        edges = await self.store.members_of(router, limit, sequence)
+        edges = await self.store.get_members(router, limit, sequence)
         await self.check_kept(sequence)
         return edges
 
-    async def _first_taste_k(self) -> int:
+    async def _get_first_taste_k(self) -> int:
         """Return how many taste routers there were before the first epoch."""
-        blob = await self.store.get_blob(data_settings_blob(0))
+        blob = await self.store.get_blob(build_data_settings_blob(0))
         return 0 if blob is None else DataSettings.model_validate_json(blob).taste_k

@@ -18,7 +18,7 @@ from propagation.model import (
     Profile,
     RouterVersion,
     batches,
-    names_in_text,
+    find_names_in_text,
     normalize_name,
 )
 from propagation.ports import GraphStore
@@ -74,7 +74,7 @@ class Tracer:
         if event is None:
             raise NotFound("event", event_id)
         for ref in (event.user, event.item):
-            async for path in self._paths_of_event(event, ref):
+            async for path in self._find_paths_of_event(event, ref):
                 yield path
 
     async def trace_client(
@@ -88,7 +88,7 @@ class Tracer:
             attribute: Only paths of this canonical attribute.
             with_events: Also paths of what events brought, and not only of its own text.
         """
-        for message in await self.store.contributions(ref, CONTRIBUTIONS):
+        for message in await self.store.get_contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
                 # An erasure may have taken the attribute out of the message.
                 if part.attribute not in message.attributes or (part.sequence and not with_events):
@@ -98,7 +98,7 @@ class Tracer:
                         *(await self._sources([part]))[0],
                         AttributeHop(part.attribute, message.router),
                     )
-                    async for path in self._paths_onwards(start, message, part):
+                    async for path in self._find_paths_onwards(start, message, part):
                         yield path
 
     async def trace_attribute(self, name: str, least_users: int) -> AsyncIterator[Path]:
@@ -115,8 +115,8 @@ class Tracer:
         known = (await self.store.get_attributes([attribute])).get(attribute)
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
-        holders = (await self.store.holders_of([attribute], CONTRIBUTIONS)).get(attribute, ())
-        rare = await self.numbers.rarely_chosen(holders, least_users)
+        holders = (await self.store.get_holders([attribute], CONTRIBUTIONS)).get(attribute, ())
+        rare = await self.numbers.list_rarely_chosen(holders, least_users)
         for ref in holders:
             async for path in self.trace_client(ref, attribute, with_events=ref not in rare):
                 yield path
@@ -143,38 +143,40 @@ class Tracer:
         events, messages, parts = await asyncio.gather(
             self._events(cited),
             self.store.messages(keys, 0),
-            self.store.parts_carrying(keys, line.attributes, ref),
+            self.store.get_parts_carrying(keys, line.attributes, ref),
         )
         for sequence in cited:
             if sequence in events:
                 yield (events[sequence], here)
         for key in keys:
             if key in messages:
-                async for path in self._paths_to_message(messages[key], parts.get(key, ()), here):
+                async for path in self._find_paths_to_message(
+                    messages[key], parts.get(key, ()), here
+                ):
                     yield path
 
-    async def _paths_of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
+    async def _find_paths_of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
         """Yield the paths of an event through one client's profile.
 
         A line that the event wrote or confirmed travels when its router integrates next.
         """
-        text = await self.store.text_at(ref, event.sequence)
+        text = await self.store.get_text_at(ref, event.sequence)
         if text is None:
             return
         for line in text.profile.lines:
-            if not _rests_on(line, event.sequence):
+            if not _find_rests_on(line, event.sequence):
                 continue
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
-            carriers = await self._first_carriers(ref, line, text.profile, event.sequence)
+            carriers = await self._find_first_carriers(ref, line, text.profile, event.sequence)
             for message, part in carriers:
-                async for path in self._paths_onwards(
+                async for path in self._find_paths_onwards(
                     (*start, AttributeHop(part.attribute, message.router)), message, part
                 ):
                     yield path
             if not carriers:
                 yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
 
-    async def _first_carriers(
+    async def _find_first_carriers(
         self, ref: int, line: Line, profile: Profile, sequence: int
     ) -> list[tuple[RouterVersion, IntegratedAttribute]]:
         """Find each router's first message that carries an attribute of a line.
@@ -185,23 +187,23 @@ class Tracer:
         names = await self._canonical(line.attributes)
         carriers = [
             (message, part)
-            for message in await self.store.contributions(ref, CONTRIBUTIONS)
+            for message in await self.store.get_contributions(ref, CONTRIBUTIONS)
             for part in message.integrated
             if part.ref == ref
             and part.attribute in names.values()
             and part.attribute in message.attributes
             and part.profile_version >= profile.version
         ]
-        own_lines = await self._own_lines([part for _, part in carriers])
+        own_lines = await self._list_own_lines([part for _, part in carriers])
         # Messages come newest first, so the oldest of each router stays.
         first = {
             (message.router, part.attribute): (message, part)
             for (message, part), lines in zip(carriers, own_lines, strict=True)
-            if any(_rests_on(old, sequence) for old in lines)
+            if any(_find_rests_on(old, sequence) for old in lines)
         }
         return list(first.values())
 
-    async def _paths_onwards(
+    async def _find_paths_onwards(
         self, start: Path, message: RouterVersion, part: IntegratedAttribute
     ) -> AsyncIterator[Path]:
         """Yield paths to other profiles that took the attribute from the message.
@@ -211,25 +213,25 @@ class Tracer:
         """
         readers = [
             merge
-            for merge in await self.store.merges_of_message(
+            for merge in await self.store.get_merges_of_message(
                 message.router, message.version, CONTRIBUTIONS
             )
             if merge.outcome == MERGED_OUTCOME and merge.ref != part.ref
         ]
-        texts = await self.store.texts_of_versions(
+        texts = await self.store.get_texts_of_versions(
             [(merge.ref, merge.profile_version) for merge in readers]
         )
         found_reader = False
         for merge in readers:
             then = texts.get((merge.ref, merge.profile_version))
-            line = None if then is None else _line_from(then.profile, message)
+            line = None if then is None else _build_line(then.profile, message)
             if then is None or (line is not None and part.attribute in line.attributes):
                 found_reader = True
                 yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
         if not found_reader:
-            yield (*start, message) if names_in_text([part.attribute], message.text) else start
+            yield (*start, message) if find_names_in_text([part.attribute], message.text) else start
 
-    async def _paths_to_message(
+    async def _find_paths_to_message(
         self, message: RouterVersion, parts: Sequence[IntegratedAttribute], here: ProfileHop
     ) -> AsyncIterator[Path]:
         """Yield paths to a line that rests on a message.
@@ -249,24 +251,24 @@ class Tracer:
         The line is as it was then. There is none if retention dropped that version.
         """
         own_lines, events = await asyncio.gather(
-            self._own_lines(parts),
+            self._list_own_lines(parts),
             self._events([part.sequence for part in parts if part.sequence]),
         )
         paths: list[Path] = []
         for part, lines in zip(parts, own_lines, strict=True):
-            resting = [line for line in lines if _rests_on(line, part.sequence)]
+            resting = [line for line in lines if _find_rests_on(line, part.sequence)]
             line = next(iter([*resting, *lines]), None)
             event = (events[part.sequence],) if part.sequence in events else ()
             paths.append((*event, ProfileHop(part.ref, part.profile_version, line)))
         return paths
 
-    async def _own_lines(self, parts: Sequence[IntegratedAttribute]) -> list[list[Line]]:
+    async def _list_own_lines(self, parts: Sequence[IntegratedAttribute]) -> list[list[Line]]:
         """List for each part its client's lines with the attribute.
 
         They are the lines of the profile version that the part names. Lines that come from
         messages are left out. There are none if retention dropped that version.
         """
-        texts = await self.store.texts_of_versions(
+        texts = await self.store.get_texts_of_versions(
             [(part.ref, part.profile_version) for part in parts]
         )
         own = {
@@ -298,11 +300,11 @@ class Tracer:
         return {name: known[name].canonical or name if name in known else name for name in names}
 
 
-def _rests_on(line: Line, sequence: int) -> bool:
+def _find_rests_on(line: Line, sequence: int) -> bool:
     return any(source.sequence == sequence for source in line.sources)
 
 
-def _line_from(profile: Profile, message: RouterVersion) -> Line | None:
+def _build_line(profile: Profile, message: RouterVersion) -> Line | None:
     return next(
         (
             line

@@ -90,8 +90,8 @@ class Watcher:
         The last merge is looked up first, and merges come last: the message of a merge always
         comes before it.
         """
-        through = await self.store.merges_through()
-        for events in (self._rounds(), self._evolutions(), self._merges(through)):
+        through = await self.store.get_merges_through()
+        for events in (self._read_rounds(), self._read_evolutions(), self._read_merges(through)):
             async for event in events:
                 yield event
 
@@ -99,16 +99,16 @@ class Watcher:
         self.position = position
         return event, position
 
-    async def _rounds(self) -> AsyncIterator[PositionedEvent]:
+    async def _read_rounds(self) -> AsyncIterator[PositionedEvent]:
         if {WatchEventKind.ROUND, WatchEventKind.MESSAGE}.isdisjoint(self.kinds):
             return
-        missed, last = await self._backlog()
+        missed, last = await self._read_backlog()
         if missed and last is not None:
             yield self._advance(
                 Gap(missed, last.sequence),
                 replace(self.position, round=last.number, sent=last.touched, router=ALL_SENT),
             )
-        for round_ in await self.store.rounds_after(self.position.round - 1, PAGE):
+        for round_ in await self.store.get_rounds_after(self.position.round - 1, PAGE):
             if round_.number > self.position.round:
                 here = replace(self.position, round=round_.number, sent=0, router=-1)
                 if WatchEventKind.ROUND in self.kinds:
@@ -128,7 +128,7 @@ class Watcher:
             return
         kept = [
             message
-            for message in await self.store.messages_of(round_.number)
+            for message in await self.store.get_messages_of(round_.number)
             if message.router > self.position.router
         ]
         missed = round_.touched - self.position.sent - len(kept)
@@ -142,7 +142,7 @@ class Watcher:
                 message, replace(self.position, sent=self.position.sent + 1, router=message.router)
             )
 
-    async def _backlog(self) -> tuple[int, Round | None]:
+    async def _read_backlog(self) -> tuple[int, Round | None]:
         """Count the unread events if they are too many.
 
         Returns:
@@ -151,7 +151,7 @@ class Watcher:
         if self.position.round < self.start.round:
             return 0, None
         rounds: list[Round] = []
-        while part := await self.store.rounds_after(
+        while part := await self.store.get_rounds_after(
             rounds[-1].number if rounds else self.position.round, self.max_backlog
         ):
             rounds.extend(part)
@@ -162,19 +162,19 @@ class Watcher:
         )
         return (events, rounds[-1]) if events > self.max_backlog else (0, None)
 
-    async def _evolutions(self) -> AsyncIterator[PositionedEvent]:
+    async def _read_evolutions(self) -> AsyncIterator[PositionedEvent]:
         if WatchEventKind.EVOLUTION not in self.kinds:
             return
         limit = 1  # mostly there is no new one
-        newest = await self.store.evolution_runs(limit)
+        newest = await self.store.get_evolution_runs(limit)
         while len(newest) == limit and newest[-1].run > self.position.evolution:
             limit *= LIMIT_GROWTH
-            newest = await self.store.evolution_runs(limit)
+            newest = await self.store.get_evolution_runs(limit)
         for run in reversed(newest):
             if run.run > self.position.evolution:
                 yield self._advance(run, replace(self.position, evolution=run.run))
 
-    async def _merges(self, through: int) -> AsyncIterator[PositionedEvent]:
+    async def _read_merges(self, through: int) -> AsyncIterator[PositionedEvent]:
         """Yield a page of merges up to a number."""
         position = self.position
         if WatchEventKind.MERGE not in self.kinds or through <= position.merge:
@@ -185,7 +185,7 @@ class Watcher:
                 Gap(through - position.merge, newest), replace(position, merge=through)
             )
             return
-        page = await self.store.merges_after(position.merge, through, PAGE)
+        page = await self.store.get_merges_after(position.merge, through, PAGE)
         for merge in page:
             if missed := merge.number - self.position.merge - 1:
                 yield self._advance(
@@ -196,7 +196,7 @@ class Watcher:
             yield self._advance(Gap(missed, newest), replace(self.position, merge=through))
 
 
-async def graph_birth_time(store: GraphStore) -> int:
+async def get_graph_birth_time(store: GraphStore) -> int:
     """Return when the graph's first entry was committed.
 
     Tells this graph from others, but not from its copies.
@@ -208,11 +208,11 @@ async def graph_birth_time(store: GraphStore) -> int:
     return entries[0].time if entries else 0
 
 
-async def newest_position(store: GraphStore) -> Position:
+async def get_newest_position(store: GraphStore) -> Position:
     """Return the position of a watcher that begins now."""
-    merge = await store.merges_through()
+    merge = await store.get_merges_through()
     last = await store.last_round()
-    runs = await store.evolution_runs(1)
+    runs = await store.get_evolution_runs(1)
     return Position(
         round=last.number if last else 0,
         sent=last.touched if last else 0,

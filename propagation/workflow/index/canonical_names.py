@@ -23,7 +23,7 @@ class CanonicalNames:
         last = await self._store.last_round()
         self.targets = {
             attribute.name: attribute.canonical
-            for attribute in await self._store.all_attributes()
+            for attribute in await self._store.get_all_attributes()
             if attribute.canonical is not None
         }
         self.round = last.number if last else 0

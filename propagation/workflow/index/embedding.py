@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from propagation.model import F32, Client, ReasonerFailed, batches, normalize_name
-from propagation.ports import Embedder, unit_rows
+from propagation.ports import Embedder, normalize_rows
 from propagation.workflow.index.text_cache import IndexedText, LruCache
 
 READ_DEADLINE_SECONDS = 1.0
@@ -38,14 +38,14 @@ async def embed_within_deadline(
     return None
 
 
-def content_text(client: Client) -> str:
+def write_content_text(client: Client) -> str:
     """Join everything that the catalogue says of a client."""
     return " ".join(
         (client.title, *client.attributes, *client.categories, client.description)
     ).strip()
 
 
-def attribute_text(client: Client) -> str:
+def write_attribute_text(client: Client) -> str:
     """Join a client's attributes and categories, each in its normal form."""
     return " ".join(normalize_name(name) for name in (*client.attributes, *client.categories))
 
@@ -94,7 +94,7 @@ class LineVectors:
         return found
 
 
-def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:
+def embed_profiles(texts: Sequence[IndexedText], lines: Mapping[str, F32], dimension: int) -> F32:
     """Sum each profile's lines by weight, scaled to unit length.
 
     Args:
@@ -112,4 +112,4 @@ def profile_vectors(texts: Sequence[IndexedText], lines: Mapping[str, F32], dime
         weights = np.array([weight for text in texts for weight in text.weights], np.float32)
         starts = (np.cumsum(counts) - counts)[written]
         out[written] = np.add.reduceat(vectors * weights[:, None], starts)
-    return unit_rows(out)
+    return normalize_rows(out)

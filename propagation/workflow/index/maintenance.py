@@ -88,7 +88,7 @@ class IndexMaintenance:
         if self._feed.problem:
             return await self._answers()
         await self._feed.settle()
-        return bool(await self._store.pending_changes(MIN_AGE_MS, 1))
+        return bool(await self._store.get_pending_changes(MIN_AGE_MS, 1))
 
     async def step(self) -> int:
         """Find an index that was lost, and empty the outbox into it.
@@ -99,7 +99,7 @@ class IndexMaintenance:
         try:
             if self._feed.problem:
                 await self._attach_index()
-            changes = await self._store.pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
+            changes = await self._store.get_pending_changes(MIN_AGE_MS, CLIENTS_A_CALL)
             await self._repair.carry_over(self._index, changes)
         except IndexUnavailable as error:
             self._feed.stop(error)
@@ -217,11 +217,11 @@ class IndexMaintenance:
         Carry over the changes that a comparison does not show. If its embedder is not the
         epoch's, a crash kept it from following a bootstrap, and it is made again.
         """
-        waiting = await self._store.pending_changes(0, ALL_CHANGES)
+        waiting = await self._store.get_pending_changes(0, ALL_CHANGES)
         try:
             self.repaired = await self._find(wait_seconds)
         except IncompatibleSettings as error:
-            epoch = await self._store.current_epoch()
+            epoch = await self._store.get_current_epoch()
             if epoch is not None and epoch.embedder != self._embedder.name:
                 raise IndexUnavailable(
                     f"the vector index belongs to epoch {epoch.number}, which this process has not"

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from propagation.model import RouterVersion, kind_of
+from propagation.model import RouterVersion, get_kind
 from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
 from propagation.workflow.index.vector_sync import ATTRIBUTE_VERSION, CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
@@ -105,11 +105,11 @@ class IndexRepair:
             collections: How each differed before, if this is the second look: only what still
                 differs counts.
         """
-        changes = await self.store.pending_changes(0, ALL_CHANGES)
+        changes = await self.store.get_pending_changes(0, ALL_CHANGES)
         differences = []
         for collection, before in collections.items():
             indexed = await writer.versions(collection)
-            stored = await self._stored_versions(collection)
+            stored = await self._read_stored_versions(collection)
             differences.append(
                 Difference(
                     collection,
@@ -120,7 +120,7 @@ class IndexRepair:
             )
         return differences
 
-    async def _stored_versions(self, collection: Collection) -> dict[Key, int]:
+    async def _read_stored_versions(self, collection: Collection) -> dict[Key, int]:
         """Return the version of each point that the graph asks for.
 
         A router without a profile yet stands at its centre, as version 0; a retired one has no
@@ -129,20 +129,20 @@ class IndexRepair:
         if collection == Collection.ATTRIBUTES:
             return {
                 attribute.name: ATTRIBUTE_VERSION
-                for attribute in await self.store.all_attributes()
+                for attribute in await self.store.get_all_attributes()
                 if attribute.canonical is None
             }
         if collection == Collection.ROUTERS:
             routers = self.vectors.routers
-            written = await self._current_versions(routers)
+            written = await self._read_current_versions(routers)
             return {
                 router: written[router].version if router in written else UNWRITTEN
                 for router in routers
             }
         return {
             ref: version
-            for ref, version in (await self.store.text_versions()).items()
-            if COLLECTIONS[kind_of(ref)] == collection
+            for ref, version in (await self.store.get_text_versions()).items()
+            if COLLECTIONS[get_kind(ref)] == collection
         }
 
     async def carry_over(self, writer: IndexWriter, changes: Sequence[IndexChange]) -> None:
@@ -156,35 +156,35 @@ class IndexRepair:
         """Write points as the graph has them, and delete all others."""
         for collection in dict.fromkeys(of for of, _ in places):
             keys = list(dict.fromkeys(key for of, key in places if of == collection))
-            points = await self._current_points(collection, keys)
+            points = await self._build_current_points(collection, keys)
             written = {point.key for point in points}
             await writer.upsert(collection, points)
             await writer.delete(collection, [key for key in keys if key not in written])
 
-    async def _current_points(
+    async def _build_current_points(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> list[Point]:
         if collection == Collection.ATTRIBUTES:
             known = await self.store.get_attributes([str(key) for key in keys])
-            return await self.vectors.points_of_attributes(
+            return await self.vectors.build_points_of_attributes(
                 [name for name, attribute in known.items() if attribute.canonical is None]
             )
         if collection == Collection.ROUTERS:
-            return await self._points_of_routers([int(key) for key in keys])
+            return await self._build_points_of_routers([int(key) for key in keys])
         texts = await self.store.load_texts([int(key) for key in keys])
-        points = await self.vectors.points_of_texts(
+        points = await self.vectors.build_points_of_texts(
             text for text in texts.values() if text.profile.version
         )
         await self.vectors.update_view(points)
         return points
 
-    async def _points_of_routers(self, routers: Sequence[int]) -> list[Point]:
+    async def _build_points_of_routers(self, routers: Sequence[int]) -> list[Point]:
         """Make the points of those routers that exist.
 
         They are made as the graph has them now.
         """
         existing = sorted(set(self.vectors.routers).intersection(routers))
-        versions = await self._current_versions(existing)
+        versions = await self._read_current_versions(existing)
         unwritten = [
             Point(
                 key=router, version=UNWRITTEN, vector=self.numbers.view.state.taste.centres[router]
@@ -192,10 +192,12 @@ class IndexRepair:
             for router in existing
             if router not in versions
         ]
-        return [*unwritten, *await self.vectors.points_of_routers(list(versions.values()))]
+        return [*unwritten, *await self.vectors.build_points_of_routers(list(versions.values()))]
 
-    async def _current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
-        return {version.router: version for version in await self.store.router_versions(routers)}
+    async def _read_current_versions(self, routers: Sequence[int]) -> dict[int, RouterVersion]:
+        return {
+            version.router: version for version in await self.store.get_router_versions(routers)
+        }
 
 
 def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:

@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from propagation.model import ClientText, value
 from propagation.ports import InteractionReader
-from propagation.routing import own_attributes
+from propagation.routing import list_own_attributes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -74,7 +74,7 @@ class IndexedText:
     attributes: Mapping[str, int]
 
 
-def indexed_text(text: ClientText) -> IndexedText:
+def get_indexed_text(text: ClientText) -> IndexedText:
     """Extract from a text what the index and the view take."""
     profile = text.profile
     return IndexedText(
@@ -82,7 +82,7 @@ def indexed_text(text: ClientText) -> IndexedText:
         version=profile.version,
         lines=tuple([line.text for line in profile.lines]),
         weights=tuple([line.weight for line in profile.lines]),
-        attributes=own_attributes(text),
+        attributes=list_own_attributes(text),
     )
 
 
@@ -120,7 +120,7 @@ class ClientTextCache(LruCache[int, V]):
 
         Of cached ones only the version is read.
         """
-        versions = await self._store.text_versions(refs)
+        versions = await self._store.get_text_versions(refs)
         current = {
             ref: cached
             for ref, cached in self.find(refs).items()
@@ -131,7 +131,7 @@ class ClientTextCache(LruCache[int, V]):
         return {ref: current[ref] if ref in current else self._convert(loaded[ref]) for ref in refs}
 
 
-def client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
+def create_client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
     """Create the cache of whole texts, from which reasoning goes on."""
     return ClientTextCache(
         store,
@@ -142,12 +142,12 @@ def client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
     )
 
 
-def indexed_text_cache(store: InteractionReader) -> ClientTextCache[IndexedText]:
+def create_indexed_text_cache(store: InteractionReader) -> ClientTextCache[IndexedText]:
     """Create the cache of indexed texts, which rounds perceive."""
     return ClientTextCache(
         store,
         INDEXED_LINES,
         lambda text: text.version,
         lambda text: len(text.lines),
-        indexed_text,
+        get_indexed_text,
     )

@@ -13,7 +13,7 @@ from propagation.model import (
     Round,
     RouterVersion,
     batches,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import (
     COLLECTIONS,
@@ -27,12 +27,12 @@ from propagation.ports import (
 )
 from propagation.routing import to_canonical
 from propagation.workflow.index.canonical_names import CanonicalNames
-from propagation.workflow.index.embedding import LineVectors, profile_vectors
+from propagation.workflow.index.embedding import LineVectors, embed_profiles
 from propagation.workflow.index.text_cache import (
     IndexedText,
     LruCache,
-    indexed_text,
-    indexed_text_cache,
+    create_indexed_text_cache,
+    get_indexed_text,
 )
 from propagation.workflow.views import NumbersOwner, NumbersView
 
@@ -114,7 +114,7 @@ class VectorSync:
         self._numbers = numbers
         self._lines = LineVectors(embedder)
         self._versions: LruCache[int, int] = LruCache(65_536)
-        self.texts = indexed_text_cache(store)
+        self.texts = create_indexed_text_cache(store)
         self.canonical = CanonicalNames(store)
 
     @property
@@ -137,7 +137,7 @@ class VectorSync:
 
     async def publish(self, texts: Sequence[ClientText]) -> None:
         """Take committed texts into the index and the view."""
-        indexed = [indexed_text(text) for text in texts]
+        indexed = [get_indexed_text(text) for text in texts]
         self.note_committed(indexed)
         await self.publish_committed(indexed)
 
@@ -177,8 +177,8 @@ class VectorSync:
             await self.feed.put(
                 {
                     **group_by_kind(await self._points_of(remapped)),
-                    Collection.ATTRIBUTES: await self.points_of_attributes(new),
-                    Collection.ROUTERS: await self.points_of_routers(versions),
+                    Collection.ATTRIBUTES: await self.build_points_of_attributes(new),
+                    Collection.ROUTERS: await self.build_points_of_routers(versions),
                 },
                 published.number,
             )
@@ -189,7 +189,7 @@ class VectorSync:
                 error,
             )
 
-    def outbox_changes(
+    def build_outbox_changes(
         self,
         remapped: Sequence[IndexedText],
         new: Sequence[str],
@@ -198,7 +198,7 @@ class VectorSync:
         """List what publish_round will write, for the outbox."""
         return [
             *(
-                IndexChange(COLLECTIONS[kind_of(text.ref)], text.ref, text.version)
+                IndexChange(COLLECTIONS[get_kind(text.ref)], text.ref, text.version)
                 for text in remapped
             ),
             *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in new),
@@ -213,7 +213,7 @@ class VectorSync:
 
         That process takes them into the index.
         """
-        points = await self.points_of_texts(texts)
+        points = await self.build_points_of_texts(texts)
         known = self._versions.find([int(point.key) for point in points])
         await self.update_view(
             [point for point in points if known.get(int(point.key), 0) <= point.version]
@@ -221,7 +221,7 @@ class VectorSync:
 
     async def fill_view(self) -> None:
         """Embed the text of every client into the view."""
-        refs = sorted(await self._store.text_versions())
+        refs = sorted(await self._store.get_text_versions())
         for some in batches(refs, CLIENTS_A_CALL):
             texts = await self._store.load_texts(some)
             await self.apply_remote(texts.values())
@@ -256,18 +256,18 @@ class VectorSync:
         for point in points:
             self._versions.put(int(point.key), point.version)
 
-    async def points_of_texts(self, texts: Iterable[ClientText]) -> list[Point]:
+    async def build_points_of_texts(self, texts: Iterable[ClientText]) -> list[Point]:
         """Make clients' points."""
-        return await self._points_of([indexed_text(text) for text in texts])
+        return await self._points_of([get_indexed_text(text) for text in texts])
 
-    async def points_of_attributes(self, names: Sequence[str]) -> list[Point]:
+    async def build_points_of_attributes(self, names: Sequence[str]) -> list[Point]:
         """Make points of canonical attributes."""
         return [
             Point(key=name, version=ATTRIBUTE_VERSION, vector=vector)
             for name, vector in zip(names, await self._embedder.embed(names), strict=True)
         ]
 
-    async def points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:
+    async def build_points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:
         """Make points of taste routers."""
         kept = self._of_routers(versions)
         vectors = await self._embedder.embed([version.text for version in kept])
@@ -289,7 +289,7 @@ class VectorSync:
         points: list[Point] = []
         lines = await self._lines.embed(texts)
         for part in batches(texts, TEXTS_A_PART):
-            vectors = profile_vectors(part, lines, self._embedder.dimension)
+            vectors = embed_profiles(part, lines, self._embedder.dimension)
             for text, vector in zip(part, vectors, strict=True):
                 attributes = frozenset(to_canonical(text.attributes, self.canonical.targets))
                 points.append(
@@ -307,6 +307,6 @@ class VectorSync:
 def group_by_kind(points: Sequence[Point]) -> dict[Collection, Sequence[Point]]:
     """Divide clients' points into users' and items'."""
     return {
-        collection: [point for point in points if kind_of(int(point.key)) == kind]
+        collection: [point for point in points if get_kind(int(point.key)) == kind]
         for kind, collection in COLLECTIONS.items()
     }

@@ -21,7 +21,7 @@ from propagation.numbers import (
     NO_LIMITS,
     SEEN,
     Bank,
-    packed_neighbours,
+    pack_neighbours,
     refill_seen,
     retire_spare_rows,
     unpack_neighbours,
@@ -54,7 +54,7 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> Arrays:
     """
     patch = {name: array for name, array in now.items() if name not in before}
     for name in before:
-        patch |= _changed_rows(name, before[name], now[name])
+        patch |= _find_changed_rows(name, before[name], now[name])
     return patch
 
 
@@ -78,7 +78,7 @@ def apply_patch(arrays: Arrays) -> Arrays:
     return arrays
 
 
-def _changed_rows(name: str, before: Array, now: Array) -> Arrays:
+def _find_changed_rows(name: str, before: Array, now: Array) -> Arrays:
     if before.shape[1:] != now.shape[1:] or before.dtype != now.dtype or len(now) < len(before):
         return {name + WHOLE: now}
     changed = np.ones(len(now), np.bool_)
@@ -131,7 +131,7 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
     arrays: Arrays = {name: getattr(state, name) for name in COUNTED}
     for names, rows in ((ITEM_ROWS, items), (USER_ROWS, users), (BY_SEEN, int(state.clock[SEEN]))):
         arrays |= {name: getattr(state, name)[:rows] for name in names}
-    arrays["near_items"], arrays["near_weights"] = packed_neighbours(
+    arrays["near_items"], arrays["near_weights"] = pack_neighbours(
         state.neighbour, state.together, state.neighbour_count[:items]
     )
     for name in BANKS:

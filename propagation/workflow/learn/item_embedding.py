@@ -17,12 +17,12 @@ from propagation.model import (
     LogSlice,
     ReasonerFailed,
     batches,
+    compute_ref,
+    get_kind,
     index_of,
-    kind_of,
-    ref_of,
 )
 from propagation.ports import ClientStore, Embedder, FittableEmbedder
-from propagation.workflow.index.embedding import attribute_text, content_text
+from propagation.workflow.index.embedding import write_attribute_text, write_content_text
 from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView
 
 EVERY_SECONDS = 1_000.0
@@ -44,8 +44,8 @@ async def apply_clients(
     reads the same.
     """
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
-    users = [index_of(ref) + 1 for ref in refs if kind_of(ref) == ClientKind.USER]
-    items = sorted({ref for ref in refs if kind_of(ref) == ClientKind.ITEM})
+    users = [index_of(ref) + 1 for ref in refs if get_kind(ref) == ClientKind.USER]
+    items = sorted({ref for ref in refs if get_kind(ref) == ClientKind.ITEM})
     if users:
         await numbers.run(NumbersView.add_users, max(users))
     for some in batches(items, TEXTS_A_CALL):
@@ -66,14 +66,14 @@ async def _embed_items(
         only_refused: Set those alone that have a text and still no vector of it, as theirs may have
             changed meanwhile.
     """
-    content = await embedder.embed([content_text(client) for client in clients])
-    attributes = await embedder.embed([attribute_text(client) for client in clients])
+    content = await embedder.embed([write_content_text(client) for client in clients])
+    attributes = await embedder.embed([write_attribute_text(client) for client in clients])
 
     def set_items(view: NumbersView) -> int:
         count = 0
         for place, client in enumerate(clients):
             row = index_of(client.ref)
-            if not only_refused or (content[place].any() and _drawn_rows(view, row, row + 1)):
+            if not only_refused or (content[place].any() and _draw_rows(view, row, row + 1)):
                 view.set_item(row, content[place], attributes[place], not client.hidden)
                 count += 1
         return count
@@ -116,21 +116,21 @@ class RefusedTexts:
         mended = 0
         for start in range(0, self.numbers.view.items, ROWS_A_LOOK):
             refs = [
-                ref_of(ClientKind.ITEM, row)
-                for row in await self.numbers.run(_drawn_rows, start, start + ROWS_A_LOOK)
+                compute_ref(ClientKind.ITEM, row)
+                for row in await self.numbers.run(_draw_rows, start, start + ROWS_A_LOOK)
             ]
             found = await self.store.get_clients(refs) if refs else []
-            clients = [client for client in found if content_text(client)]
+            clients = [client for client in found if write_content_text(client)]
             for part in batches(clients, RETRIES_A_CALL):
                 mended += await _embed_items(self.numbers, self.embedder, part, only_refused=True)
         return mended
 
 
-def _drawn_rows(view: NumbersView, start: int, end: int) -> list[int]:
+def _draw_rows(view: NumbersView, start: int, end: int) -> list[int]:
     """Return the rows of items for whose text a drawn direction stands."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
     return [
         row
         for row in range(start, min(end, view.items))
-        if np.array_equal(view.state.content[row], view.direction_of(row, nothing))
+        if np.array_equal(view.state.content[row], view.get_direction(row, nothing))
     ]

@@ -26,7 +26,7 @@ from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learned_blocks import can_follow, read_blocks
-from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, erased_clients
+from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, list_erased_clients
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
@@ -82,9 +82,9 @@ class Learner:
         if self._lease is None:
             return
         try:
-            if not self._ahead and self._since_checkpoint() >= CHECKPOINT_AT_CLOSE:
+            if not self._ahead and self._count_since_checkpoint() >= CHECKPOINT_AT_CLOSE:
                 with suppress(LeaseLost):  # who took it over saves one
-                    await self.store.save_checkpoint(self._lease, await self._snapshot())
+                    await self.store.save_checkpoint(self._lease, await self._take_snapshot())
         finally:
             await self.store.release_lease(self._lease)
 
@@ -117,7 +117,7 @@ class Learner:
         self._ahead = True  # if this fails or is cancelled, the next step starts here again
         # The checkpoint, which is read afterwards, includes every barrier up to here.
         last_barrier = await self.store.recorded_through()
-        checkpoint = await self.store.newest_checkpoint()
+        checkpoint = await self.store.get_newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self.numbers.view.epoch:
             await self.data.follow_epoch(checkpoint.epoch)
         fresh = (
@@ -162,7 +162,7 @@ class Learner:
 
     async def _check_gap(self, view: NumbersView) -> None:
         """Raise DamagedNumbers unless a checkpoint covers what the blocks lack."""
-        newest = await self.store.newest_checkpoint()
+        newest = await self.store.get_newest_checkpoint()
         if newest is None or (
             newest.sequence <= view.applied_through and newest.epoch == view.epoch
         ):
@@ -218,10 +218,10 @@ class Learner:
         if (
             self._saving is None
             and not self._staging
-            and self._since_checkpoint() >= CHECKPOINT_EVERY
+            and self._count_since_checkpoint() >= CHECKPOINT_EVERY
         ):
             self._saving = asyncio.create_task(
-                self.store.save_checkpoint(lease, await self._snapshot())
+                self.store.save_checkpoint(lease, await self._take_snapshot())
             )
         return covered
 
@@ -236,7 +236,7 @@ class Learner:
             and not self._staging
         ):
             self._polled = time.monotonic()
-            self._requested = await self.leases.requested_elsewhere(LEARN_LEASE)
+            self._requested = await self.leases.is_requested_elsewhere(LEARN_LEASE)
             if self._requested and self._lease is not None:
                 await self.store.release_lease(self._lease)
         return None if self._requested else await self.leases.acquire(LEARN_LEASE)
@@ -297,16 +297,16 @@ class Learner:
         self._ahead, self._last_barrier = False, sequence
         self._checkpointed = int(self.numbers.view.state.clock[INTERACTIONS])
 
-    async def _snapshot(self) -> Checkpoint:
+    async def _take_snapshot(self) -> Checkpoint:
         self._checkpointed = int(self.numbers.view.state.clock[INTERACTIONS])
         return await self.numbers.run(take_checkpoint, False)
 
-    def _since_checkpoint(self) -> int:
+    def _count_since_checkpoint(self) -> int:
         return int(self.numbers.view.state.clock[INTERACTIONS]) - self._checkpointed
 
     async def _apply_clients(self, part: LogSlice) -> None:
         await apply_clients(self.store, self.numbers, self.embedder, part, self.catalogue)
-        if erased := erased_clients(part.entries):
+        if erased := list_erased_clients(part.entries):
             await self.numbers.run(NumbersView.forget_profiles, erased)
         for listener in self.listeners:
             listener(part.entries)

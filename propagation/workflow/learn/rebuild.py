@@ -25,7 +25,7 @@ async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView
     Raises:
         DamagedNumbers: The newest barrier is damaged, or a block before it.
     """
-    barrier = await store.newest_checkpoint(barrier=True)
+    barrier = await store.get_newest_checkpoint(barrier=True)
     numbers = NumbersOwner(
         first if barrier is None else restore_view(barrier, first.seed, tuple(first.state.limits))
     )

@@ -118,9 +118,9 @@ class Explainer:
         Args:
             text: The user's text; None if it has none.
         """
-        strongest = [] if request.arm == OFF else [_strongest(one) for one in read.communities]
+        strongest = [] if request.arm == OFF else [_find_strongest(one) for one in read.communities]
         names = await self._names(read.communities[1], strongest[1]) if strongest else {}
-        messages = await self._messages_behind(read, text if request.arm != OFF else None)
+        messages = await self._find_messages_behind(read, text if request.arm != OFF else None)
         explanations = []
         for place in range(len(read.ranked.rows)):
             parts = [
@@ -136,7 +136,7 @@ class Explainer:
                 for bank, community, order in zip(
                     BankName, read.communities, strongest, strict=False
                 )
-                for part in _router_parts(bank, community, order[place], place, names)
+                for part in _explain_router_parts(bank, community, order[place], place, names)
             ]
             said = [
                 part
@@ -150,10 +150,11 @@ class Explainer:
     async def _names(self, taste: BankCommunities, order: I64) -> dict[int, str]:
         routers = sorted({int(router) for router in taste.routers[order.ravel()]})
         return {
-            version.router: version.name for version in await self.store.router_versions(routers)
+            version.router: version.name
+            for version in await self.store.get_router_versions(routers)
         }
 
-    async def _messages_behind(
+    async def _find_messages_behind(
         self, read: ReadResult, text: ClientText | None
     ) -> list[list[RouterVersion]]:
         """List, by item, the messages that raise the item's profile cosine.
@@ -173,21 +174,21 @@ class Explainer:
             return none
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         raising = [line for place, line in enumerate(received) if (effect[:, place] > 0).any()]
-        keys = sorted({key for line in raising for key in _message_keys(line)})
+        keys = sorted({key for line in raising for key in _list_message_keys(line)})
         messages = await self.store.messages(keys, 0)
         return [
             [
                 messages[key]
                 for place, line in enumerate(received)
                 if row[place] > 0
-                for key in _message_keys(line)
+                for key in _list_message_keys(line)
                 if key in messages
             ]
             for row in effect
         ]
 
 
-def _message_keys(line: Line) -> list[tuple[int, int]]:
+def _list_message_keys(line: Line) -> list[tuple[int, int]]:
     return [
         (source.router, source.version or 0) for source in line.sources if source.router is not None
     ]
@@ -213,7 +214,7 @@ def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
     ]
 
 
-def _strongest(community: BankCommunities) -> I64:
+def _find_strongest(community: BankCommunities) -> I64:
     """Return the places [n, <=5] of the strongest routers.
 
     These have the largest pi * exp(lift); the largest comes first.
@@ -223,7 +224,7 @@ def _strongest(community: BankCommunities) -> I64:
     ]
 
 
-def _router_parts(
+def _explain_router_parts(
     bank: BankName,
     community: BankCommunities,
     order: I64,

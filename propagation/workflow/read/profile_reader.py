@@ -37,7 +37,7 @@ class ProfileReader:
         text = (await self.store.load_texts([ref]))[ref]
         if not self.settings.propagate:
             return ProfileReading(client, text)
-        waiting = (await self.store.waiting_messages({ref: text.watermark}))[ref]
+        waiting = (await self.store.get_waiting_messages({ref: text.watermark}))[ref]
         return ProfileReading(client, text, fill_buffer(waiting, self.settings.buffer).kept)
 
     async def read_merged(self, ref: int) -> ProfileReading:
@@ -61,7 +61,7 @@ class ProfileReader:
         text = (await self.store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
-        waiting = (await self.store.waiting_messages({ref: text.watermark}, last.number))[ref]
+        waiting = (await self.store.get_waiting_messages({ref: text.watermark}, last.number))[ref]
         with texts_read_after(last_withdrawal):
             reception = await receive(
                 self.reasoner,

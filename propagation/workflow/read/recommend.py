@@ -13,8 +13,12 @@ from cachetools import TTLCache
 
 from propagation.model import F32, F64, I64, Bools, ClientKey, ClientKind, ClientText, index_of
 from propagation.ports import Embedder, GraphStore, InteractionReader
-from propagation.workflow.index.embedding import attribute_text, content_text, embed_within_deadline
-from propagation.workflow.index.text_cache import client_text_cache
+from propagation.workflow.index.embedding import (
+    embed_within_deadline,
+    write_attribute_text,
+    write_content_text,
+)
+from propagation.workflow.index.text_cache import create_client_text_cache
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadBatcher, ReadRequest
@@ -35,7 +39,7 @@ class FilterMemoryCache:
     """
 
     def __init__(self, store: InteractionReader) -> None:
-        self._texts = client_text_cache(store)
+        self._texts = create_client_text_cache(store)
         self._fresh: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
 
     def forget(self, refs: Iterable[int]) -> None:
@@ -84,7 +88,7 @@ class RouterAttributes:
             routers = range(self.numbers.view.state.taste.mass.shape[1])
             attributes = self._loaded[current] = {
                 version.router: frozenset(version.attributes) | dict(version.standing).keys()
-                for version in await self.store.router_versions(routers)
+                for version in await self.store.get_router_versions(routers)
             }
         return attributes
 
@@ -239,7 +243,7 @@ class Recommender:
         Returns:
             The rows to rank (None: all), and a mask if many rows pass.
         """
-        rows = self._catalogue.rows_with(request.attributes, request.categories)
+        rows = self._catalogue.find_rows_with(request.attributes, request.categories)
         if rows is None:
             return candidates, EVERYTHING
         if candidates is not None:
@@ -281,7 +285,7 @@ class Recommender:
             return None
         return await embed_within_deadline(
             self._embedder,
-            [content_text(clients[0]), attribute_text(clients[0])],
+            [write_content_text(clients[0]), write_attribute_text(clients[0])],
             "a newcomer's text",
         )
 
@@ -292,8 +296,8 @@ class Recommender:
         """
         rows = self._catalogue.pending_hidden
         if request.exclude_seen:
-            rows += self._pending_events.rows_of(user)
-            if ids := self._pending_events.ids_of(request.user_id):
+            rows += self._pending_events.list_rows(user)
+            if ids := self._pending_events.list_ids(request.user_id):
                 refs = await self._store.find_refs(
                     [ClientKey(kind=ClientKind.ITEM, id=name) for name in ids]
                 )

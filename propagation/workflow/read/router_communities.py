@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from propagation.model import BankName, ClientKind, ref_of
+from propagation.model import BankName, ClientKind, compute_ref
 from propagation.numbers import LEAST_SUPPORT
 from propagation.numbers.rules import lift, share_of
 from propagation.workflow.views import NumbersView
 
 
-def router_masses(view: NumbersView, name: BankName) -> list[float]:
+def compute_router_masses(view: NumbersView, name: BankName) -> list[float]:
     """Return n_k of every router of a bank.
 
     The router's start mass is included.
@@ -31,7 +31,7 @@ def count_session_users(view: NumbersView) -> list[int]:
     ]
 
 
-def session_community(
+def find_session_community(
     view: NumbersView, router: int, limit: int, least_users: int
 ) -> tuple[list[tuple[int, float]], int]:
     """Rank items by their lift in one session router.
@@ -49,5 +49,7 @@ def session_community(
     shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]  # numba has no types
     lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]
-    items = [(ref_of(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order]
+    items = [
+        (compute_ref(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order
+    ]
     return items, count_session_users(view)[router]

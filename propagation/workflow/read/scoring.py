@@ -12,36 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.call_batcher import CallBatcher
-from propagation.numbers import SEEN, withheld
+from propagation.numbers import SEEN, is_withheld
 from propagation.numbers.ranking.quantised_scores import (
     BINS,
     LANES,
     PARTS,
     Sketch,
+    bring_up_to_date,
+    count_unfollowed,
     score_blocks,
-    unfollowed,
-    up_to_date,
 )
 from propagation.numbers.ranking.rank import (
     SLOPES,
     Asker,
     Ranked,
-    adopters_by_router,
+    build_standpoint_for,
+    count_adopters_by_router,
     prepare,
     rank_all,
     rank_rows,
-    standpoint_for,
 )
 from propagation.numbers.rules import (
     FEATURES,
     RECENT_FLOOR,
     Combiner,
     Feature,
-    for_newcomers,
+    adjust_for_newcomers,
     lifts,
     share_of,
 )
-from propagation.numbers.rules.neighbours import FAST_HISTORY, past_items
+from propagation.numbers.rules.neighbours import FAST_HISTORY, list_past_items
 from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
@@ -137,14 +137,14 @@ class CatalogueScorer:
         cold = [
             bool(asker.user < 0 or not view.state.history_length[asker.user]) for asker in askers
         ]
-        newcomers = for_newcomers(view.combiner) if any(cold) else view.combiner
+        newcomers = adjust_for_newcomers(view.combiner) if any(cold) else view.combiner
         combiners = [newcomers if is_cold else view.combiner for is_cold in cold]
         whole = [
             place
             for place, request in enumerate(requests)
             if request.candidates is None and view.items
         ]
-        scores = dict(zip(whole, self._scores(view, askers, combiners, whole), strict=True))
+        scores = dict(zip(whole, self._compute_scores(view, askers, combiners, whole), strict=True))
         results = []
         for place, (asker, combiner, request) in enumerate(
             zip(askers, combiners, requests, strict=True)
@@ -157,7 +157,7 @@ class CatalogueScorer:
             results.append(_result(view, asker, request, ranked, cold=cold[place]))
         return results
 
-    def _scores(
+    def _compute_scores(
         self,
         view: NumbersView,
         askers: Sequence[Asker],
@@ -167,7 +167,7 @@ class CatalogueScorer:
         """Compute quantised scores of all items for the askers at these places."""
         if not chosen:
             return ()
-        sketch = self._current_sketch(view)
+        sketch = self._get_current_sketch(view)
         queries = len(chosen)
         width = max(end - begin for begin, end in pairwise(sketch.bounds.tolist())) + 4
         places = np.zeros((queries, PARTS, width), np.int64)
@@ -205,8 +205,10 @@ class CatalogueScorer:
         if self._sketch is None or self._has_other_routers(view):
             outdated = view.items
         else:
-            outdated = min(view.items, unfollowed(self._sketch, view.state) + view.changed_items)
-        return min(view.items, _shortlist_size(limit)) + outdated
+            outdated = min(
+                view.items, count_unfollowed(self._sketch, view.state) + view.changed_items
+            )
+        return min(view.items, _choose_shortlist_size(limit)) + outdated
 
     def _has_other_routers(self, view: NumbersView) -> bool:
         """Tell whether the sketch was made for other routers.
@@ -215,10 +217,10 @@ class CatalogueScorer:
         """
         return view.state.taste.total is not self._total
 
-    def _current_sketch(self, view: NumbersView) -> Sketch:
+    def _get_current_sketch(self, view: NumbersView) -> Sketch:
         if self._has_other_routers(view):
             self._total, self._sketch = view.state.taste.total, None
-        self._sketch = up_to_date(self._sketch, view.state, view.take_changed_items())
+        self._sketch = bring_up_to_date(self._sketch, view.state, view.take_changed_items())
         return self._sketch
 
     def _rank(
@@ -238,13 +240,13 @@ class CatalogueScorer:
             request.left_out[request.left_out < view.items],
             request.leave_seen,
             request.allowed[: len(scores)],
-            _shortlist_size(request.limit),
+            _choose_shortlist_size(request.limit),
             request.limit,
         )
         return ranked
 
 
-def _shortlist_size(limit: int) -> int:
+def _choose_shortlist_size(limit: int) -> int:
     """Return how many items are scored exactly.
 
     Args:
@@ -280,13 +282,13 @@ def _result(
         ranked,
         view.applied_through,
         cold,
-        communities_of(view, asker, ranked.rows, request.least_users),
+        list_communities(view, asker, ranked.rows, request.least_users),
         view.state.item_profile[ranked.rows],
-        _users_behind(view, asker, ranked, cold=cold),
+        _count_users_behind(view, asker, ranked, cold=cold),
     )
 
 
-def _users_behind(
+def _count_users_behind(
     view: NumbersView, asker: Asker, ranked: Ranked, *, cold: bool
 ) -> NDArray[np.float64]:
     """Count the users behind each feature of each item, at least.
@@ -307,7 +309,7 @@ def _users_behind(
     past = (
         ()
         if cold
-        else past_items.py_func(  # type: ignore[no-untyped-call]
+        else list_past_items.py_func(  # type: ignore[no-untyped-call]
             state.history[asker.user],
             state.history_next[asker.user],
             state.history_length[asker.user],
@@ -320,7 +322,7 @@ def _users_behind(
     return users
 
 
-def communities_of(
+def list_communities(
     view: NumbersView, asker: Asker, rows: NDArray[np.int64], least_users: int = 0
 ) -> tuple[BankCommunities, ...]:
     """Find the routers that a user reads by.
@@ -335,15 +337,15 @@ def communities_of(
         Session bank, then taste bank.
     """
     state = view.state
-    standpoint = standpoint_for(state, asker)
+    standpoint = build_standpoint_for(state, asker)
     routers = max(state.session.mass.shape[1], state.taste.mass.shape[1])
     adopters = np.zeros((len(rows), BANKS, routers), np.int64)
     learned = int(state.clock[SEEN])
-    adopters_by_router(
+    count_adopters_by_router(
         state.seen_item[:learned], state.seen_router[:learned], view.items, rows, adopters
     )
     few = adopters < least_users
-    few[[withheld(state.adoptions[item], state.limits) for item in rows]] = True
+    few[[is_withheld(state.adoptions[item], state.limits) for item in rows]] = True
     adopters[few] = 0
     found = []
     for place, (bank, pi) in enumerate(

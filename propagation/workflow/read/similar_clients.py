@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from propagation.model import F64, Client, ClientKind, index_of, kind_of, ref_of
-from propagation.numbers import mixed, withheld
+from propagation.model import F64, Client, ClientKind, compute_ref, get_kind, index_of
+from propagation.numbers import is_withheld, mixed
 from propagation.numbers.rules import lifts, share_of
 from propagation.ports import ClientStore
 from propagation.workflow.views import NumbersOwner, NumbersView
@@ -50,33 +50,35 @@ async def find_similar(
     """
     applied_through = numbers.view.applied_through
     row = index_of(ref)
-    own = await numbers.run(vectors, kind_of(ref), by, row, row + 1, least_users)
+    own = await numbers.run(vectors, get_kind(ref), by, row, row + 1, least_users)
     cosines = (
-        await _all_cosines(numbers, own[0], kind, by, least_users) if own.any() else np.empty(0)
+        await _compute_all_cosines(numbers, own[0], kind, by, least_users)
+        if own.any()
+        else np.empty(0)
     )
-    if kind == kind_of(ref) and row < len(cosines):
+    if kind == get_kind(ref) and row < len(cosines):
         cosines[row] = -np.inf
     best = _best(cosines, limit, numbers.view.seed)
     clients = {
         client.ref: client
-        for client in await store.get_clients([ref_of(kind, row) for row in best])
+        for client in await store.get_clients([compute_ref(kind, row) for row in best])
     }
     return Neighbours(
         [
-            (clients[ref_of(kind, row)], float(cosines[row]))
+            (clients[compute_ref(kind, row)], float(cosines[row]))
             for row in best
-            if ref_of(kind, row) in clients and not clients[ref_of(kind, row)].hidden
+            if compute_ref(kind, row) in clients and not clients[compute_ref(kind, row)].hidden
         ],
         applied_through,
     )
 
 
-async def _all_cosines(
+async def _compute_all_cosines(
     numbers: NumbersOwner, own: F64, kind: ClientKind, by: By, least_users: int
 ) -> F64:
     count = numbers.view.users if kind == ClientKind.USER else numbers.view.items
     parts = [
-        await numbers.run(_cosines, own, kind, by, start, start + CHUNK, least_users)
+        await numbers.run(_compute_cosines, own, kind, by, start, start + CHUNK, least_users)
         for start in range(0, count, CHUNK)
     ]
     return np.concatenate(parts) if parts else np.empty(0)
@@ -102,7 +104,7 @@ def vectors(
         out = np.zeros((len(rows), state.taste.mass.shape[1]))
         for place, row in enumerate(rows):
             adopted = state.adoptions[row]
-            if not withheld(adopted, state.limits) and adopted >= least_users:
+            if not is_withheld(adopted, state.limits) and adopted >= least_users:
                 lifts(state.taste, share_of(adopted, state.totals), row, out[place])
         return out
     if kind == ClientKind.ITEM and least_users > 1:
@@ -113,7 +115,7 @@ def vectors(
     return np.where(chosen.any(axis=1, keepdims=True), chosen, fallback[rows]).astype(np.float64)
 
 
-def _cosines(
+def _compute_cosines(
     view: NumbersView,
     own: F64,
     kind: ClientKind,

@@ -32,7 +32,7 @@ from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_rea
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
-from propagation.workflow.index.text_cache import indexed_text
+from propagation.workflow.index.text_cache import get_indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import describe_client
@@ -84,7 +84,7 @@ class ColdStart:
                 self._taken_through = entry.sequence
                 self.changes += len(entry.refs)
 
-    def described_through(self, limit: int) -> int:
+    def get_described_through(self, limit: int) -> int:
         """Return the sequence up to which every client is described.
 
         Args:
@@ -168,7 +168,7 @@ class ColdStart:
                 for (ref, old), part in zip(before.items(), edits, strict=True)
                 if (text := self._own_text(old, part, failed)) is not old
             }
-            await self.vectors.write([indexed_text(text) for text in own.values()])
+            await self.vectors.write([get_indexed_text(text) for text in own.values()])
             new = [ref for ref in own if welcome and not before[ref].profile.version]
             receptions = await self._welcome(new, clients, own)
         welcomed = [reception.text for reception in receptions]
@@ -231,7 +231,7 @@ class ColdStart:
         last = await self.store.last_round() if self.settings.propagate and refs else None
         if last is None:
             return []
-        current = await self.store.router_versions(self.vectors.routers)
+        current = await self.store.get_router_versions(self.vectors.routers)
         try:
             waiting = await self._messages(refs, current)
         except IndexUnavailable as error:

@@ -18,8 +18,8 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.index.text_cache import IndexedText, indexed_text
-from propagation.workflow.reason.interaction import InteractionReasoning, newest_texts
+from propagation.workflow.index.text_cache import IndexedText, get_indexed_text
+from propagation.workflow.reason.interaction import InteractionReasoning, get_newest_texts
 
 T = TypeVar("T")
 
@@ -126,7 +126,7 @@ class ClaimDrafter:
                 done = {result.sequence for result in results}
                 remaining = [work for work in remaining if work.sequence not in done]
                 ahead -= len(results)
-                texts = newest_texts(results)
+                texts = get_newest_texts(results)
                 drafted.update(texts)
                 if self.late is not None:
                     results = [replace(result, late=self.late) for result in results]
@@ -134,7 +134,7 @@ class ClaimDrafter:
                 yield DraftedPart(
                     summaries=[summarize_reasoned(result) for result in results],
                     reasoned=results,
-                    texts=[indexed_text(text) for text in texts.values()],
+                    texts=[get_indexed_text(text) for text in texts.values()],
                     is_last=last,
                 )
             if last:
@@ -172,7 +172,7 @@ class LoopDrafter(ClaimDrafter):
         self, claim: ReasonClaim, part: DraftedPart[Sequence[ReasonedInteraction]]
     ) -> None:
         await self.store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
-        self.keep(newest_texts(part.reasoned))
+        self.keep(get_newest_texts(part.reasoned))
 
     def shorten_wait(self) -> None:
         """Do nothing: no other process could hang."""

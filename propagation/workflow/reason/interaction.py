@@ -26,10 +26,10 @@ from propagation.model import (
     ReasonWork,
     RouterVersion,
     Usage,
-    kind_of,
+    get_kind,
 )
 from propagation.optimization.client_optimization import apply_optimization
-from propagation.optimization.credit_assignment import gradients_of_participants
+from propagation.optimization.credit_assignment import compute_gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports import (
     AnswerPart,
@@ -40,7 +40,7 @@ from propagation.ports import (
     Reasoner,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
-from propagation.workflow.index.text_cache import client_text_cache
+from propagation.workflow.index.text_cache import create_client_text_cache
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -125,7 +125,7 @@ class InteractionReasoning:
         self._reasoner = reasoner
         self._settings = settings
         self.yield_to_calls = yield_to_calls
-        self.cache = client_text_cache(store)
+        self.cache = create_client_text_cache(store)
 
     async def working_set(
         self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
@@ -135,14 +135,14 @@ class InteractionReasoning:
         Args:
             drafted: Texts that are not stored yet.
         """
-        refs = sorted(clients_of_all(works))
+        refs = sorted(list_clients_of_all(works))
         return await self._load(
             refs, self.cache.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
         )
 
-    async def newest_working_set(self, work: ReasonWork) -> WorkingSet:
+    async def build_newest_working_set(self, work: ReasonWork) -> WorkingSet:
         """Load one interaction's clients with the graph's newest texts."""
-        refs = clients_of(work)
+        refs = list_clients_of(work)
         return await self._load(refs, dict(await self.cache.load_newest(refs)))
 
     async def reason(
@@ -208,7 +208,7 @@ class InteractionReasoning:
             ReasonerFailed: There is no answer.
             EditClash: An answer edits a line that does not exist.
         """
-        draft = Draft({ref: working_set.texts[ref] for ref in clients_of(work)})
+        draft = Draft({ref: working_set.texts[ref] for ref in list_clients_of(work)})
         await self._describe(draft, working_set)  # eq. 1
         reward = await self._receive_and_predict(work, draft, working_set)  # eq. 5 to 7
         user, positive, *rest = draft.parties
@@ -225,7 +225,7 @@ class InteractionReasoning:
             reward=reward,
             texts=tuple(draft.written),
             merges=tuple(draft.merged),
-            gradients=tuple(gradients_of_participants(answer.gradients, draft.parties)),
+            gradients=tuple(compute_gradients_of_participants(answer.gradients, draft.parties)),
             usage=usage + draft.usage if usage else draft.usage,
         )
         return DraftedInteraction(reasoned, draft)
@@ -263,7 +263,7 @@ class InteractionReasoning:
             )
             for ref, text in draft.now.items()
         ]
-        unshared = await self._unshared_lines(draft.now)
+        unshared = await self._list_unshared_lines(draft.now)
         parties = [
             replace(inbox.party, unshared=unshared[inbox.client.ref]) for inbox in draft.inboxes
         ]
@@ -288,7 +288,9 @@ class InteractionReasoning:
             )
         return result.reward
 
-    async def _unshared_lines(self, texts: Mapping[int, ClientText]) -> dict[int, frozenset[int]]:
+    async def _list_unshared_lines(
+        self, texts: Mapping[int, ClientText]
+    ) -> dict[int, frozenset[int]]:
         """Find the lines of items that fewer than `min_support` users are behind.
 
         Only a model reads them beside the user's: the offline reasoner writes a user's lines from
@@ -297,7 +299,7 @@ class InteractionReasoning:
         written = {
             (ref, line.id): [one.sequence for one in line.sources if one.sequence is not None]
             for ref, text in texts.items()
-            if self._reasoner.concurrency > 1 and kind_of(ref) == ClientKind.ITEM
+            if self._reasoner.concurrency > 1 and get_kind(ref) == ClientKind.ITEM
             for line in text.profile.lines
             if line.author is Author.INTERACTION
         }
@@ -326,7 +328,7 @@ class InteractionReasoning:
         slots, ended = asyncio.Semaphore(self._reasoner.concurrency), 0
         last: dict[int, asyncio.Task[ReasonedInteraction | None]] = {}
 
-        async def in_turn(
+        async def process_in_turn(
             work: ReasonWork, before: Sequence[asyncio.Task[ReasonedInteraction | None]]
         ) -> ReasonedInteraction | None:
             nonlocal ended
@@ -343,9 +345,9 @@ class InteractionReasoning:
         tasks = []
         for work in works:
             task = asyncio.create_task(
-                in_turn(work, [last[ref] for ref in clients_of(work) if ref in last])
+                process_in_turn(work, [last[ref] for ref in list_clients_of(work) if ref in last])
             )
-            last.update(dict.fromkeys(clients_of(work), task))
+            last.update(dict.fromkeys(list_clients_of(work), task))
             tasks.append(task)
         try:
             return [done for done in await asyncio.gather(*tasks) if done is not None]
@@ -377,7 +379,7 @@ class InteractionReasoning:
             behind = {
                 ref: text.watermark for ref, text in texts.items() if text.watermark < last.number
             }
-            waiting = dict(await self._store.waiting_messages(behind, last.number))
+            waiting = dict(await self._store.get_waiting_messages(behind, last.number))
         return WorkingSet(found, texts, waiting, last.number if last else 0)
 
 
@@ -398,17 +400,17 @@ def describe_client(text: ClientText, edits: Sequence[Edit], max_lines: int) -> 
     return replace(text, profile=text.profile.apply_edits(changes, max_lines))
 
 
-def clients_of(work: ReasonWork) -> list[int]:
+def list_clients_of(work: ReasonWork) -> list[int]:
     """List the user, the positive item and any negative item."""
     refs = [work.user, work.item]
     return refs if work.negative is None else [*refs, work.negative]
 
 
-def clients_of_all(works: Iterable[ReasonWork]) -> set[int]:
+def list_clients_of_all(works: Iterable[ReasonWork]) -> set[int]:
     """Collect the clients of several interactions."""
-    return {ref for work in works for ref in clients_of(work)}
+    return {ref for work in works for ref in list_clients_of(work)}
 
 
-def newest_texts(results: Iterable[ReasonedInteraction]) -> dict[int, ClientText]:
+def get_newest_texts(results: Iterable[ReasonedInteraction]) -> dict[int, ClientText]:
     """Return the newest text of each client that changed."""
     return {text.profile.ref: text for result in results for text in result.texts}

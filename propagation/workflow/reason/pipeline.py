@@ -26,8 +26,8 @@ from propagation.workflow.reason.interaction import (
     DraftedInteraction,
     InteractionReasoning,
     WorkingSet,
-    clients_of,
-    newest_texts,
+    get_newest_texts,
+    list_clients_of,
 )
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
@@ -166,7 +166,7 @@ class Pipeline:
                 await self._attempt(claim, work, NO_USAGE)
             except _LostAttempt as lost:
                 self.redone += 1
-                refs = clients_of(work)
+                refs = list_clients_of(work)
                 async with self._commit_lock.reserve(refs):
                     await self._attempt(claim, work, lost.usage, reserved=refs)
 
@@ -184,7 +184,7 @@ class Pipeline:
         """
         await self.interactions.yield_to_calls()
         with texts_read_after(await self.store.last_withdrawal()):
-            working_set = await self.interactions.newest_working_set(work)
+            working_set = await self.interactions.build_newest_working_set(work)
             receiving = self._take_messages(working_set)
             try:
                 drafted = await self.interactions.draft(work, working_set)
@@ -250,7 +250,7 @@ class Pipeline:
             else:
                 raise VersionClash(refs[0])
             self.done += 1
-            texts = newest_texts([done])
+            texts = get_newest_texts([done])
             cache.put_all(texts)
             await self.vectors.publish(list(texts.values()))
 

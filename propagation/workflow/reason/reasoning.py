@@ -20,7 +20,7 @@ from propagation.workflow.concurrency import Leases
 from propagation.workflow.index.text_cache import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
-from propagation.workflow.reason.interaction import InteractionReasoning, clients_of_all
+from propagation.workflow.reason.interaction import InteractionReasoning, list_clients_of_all
 from propagation.workflow.reason.pipeline import ClaimRenewal, Pipeline
 from propagation.workflow.settings import WorkflowSettings
 
@@ -110,7 +110,7 @@ class Reasoning:
             return 0, 0
         late = await self._store.recorded_through()
         drafter = LoopDrafter(self._interactions, self._part, late, store=self._store)
-        refs = clients_of_all(claim.work)
+        refs = list_clients_of_all(claim.work)
         with texts_read_after(await self._store.last_withdrawal()):
             self.drafting.forget(refs)
             self._interactions.cache.forget(refs)
@@ -227,7 +227,7 @@ class ClaimRun(Generic[T]):
             await self._end_commit()
         except BaseException:
             # Another writer may be first, or drafts were not committed that others build on.
-            self.drafter.forget(clients_of_all(self.claim.work))
+            self.drafter.forget(list_clients_of_all(self.claim.work))
             raise
         finally:
             if self._commit is not None:

@@ -16,12 +16,12 @@ from propagation.routing import (
     Perception,
     PostponedArrivals,
     canonical_names,
-    changed_attributes,
+    find_changed_attributes,
     is_catalogue,
+    list_supported_names,
+    measure_words_likeness,
     recount_holders,
-    supported_names,
     to_canonical,
-    words_likeness,
 )
 from propagation.workflow.index.text_cache import ClientTextCache, IndexedText
 from propagation.workflow.settings import WorkflowSettings
@@ -76,22 +76,22 @@ class AttributePerception:
         """
         texts = await self.texts.load_newest(clients)
         before = await self.store.client_attributes(clients)
-        arrived = await asyncio.to_thread(_arrivals, texts, before, after, canonical)
+        arrived = await asyncio.to_thread(_list_arrivals, texts, before, after, canonical)
         known = await self._load(
             _names(before.values()) | _names(text.attributes for text in texts.values())
         )
-        unseen = await asyncio.to_thread(_unseen_names, arrived, known)
+        unseen = await asyncio.to_thread(_find_unseen_names, arrived, known)
         mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
-        now = await asyncio.to_thread(_canonical_attributes, texts, names)
+        now = await asyncio.to_thread(_find_canonical_attributes, texts, names)
         known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
         least = self.settings.min_support
-        supported = supported_names(known | recounted, least)
-        travelling = await asyncio.to_thread(self._travelling, arrived, names, supported)
-        travelling += await self._held_back(
-            known, supported - supported_names(known, least), travelling, names
+        supported = list_supported_names(known | recounted, least)
+        travelling = await asyncio.to_thread(self._find_travelling, arrived, names, supported)
+        travelling += await self._find_held_back(
+            known, supported - list_supported_names(known, least), travelling, names
         )
         return PerceivedAttributes(
             rows=[
@@ -107,7 +107,7 @@ class AttributePerception:
             ],
         )
 
-    def by_centres(self) -> CentrePerception:
+    def perceive_by_centres(self) -> CentrePerception:
         """Perceive by the taste routers' centres.
 
         The first round of a bootstrap does so, because there are no router profiles yet.
@@ -122,7 +122,7 @@ class AttributePerception:
 
         Those without one are left out.
         """
-        likeness = words_likeness if isinstance(self.embedder, FittableEmbedder) else None
+        likeness = measure_words_likeness if isinstance(self.embedder, FittableEmbedder) else None
         found = await canonical_names(
             self.index,
             names,
@@ -136,7 +136,7 @@ class AttributePerception:
         self, recounted: Mapping[str, Attribute], new: Sequence[str]
     ) -> list[Attribute]:
         """Give each new attribute the taste router of its nearest centre."""
-        routers = await self.by_centres().routers_of(new)
+        routers = await self.perceive_by_centres().find_routers_of(new)
         return [
             attribute.model_copy(update={"router": next(iter(routers[name]), None)})
             if name in routers
@@ -144,7 +144,7 @@ class AttributePerception:
             for name, attribute in recounted.items()
         ]
 
-    def _travelling(
+    def _find_travelling(
         self,
         arrived: Mapping[int, Sequence[Arrival]],
         names: Mapping[str, str],
@@ -177,7 +177,7 @@ class AttributePerception:
                     newest[ref, name] = replace(arrival, attribute=name)
         return list(newest.values())
 
-    async def _held_back(
+    async def _find_held_back(
         self,
         known: Mapping[str, Attribute],
         newly: frozenset[str],
@@ -192,7 +192,7 @@ class AttributePerception:
             travelling: What travels anyway.
         """
         most = max((known[name].holders for name in newly & known.keys()), default=0)
-        holders = await self.store.holders_of(sorted(newly), most) if most else {}
+        holders = await self.store.get_holders(sorted(newly), most) if most else {}
         texts = await self.texts.load_newest(
             sorted({ref for refs in holders.values() for ref in refs})
         )
@@ -202,7 +202,7 @@ class AttributePerception:
             for name in known
             for ref in holders.get(name, ())
             if ref in texts and (ref, name) not in found
-            for newest in _sequences_of(texts[ref], name, names)
+            for newest in _list_sequences(texts[ref], name, names)
             if not is_catalogue(ref, newest)
         ]
 
@@ -216,7 +216,7 @@ class AttributePerception:
         """
         waiting = {arrival.attribute for group in postponed.groups.values() for arrival in group}
         counted = await self._load(waiting) | {row.name: row for row in rows}
-        supported = supported_names(counted, self.settings.min_support)
+        supported = list_supported_names(counted, self.settings.min_support)
         return postponed.filtered(
             lambda arrival: (
                 arrival.attribute in supported or is_catalogue(arrival.ref, arrival.sequence)
@@ -252,7 +252,7 @@ def _newest(arrivals: Sequence[Arrival]) -> list[Arrival]:
     return list({(arrival.attribute, arrival.ref): arrival for arrival in arrivals}.values())
 
 
-def _arrivals(
+def _list_arrivals(
     texts: Mapping[int, IndexedText],
     before: Mapping[int, Sequence[str]],
     after: int,
@@ -264,18 +264,20 @@ def _arrivals(
         before: The canonical names that each client had then.
     """
     return {
-        ref: changed_attributes(ref, text.version, text.attributes, before[ref], after, canonical)
+        ref: find_changed_attributes(
+            ref, text.version, text.attributes, before[ref], after, canonical
+        )
         for ref, text in texts.items()
     }
 
 
-def _canonical_attributes(
+def _find_canonical_attributes(
     texts: Mapping[int, IndexedText], names: Mapping[str, str]
 ) -> dict[int, tuple[str, ...]]:
     return {ref: to_canonical(text.attributes, names) for ref, text in texts.items()}
 
 
-def _sequences_of(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
+def _list_sequences(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
     """Return the newest sequence of a canonical attribute in a text.
 
     It is none if the text has no such attribute.
@@ -288,7 +290,7 @@ def _names(groups: Iterable[Iterable[str]]) -> set[str]:
     return {name for names in groups for name in names}
 
 
-def _unseen_names(
+def _find_unseen_names(
     arrived: Mapping[int, Sequence[Arrival]], known: Mapping[str, Attribute]
 ) -> list[str]:
     """List names that no round has seen.

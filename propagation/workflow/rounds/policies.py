@@ -20,7 +20,7 @@ from propagation.routing import (
     RoutingPolicy,
     SemanticPolicy,
     Weights,
-    quantile_tau,
+    compute_quantile_tau,
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
@@ -79,7 +79,7 @@ class EpochThreshold:
     async def tau(self) -> float:
         if self.ports.settings.tau is not None:
             return self.ports.settings.tau
-        epoch = await self.ports.store.current_epoch()
+        epoch = await self.ports.store.get_current_epoch()
         if epoch is not None and epoch.tau is not None:
             return epoch.tau
         return await self.fix()
@@ -94,8 +94,8 @@ class EpochThreshold:
         clients = np.concatenate(
             [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
         )
-        tau = quantile_tau(routers, clients, self.ports.settings.seed)
-        epoch = await self.ports.store.current_epoch()
+        tau = compute_quantile_tau(routers, clients, self.ports.settings.seed)
+        epoch = await self.ports.store.get_current_epoch()
         if epoch is not None and len(routers) and len(clients):
             lease = await self.ports.leases.acquire(ROUND_LEASE)
             if lease is None:
@@ -123,15 +123,15 @@ class LiveTasteWeights:
         """Read weights of a few clients at a time; calls take turns."""
         found: list[Weights] = []
         for some in batches(refs, CLIENTS_A_READ):
-            found += await self.numbers.run(NumbersView.taste_weights, some, count)
+            found += await self.numbers.run(NumbersView.compute_taste_weights, some, count)
         return found
 
-    async def of_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+    async def filter_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
         """Read the weights that arrivals' interactions wrote.
 
         Weights from before an evolution are mapped to the current routers.
         """
-        written = await self.store.taste_written(
+        written = await self.store.get_taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
         maps = await self.store.router_maps()

@@ -16,10 +16,10 @@ from propagation.routing import (
     PostponedArrivals,
     RoutingPolicy,
     TableChange,
+    find_table_changes,
     stage_table_change,
-    table_changes,
 )
-from propagation.workflow.concurrency import ROUND_LEASE, Leases, background_task
+from propagation.workflow.concurrency import ROUND_LEASE, Leases, run_in_background
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.rounds.attribute_perception import (
     AttributePerception,
@@ -98,7 +98,7 @@ class PropagationRound:
         after = last.boundary if last else 0
         through = max(after, self._described(await self._store.reasoned_through()))
         if await self._lacks_first(last):
-            everyone = sorted(await self._store.text_versions())
+            everyone = sorted(await self._store.get_text_versions())
             return PendingChanges(everyone, after=0, through=through, first=True)
         return PendingChanges(
             await self._store.changed_clients(after, through), after=after, through=through
@@ -124,7 +124,7 @@ class PropagationRound:
         async with self._leases.require(ROUND_LEASE) as lease:
             # Under the lease, so that another process' round cannot come between.
             pending = await self.pending()
-            perception = self._perception.by_centres() if pending.first else self.policy
+            perception = self._perception.perceive_by_centres() if pending.first else self.policy
             return await self._run(lease, pending, perception)
 
     async def _run(
@@ -140,7 +140,7 @@ class PropagationRound:
         postponed = PostponedArrivals.unpack(await self._store.get_blob(POSTPONED_ARRIVALS))
         if not pending.clients and not postponed.groups:
             return None
-        current = await self._store.current_epoch()
+        current = await self._store.get_current_epoch()
         epoch = current.number if current else 0
         round_ = await self._store.begin_round(lease, pending.through)
         await self._vectors.canonical.refresh()
@@ -154,7 +154,7 @@ class PropagationRound:
         postponed = await self._perception.keep_supported(postponed, perceived.rows)
         groups = await assign_to_routers(perceived.arrivals, postponed, epoch, perception)  # eq. 2
         routers = await self._integration.integrate(round_, epoch, groups)  # eq. 3
-        async with background_task(
+        async with run_in_background(
             self._stage(lease, round_, perceived, routers.versions)
         ) as staging:
             change = await self._multicast(pending.clients, routers.versions)  # eq. 4
@@ -187,10 +187,12 @@ class PropagationRound:
             The changes against the current edges.
         """
         table = await self.policy.route(clients, versions)
-        by_client = await self._store.edges_of(table.clients)
+        by_client = await self._store.get_edges(table.clients)
         standing = [edge for edges in by_client.values() for edge in edges]
-        standing.extend(await self._store.edges_to(table.routers) if table.routers else ())
-        return await asyncio.to_thread(table_changes, standing, table, self._settings.score_step)
+        standing.extend(await self._store.get_edges_to(table.routers) if table.routers else ())
+        return await asyncio.to_thread(
+            find_table_changes, standing, table, self._settings.score_step
+        )
 
     async def _stage(
         self,
@@ -206,6 +208,6 @@ class PropagationRound:
             self._store.stage_changes(
                 lease,
                 round_,
-                self._vectors.outbox_changes(perceived.remapped, perceived.new, versions),
+                self._vectors.build_outbox_changes(perceived.remapped, perceived.new, versions),
             ),
         )

@@ -16,7 +16,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Round,
     batches,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import (
     AnswerPart,
@@ -29,9 +29,9 @@ from propagation.routing import (
     Arrival,
     ArrivalsByRouter,
     UpdatedRouters,
-    integration_requests,
-    name_versions,
-    next_version,
+    build_integration_requests,
+    build_next_version,
+    name_router_versions,
 )
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.views import NumbersOwner
@@ -64,14 +64,16 @@ class RouterIntegration:
             ReasonerUnavailable: The whole round waits.
         """
         routers = sorted({*self.vectors.routers, *groups})
-        numbers = await self.store.version_numbers(routers)
-        before = {version.router: version for version in await self.store.router_versions(routers)}
+        numbers = await self.store.get_version_numbers(routers)
+        before = {
+            version.router: version for version in await self.store.get_router_versions(routers)
+        }
         titles = await self._titles([arrival for group in groups.values() for arrival in group])
         # In a thread: a round may have thousands of arrivals.
-        requests = await asyncio.to_thread(integration_requests, groups, before, titles)
+        requests = await asyncio.to_thread(build_integration_requests, groups, before, titles)
         updated = UpdatedRouters()
         for request, (summary, author) in zip(
-            requests, await self._summaries(requests), strict=True
+            requests, await self._summarize_routers(requests), strict=True
         ):
             router = request.router
             if isinstance(summary, ReasonerFailed):
@@ -84,7 +86,7 @@ class RouterIntegration:
                 )
                 continue
             updated.versions.append(
-                next_version(
+                build_next_version(
                     request,
                     summary,
                     numbers.get(router, 0) + 1,
@@ -95,10 +97,10 @@ class RouterIntegration:
                 )
             )
             await self.yield_to_calls()
-        updated.versions[:] = name_versions(before.values(), updated.versions)
+        updated.versions[:] = name_router_versions(before.values(), updated.versions)
         return updated
 
-    async def _summaries(
+    async def _summarize_routers(
         self, requests: Sequence[Integration]
     ) -> list[tuple[AnswerPart[Summary], str]]:
         """Ask for summaries, some routers at a time.
@@ -125,8 +127,8 @@ class RouterIntegration:
         users.
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
-        items = {arrival.ref for arrival in arrivals if kind_of(arrival.ref) == ClientKind.ITEM}
-        unquotable = await self.numbers.rarely_chosen(items & by_event, self.min_support)
+        items = {arrival.ref for arrival in arrivals if get_kind(arrival.ref) == ClientKind.ITEM}
+        unquotable = await self.numbers.list_rarely_chosen(items & by_event, self.min_support)
         return {
             client.ref: client.title
             for client in await self.store.get_clients(sorted(items - unquotable))

@@ -1,15 +1,15 @@
 """Views that a process holds in memory, fed by the log."""
 
 from propagation.workflow.views.catalogue import Catalogue, load_client, scan_items
-from propagation.workflow.views.client_memory import ClientMemory, erased_clients
-from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, usable_cores
+from propagation.workflow.views.client_memory import ClientMemory, list_erased_clients
+from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, count_usable_cores
 from propagation.workflow.views.numbers_view import (
     NO_RECORD,
     OFF,
     ON,
     NumbersView,
-    live_combiner,
-    seeded_directions,
+    create_live_combiner,
+    draw_seeded_directions,
 )
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
@@ -25,10 +25,10 @@ __all__ = [
     "NumbersView",
     "PendingEvents",
     "ReasonedWatermark",
-    "erased_clients",
-    "live_combiner",
+    "count_usable_cores",
+    "create_live_combiner",
+    "draw_seeded_directions",
+    "list_erased_clients",
     "load_client",
     "scan_items",
-    "seeded_directions",
-    "usable_cores",
 ]

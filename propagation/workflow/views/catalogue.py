@@ -12,8 +12,8 @@ from propagation.model import (
     Client,
     ClientKind,
     NotFound,
+    get_kind,
     index_of,
-    kind_of,
     normalize_name,
 )
 from propagation.ports import ClientStore
@@ -70,7 +70,7 @@ class Catalogue:
         Skip users, and texts older than the present ones.
         """
         for client in clients:
-            if kind_of(client.ref) == ClientKind.ITEM:
+            if get_kind(client.ref) == ClientKind.ITEM:
                 self._take(index_of(client.ref), client)
 
     def forget(self, row: int) -> None:
@@ -93,7 +93,7 @@ class Catalogue:
         self._sequences[row] = client.sequence
         self.ids[row], self.titles[row] = client.key.id, client.title
         (self._hidden.add if client.hidden else self._hidden.discard)(row)
-        labels = _labels_of(client)
+        labels = _list_labels(client)
         if labels != self._labels[row]:
             self._relabel(row, labels)
 
@@ -138,7 +138,7 @@ class Catalogue:
         """Return the rows of items whose hiding is not learned yet."""
         return list(self._pending_hidden)
 
-    def rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> I64 | None:
+    def find_rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> I64 | None:
         """Find items that have a value of each list.
 
         An empty list asks for nothing.
@@ -163,13 +163,13 @@ class Catalogue:
 
 
 @lru_cache(maxsize=1 << 16)
-def _label(kind: str, name: str) -> Label:
+def _write_label(kind: str, name: str) -> Label:
     return kind, normalize_name(name)
 
 
-def _labels_of(client: Client) -> tuple[Label, ...]:
+def _list_labels(client: Client) -> tuple[Label, ...]:
     labels = [
-        *(_label("attribute", name) for name in client.attributes),
-        *(_label("category", name) for name in client.categories),
+        *(_write_label("attribute", name) for name in client.attributes),
+        *(_write_label("category", name) for name in client.categories),
     ]
     return tuple(dict.fromkeys(label for label in labels if label[1]))

@@ -6,7 +6,7 @@ Code that changes all of it finds it here.
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from propagation.model import ClientKind, EntryKind, LogEntry, index_of, kind_of
+from propagation.model import ClientKind, EntryKind, LogEntry, get_kind, index_of
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.pending_events import PendingEvents
 
@@ -40,17 +40,17 @@ class ClientMemory:
         This process or another one has forgotten it.
         """
         self.forget_texts([ref])
-        if kind_of(ref) == ClientKind.ITEM:
+        if get_kind(ref) == ClientKind.ITEM:
             self.catalogue.forget(index_of(ref))
         else:
             self.pending_events.forget([index_of(ref)])
 
     def take(self, entries: Sequence[LogEntry]) -> None:
         """Apply entries of the log that the learner covers."""
-        for ref in erased_clients(entries):
+        for ref in list_erased_clients(entries):
             self.forget_client(ref)
 
 
-def erased_clients(entries: Sequence[LogEntry]) -> list[int]:
+def list_erased_clients(entries: Sequence[LogEntry]) -> list[int]:
     """Return the clients that these entries erase."""
     return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]

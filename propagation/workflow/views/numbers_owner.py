@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
-from propagation.model import ClientKind, NotReached, kind_of
+from propagation.model import ClientKind, NotReached, get_kind
 from propagation.workflow.views.numbers_view import NumbersView
 
 MAX_THREADS = 4
@@ -26,7 +26,7 @@ class CorePool:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads or min(usable_cores(), MAX_THREADS)
+        self._threads = threads or min(count_usable_cores(), MAX_THREADS)
         self._others = ThreadPoolExecutor(max(self._threads - 1, 1), thread_name_prefix="cores")
 
     def run(self, blocks: int, kernel: Callable[[int, int], None]) -> None:
@@ -53,7 +53,7 @@ class CorePool:
         self._others.shutdown()
 
 
-def usable_cores() -> int:
+def count_usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -83,24 +83,24 @@ class NumbersOwner:
         """Run a function on the view, and return what it returns."""
         before = self.view.applied_through
 
-        def work_alone() -> T:
+        def run_alone() -> T:
             with self._lock:
                 return work(self.view, *args, **kwargs)
 
-        done = await asyncio.get_running_loop().run_in_executor(self._thread, work_alone)
+        done = await asyncio.get_running_loop().run_in_executor(self._thread, run_alone)
         if self.view.applied_through != before:
             progress, self._progress = self._progress, asyncio.Event()
             progress.set()
         return done
 
-    async def rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
-        """Call NumbersView.rarely_chosen, unless it would find nothing.
+    async def list_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
+        """Call NumbersView.list_rarely_chosen, unless it would find nothing.
 
         The numbers' thread may be learning.
         """
-        if not least_users or all(kind_of(ref) == ClientKind.USER for ref in refs):
+        if not least_users or all(get_kind(ref) == ClientKind.USER for ref in refs):
             return frozenset()
-        return await self.run(NumbersView.rarely_chosen, refs, least_users)
+        return await self.run(NumbersView.list_rarely_chosen, refs, least_users)
 
     @contextmanager
     def try_borrow(self) -> Iterator[NumbersView | None]:

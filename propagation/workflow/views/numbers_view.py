@@ -14,9 +14,9 @@ from propagation.model import (
     GaugePoint,
     Interactions,
     LearnedBlock,
+    get_kind,
     index_of,
-    kind_of,
-    naming_damage,
+    name_damage,
 )
 from propagation.numbers import (
     ITEMS,
@@ -25,14 +25,14 @@ from propagation.numbers import (
     USERS,
     State,
     apply_block,
+    create_state,
     learn_block,
     mixed,
-    new_state,
     relearn_block,
     retired,
     with_room,
 )
-from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, taste_rows
+from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
 from propagation.numbers.rules import (
     FEATURES,
     PROPAGATED,
@@ -40,27 +40,27 @@ from propagation.numbers.rules import (
     START_WEIGHT,
     Combiner,
     Feature,
-    new_combiner,
+    create_combiner,
+    find_softmax_largest,
     packed,
-    softmax_largest,
     start_mass,
     unpack,
 )
-from propagation.routing import random_directions
+from propagation.routing import draw_random_directions
 
 ON, OFF = 0, 1
 NO_RECORD = np.iinfo(np.int32).max
 
 
-def seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
+def draw_seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
     """Draw unit vectors [count, D] from a seed.
 
     They are for routers before bootstrap and for items without text.
     """
-    return random_directions(np.random.default_rng(seed), count, dimension)
+    return draw_random_directions(np.random.default_rng(seed), count, dimension)
 
 
-def live_combiner(arms: int = 2) -> Combiner:
+def create_live_combiner(arms: int = 2) -> Combiner:
     """Create the combiner of arms over the same features.
 
     The first one is with propagation, the second without; further ones are like the first.
@@ -69,7 +69,7 @@ def live_combiner(arms: int = 2) -> Combiner:
     mask[OFF, list(PROPAGATED)] = 0
     start = np.full(FEATURES, START_WEIGHT)
     start[Feature.PROFILE] = 0
-    return new_combiner(mask, start)
+    return create_combiner(mask, start)
 
 
 class NumbersView:
@@ -86,9 +86,9 @@ class NumbersView:
         epoch: int,
         limits: tuple[float, float] = NO_LIMITS,
     ) -> None:
-        self.state: State = new_state(session_centres, taste_centres, seed)
+        self.state: State = create_state(session_centres, taste_centres, seed)
         self.state.limits[:] = limits
-        self.combiner = live_combiner()
+        self.combiner = create_live_combiner()
         self.seed = seed
         self.epoch = epoch
         self.applied_through = 0
@@ -121,7 +121,7 @@ class NumbersView:
         """
         self.state = with_room(self.state, 1, row + 1, 0)
         state = self.state
-        state.content[row] = self.direction_of(row, content)
+        state.content[row] = self.get_direction(row, content)
         state.attributes[row] = attributes
         state.visible[row] = visible
         self._changed_items.add(row)
@@ -139,16 +139,16 @@ class NumbersView:
         self.state.visible[row] = False
         self._changed_items.add(row)
 
-    def rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
+    def list_rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
         """Find items that fewer than `least_users` distinct users chose."""
-        rows = {ref: index_of(ref) for ref in refs if kind_of(ref) == ClientKind.ITEM}
+        rows = {ref: index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM}
         return frozenset(
             ref
             for ref, row in rows.items()
             if (self.state.adoptions[row] if row < self.items else 0) < least_users
         )
 
-    def direction_of(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
+    def get_direction(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return an item's content vector [D].
 
         If that is all zeros, it is a unit vector drawn from a seeded hash of the row.
@@ -156,7 +156,7 @@ class NumbersView:
         if content.any():
             return content
         drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
-        return seeded_directions(1, len(content), drawn).ravel()
+        return draw_seeded_directions(1, len(content), drawn).ravel()
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
         """Set profile vectors [len, D].
@@ -165,9 +165,9 @@ class NumbersView:
         """
         for ref, vector in zip(refs, vectors, strict=True):
             row = index_of(ref)
-            if kind_of(ref) == ClientKind.USER and row < self.users:
+            if get_kind(ref) == ClientKind.USER and row < self.users:
                 self.state.user_profile[row] = vector
-            elif kind_of(ref) == ClientKind.ITEM and row < self.items:
+            elif get_kind(ref) == ClientKind.ITEM and row < self.items:
                 self.state.item_profile[row] = vector
                 self._changed_items.add(row)
 
@@ -258,7 +258,7 @@ class NumbersView:
         """
         self.state = with_room(self.state, 1, 1, len(events))
         self._check_rows(events, block)
-        with naming_damage(f"learned block {block.through}", block.after, block.through):
+        with name_damage(f"learned block {block.through}", block.after, block.through):
             unpack(self.combiner, block.combiner)
         apply_block(
             self.state,
@@ -320,7 +320,9 @@ class NumbersView:
         )
         self.applied_through = block.through
 
-    def taste_weights(self, refs: Sequence[int], count: int) -> list[list[tuple[int, float]]]:
+    def compute_taste_weights(
+        self, refs: Sequence[int], count: int
+    ) -> list[list[tuple[int, float]]]:
         """Return the `count` largest taste routers of each client, with their weights.
 
         The weight is pi for users and lift for items; a client that is not learned yet has none.
@@ -328,7 +330,7 @@ class NumbersView:
         clients = np.array(refs, np.int64)
         routers = np.empty((len(clients), count), np.int64)
         values = np.empty((len(clients), count))
-        taste_rows(
+        list_taste_rows(
             self.state,
             clients >> 1,
             (clients & 1) == ClientKind.USER,
@@ -338,7 +340,7 @@ class NumbersView:
             values,
         )
         return [
-            self._taste_of_text(ref, count)
+            self._compute_taste_of_text(ref, count)
             if row[0] == BY_TEXT
             else [
                 (router, value)
@@ -348,7 +350,7 @@ class NumbersView:
             for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)
         ]
 
-    def _taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
+    def _compute_taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
         """Weigh routers by the text alone: softmax(8 z.C_k).
 
         An item's start mass is computed in the same way.
@@ -358,13 +360,15 @@ class NumbersView:
             vector.
         """
         row, state = index_of(ref), self.state
-        profile = state.user_profile[row] if kind_of(ref) == ClientKind.USER else state.content[row]
+        profile = (
+            state.user_profile[row] if get_kind(ref) == ClientKind.USER else state.content[row]
+        )
         if not profile.any():
             return []
         logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
         is_retired = retired(state.taste)
         logits[is_retired] = -np.inf
-        routers, values = softmax_largest(
+        routers, values = find_softmax_largest(
             logits, min(count, len(state.taste.centres)), ref, state.seed
         )
         return [

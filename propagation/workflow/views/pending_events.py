@@ -114,11 +114,11 @@ class PendingEvents:
             if len(remaining) < len(items):
                 self._items[name] = remaining
 
-    def ids_of(self, user_id: str) -> list[str]:
+    def list_ids(self, user_id: str) -> list[str]:
         """Return the items, by id, of a user's recorded interactions."""
         return [item for _, item in self._items.get(user_id, ()) if isinstance(item, str)]
 
-    def rows_of(self, user_row: int) -> list[int]:
+    def list_rows(self, user_row: int) -> list[int]:
         """Return the items, by row, of a user's interactions from the log."""
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 

@@ -14,8 +14,8 @@ from services.cli.access import (
     Assignments,
     Config,
     Database,
-    existing_database,
-    settings_of,
+    get_settings,
+    require_existing_database,
     with_engine,
     with_store,
 )
@@ -69,11 +69,13 @@ def doctor(
     JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1
     if a problem was found and not repaired.
     """
-    from services.assembly import sqlite_files
+    from services.assembly import build_sqlite_files
 
-    settings = existing_database(settings_of(config, assignments, database=database))
+    settings = require_existing_database(get_settings(config, assignments, database=database))
     looks: list[Callable[[], list[Finding]]] = [
-        lambda: list(_check_file(sqlite_files(settings), mend)) if settings.graph_file else [],
+        lambda: (
+            list(_check_file(build_sqlite_files(settings), mend)) if settings.graph_file else []
+        ),
         lambda: with_store(settings, _check_store),
         lambda: with_engine(settings, lambda engine: _check_engine(engine, settings)),
     ]
@@ -134,7 +136,7 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
         )
     if schema is not None:
         yield Finding("schema", f"{schema}, of an older release", done="migrated")
-    found = files.leftovers()
+    found = files.list_leftovers()
     if mend and found:
         files.drop_leftovers()
     for what in found:
@@ -163,7 +165,7 @@ async def _check_numbers(store: "GraphStore") -> Finding:
     try:
         async for _ in read_blocks(store, 0):
             pass
-        await store.newest_checkpoint(barrier=True)
+        await store.get_newest_checkpoint(barrier=True)
     except DamagedNumbers as damage:
         return _stored(str(damage))
     return Finding("learned blocks", "")

@@ -17,13 +17,13 @@ from services.cli.access import (
     AsJson,
     Force,
     ask,
+    build_client_key,
     check_folder,
-    client_key,
-    kind_name,
+    name_kind,
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import print_answer, print_result, print_text, printable_json
+from services.runtime.console import make_printable_json, print_answer, print_result, print_text
 
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
@@ -100,7 +100,7 @@ def forget(
     key = _key(user, item)
     _confirm(
         (
-            f"Forget {kind_name(key.kind)} {key.id!r}, with all its events and texts? This cannot"
+            f"Forget {name_kind(key.kind)} {key.id!r}, with all its events and texts? This cannot"
             " be undone."
         ),
         yes,
@@ -170,13 +170,15 @@ def _open_output(output: Path, force: bool) -> Iterator[TextIO]:
 
 async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) -> None:
     async for answer in answers:
-        print(printable_json(answer.json_line), file=file)
+        print(make_printable_json(answer.json_line), file=file)
 
 
 def _key(user: str | None, item: str | None) -> pb.ClientKey:
     if (user is None) == (item is None):
         raise UsageProblem("give either --user ID or --item ID")
-    return client_key("user", user) if user is not None else client_key("item", item or "")
+    return (
+        build_client_key("user", user) if user is not None else build_client_key("item", item or "")
+    )
 
 
 def _confirm(question: str, yes: bool) -> None:

@@ -19,14 +19,14 @@ from services.cli.access import (
     Database,
     Force,
     check_output_file,
-    database_in_file,
+    find_database_in_file,
+    get_settings,
     measure_time,
-    settings_of,
     with_engine,
     with_store,
 )
 from services.cli.exits import Command
-from services.runtime.console import print_result, print_rows, print_text, progress_of
+from services.runtime.console import print_result, print_rows, print_text, read_progress
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -62,9 +62,9 @@ def backup(
 
     JSON: {"file", "bytes", "seconds"}.
     """
-    settings = database_in_file(settings_of(config, assignments, database=database))
+    settings = find_database_in_file(get_settings(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    size, seconds = _time_on_file(
+    size, seconds = _read_time_of_file(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
     )
     print_result(
@@ -92,8 +92,10 @@ def restore(
 
     JSON: {"database", "bytes", "seconds"}.
     """
-    settings = database_in_file(settings_of(config, assignments, database=database), exists=False)
-    _, seconds = _time_on_file(
+    settings = find_database_in_file(
+        get_settings(config, assignments, database=database), exists=False
+    )
+    _, seconds = _read_time_of_file(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )
     size = settings.database.stat().st_size
@@ -118,9 +120,9 @@ def export(
 
     JSON: {"file", "rows", "bytes", "seconds"}.
     """
-    settings = database_in_file(settings_of(config, assignments, database=database))
+    settings = find_database_in_file(get_settings(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    rows, seconds = _time_on_file(
+    rows, seconds = _read_time_of_file(
         "export", lambda files, say: files.export(file, say, replace=force), settings
     )
     size = file.stat().st_size
@@ -145,9 +147,9 @@ def compact(
     """
     from propagation.workflow.forget.retention import retain_all
 
-    settings = database_in_file(settings_of(config, assignments, database=database))
+    settings = find_database_in_file(get_settings(config, assignments, database=database))
     dropped, to_drop = measure_time(lambda: with_store(settings, retain_all))
-    (before, after), to_compact = _time_on_file(
+    (before, after), to_compact = _read_time_of_file(
         "compact", lambda files, _: files.compact(), settings
     )
     seconds = round(to_drop + to_compact, 3)
@@ -159,14 +161,14 @@ def compact(
     )
 
 
-def _time_on_file(
+def _read_time_of_file(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
     """Run `work` on the database file under a progress bar; see `measure_time`."""
-    from services.assembly import sqlite_files
+    from services.assembly import build_sqlite_files
 
-    with progress_of(what) as progress:
-        return measure_time(lambda: work(sqlite_files(settings), progress))
+    with read_progress(what) as progress:
+        return measure_time(lambda: work(build_sqlite_files(settings), progress))
 
 
 def init(
@@ -183,7 +185,7 @@ def init(
 
     JSON: {"epoch", "sequence", "seconds"}.
     """
-    settings = settings_of(config, assignments, database=database)
+    settings = get_settings(config, assignments, database=database)
     epoch, seconds = measure_time(
         lambda: with_engine(settings, lambda engine: engine.init(_say), adopt=True)
     )
@@ -212,7 +214,7 @@ def rebuild(
 
     JSON: {"sequence", "seconds"}.
     """
-    settings = settings_of(config, assignments, database=database)
+    settings = get_settings(config, assignments, database=database)
     sequence, seconds = measure_time(
         lambda: with_engine(settings, lambda one: one.rebuild(), adopt=True)
     )
@@ -233,8 +235,8 @@ def reindex(
 
     JSON: {"points", "seconds"}.
     """
-    settings = settings_of(config, assignments, database=database)
-    with progress_of("reindex") as progress:
+    settings = get_settings(config, assignments, database=database)
+    with read_progress("reindex") as progress:
         points, seconds = measure_time(
             lambda: with_engine(settings, lambda engine: engine.reindex(progress))
         )
@@ -269,7 +271,7 @@ def list_dead_letters(
     JSON: {"dead_letters": [{"sequence", "reason"}]}.
     """
     letters = with_store(
-        settings_of(config, assignments, database=database),
+        get_settings(config, assignments, database=database),
         lambda store: store.dead_letters(count),
     )
     if letters or json:
@@ -301,7 +303,7 @@ def replay_dead_letters(
 
     JSON: {"mended", "failed"}.
     """
-    mended, failed = with_engine(settings_of(config, assignments, database=database), _replay_all)
+    mended, failed = with_engine(get_settings(config, assignments, database=database), _replay_all)
     print_result(
         {"mended": mended, "failed": failed},
         f"{mended:,} mended, {failed:,} failed again.",

@@ -8,7 +8,7 @@ import typer
 
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.access import LOOPBACK, Address, AsJson, ask, kind_name
+from services.cli.access import LOOPBACK, Address, AsJson, ask, name_kind
 from services.client.errors import UsageProblem
 from services.runtime.console import (
     print_answer,
@@ -40,11 +40,11 @@ def run_round(
     JSON: the proto's RunRoundResponse (round is null if nothing had changed).
     """
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
-    sentence = round_in_words(answer.round) if answer.HasField("round") else answer.note
+    sentence = describe_round(answer.round) if answer.HasField("round") else answer.note
     print_result(answer, sentence, json=json)
 
 
-def round_in_words(done: pb.RoundReport) -> str:
+def describe_round(done: pb.RoundReport) -> str:
     """Return a round as one line."""
     return (
         f"round {done.number}: {pluralize(done.changed_clients, 'changed client')},"
@@ -89,7 +89,7 @@ def watch(
         go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
         shown = 0
         async for event in call:
-            print_json(event, line=True) if json else print_text(event_in_words(event), wrap=False)
+            print_json(event, line=True) if json else print_text(describe_event(event), wrap=False)
             go_on_token = event.resume_token
             shown += 1
             if shown == count:
@@ -103,11 +103,11 @@ def watch(
             print_text(f"Go on with: propagation watch --resume {go_on_token}", wrap=False)
 
 
-def event_in_words(event: pb.WatchPropagationResponse) -> str:
+def describe_event(event: pb.WatchPropagationResponse) -> str:
     """Return an event as one line."""
     match event.WhichOneof("event"):
         case "round":
-            return round_in_words(event.round)
+            return describe_round(event.round)
         case "message":
             return (
                 f"router {event.message.router} ({event.message.router_name}) told its "
@@ -122,7 +122,7 @@ def event_in_words(event: pb.WatchPropagationResponse) -> str:
 
 
 def _merge_in_words(merge: pb.MergeReport) -> str:
-    named = ", ".join(f"{kind_name(key.kind)} {key.id}" for key in merge.client.clients.keys)
+    named = ", ".join(f"{name_kind(key.kind)} {key.id}" for key in merge.client.clients.keys)
     did = {
         pb.MERGE_OUTCOME_MERGED: "took up",
         pb.MERGE_OUTCOME_FILTERED: "filtered out",
@@ -130,7 +130,7 @@ def _merge_in_words(merge: pb.MergeReport) -> str:
         pb.MERGE_OUTCOME_FELL_OUT: "had no room for",
     }.get(merge.outcome, "met")
     return (
-        f"{named or f'one {kind_name(merge.kind)}'} {did} message {merge.router_version} of "
+        f"{named or f'one {name_kind(merge.kind)}'} {did} message {merge.router_version} of "
         f"router {merge.router}"
     )
 

@@ -18,11 +18,11 @@ from services.cli.access import (
     Database,
     ask,
     check_output_file,
+    get_settings,
     load_settings,
-    settings_of,
 )
 from services.cli.exits import ExitCode
-from services.cli.operator.runs import round_in_words, run_in_words
+from services.cli.operator.runs import describe_round, run_in_words
 from services.runtime.console import print_result, print_rows
 
 
@@ -55,7 +55,7 @@ def serve(
     It prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait
     for running calls. Everything that was acknowledged is on disk.
     """
-    settings = settings_of(
+    settings = get_settings(
         config,
         assignments,
         database=database,
@@ -96,10 +96,10 @@ def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
     JSON: the proto's GetStatusResponse.
     """
     answer = ask(address, lambda stub: stub.GetStatus(pb.GetStatusRequest()), wait=0)
-    print_rows(answer, ("", ""), _facts(answer), json=json)
+    print_rows(answer, ("", ""), _list_facts(answer), json=json)
 
 
-def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
+def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
     return [
         ("version", answer.version),
         ("policy", answer.policy),
@@ -113,7 +113,7 @@ def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
         (
             "last round",
-            round_in_words(answer.last_round) if answer.HasField("last_round") else "none yet",
+            describe_round(answer.last_round) if answer.HasField("last_round") else "none yet",
         ),
         (
             "propagation",
@@ -121,7 +121,7 @@ def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ),
         (
             "worth of propagation",
-            gauge_in_words(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet",
+            describe_gauge(answer.gauge) if answer.HasField("gauge") else "nothing ranked yet",
         ),
         (
             "last evolution",
@@ -130,17 +130,17 @@ def _facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
             else "none yet",
         ),
         ("dead letters", f"{answer.dead_letters:,}"),
-        *(spending_in_words(answer.spending) if answer.HasField("spending") else ()),
+        *(describe_spending(answer.spending) if answer.HasField("spending") else ()),
         *(
             (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
             for budget in answer.budgets
         ),
-        *((f"by the calendar: {job.name}", job_in_words(job)) for job in answer.jobs),
+        *((f"by the calendar: {job.name}", describe_job(job)) for job in answer.jobs),
         *((f"failing: {job}", reason) for job, reason in answer.failing.items()),
     ]
 
 
-def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
+def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
     """Return what each prompt has cost since the start.
 
     The costs are in all and per interaction.
@@ -176,7 +176,7 @@ def spending_in_words(spending: pb.Spending) -> list[tuple[str, object]]:
     return facts
 
 
-def gauge_in_words(gauge: pb.Gauge) -> str:
+def describe_gauge(gauge: pb.Gauge) -> str:
     """Return N@10 among few candidates on recent interactions, with and without propagation."""
     error = f" ± {gauge.standard_error:.4f}" if gauge.HasField("standard_error") else ""
     return (
@@ -186,7 +186,7 @@ def gauge_in_words(gauge: pb.Gauge) -> str:
     )
 
 
-def job_in_words(job: pb.ScheduledJob) -> str:
+def describe_job(job: pb.ScheduledJob) -> str:
     """Return a scheduled job as one line."""
     last = f"{job.last.ToDatetime():%Y-%m-%d %H:%M} UTC" if job.HasField("last") else "never"
     return f"last run {last}, next {job.next.ToDatetime():%Y-%m-%d %H:%M} UTC"
@@ -199,10 +199,10 @@ def health(address: Address = LOOPBACK) -> None:
     """
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    from services.client.stub import credentials_of, open_client
+    from services.client.stub import build_credentials, open_client
 
     async def ask() -> bool:
-        async with open_client(address, credentials_of(os.environ)) as client:
+        async with open_client(address, build_credentials(os.environ)) as client:
             answer = await health_pb2_grpc.HealthStub(client.channel).Check(
                 health_pb2.HealthCheckRequest(), timeout=3.0
             )

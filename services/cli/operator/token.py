@@ -7,12 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from services.cli.access import AsJson, Assignments, Config, settings_of
+from services.cli.access import AsJson, Assignments, Config, get_settings
 from services.cli.exits import Command
 from services.client.errors import UsageProblem
 from services.runtime.console import print_json, print_rows, print_text
 from services.security.roles import Role
-from services.security.tokens import NAME, Token, new_token, parse_moment, read_tokens, write_tokens
+from services.security.tokens import (
+    NAME,
+    Token,
+    create_token,
+    parse_moment,
+    read_tokens,
+    write_tokens,
+)
 
 token = typer.Typer(
     no_args_is_help=True,
@@ -60,7 +67,7 @@ def new(
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
-    secret, made = new_token(name, role, _parse_end(expires) if expires else None)
+    secret, made = create_token(name, role, _parse_end(expires) if expires else None)
     write_tokens(path, [*standing.values(), made])
     print_json(_document(made) | {"token": secret}) if json else print(secret)
 
@@ -134,7 +141,7 @@ def _parse_end(text: str) -> datetime:
 
 
 def _file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:
-    path = named or settings_of(config, assignments).server.tokens
+    path = named or get_settings(config, assignments).server.tokens
     if path is None:
         raise UsageProblem("no tokens file is named: give --tokens FILE, or set server.tokens")
     return path

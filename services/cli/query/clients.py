@@ -13,8 +13,8 @@ from services.cli.access import (
     Count,
     Moment,
     ask,
-    client_key,
-    kind_name,
+    build_client_key,
+    name_kind,
 )
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
@@ -47,7 +47,7 @@ def profile(
     from others).
     """
     request = pb.GetProfileRequest(
-        key=client_key(kind, client),
+        key=build_client_key(kind, client),
         propagate=False if no_propagation else None,
         freshness=pb.FRESHNESS_MERGED if fresh else pb.FRESHNESS_CACHED,
         as_of=as_of,
@@ -59,7 +59,7 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
     """Print own lines, lines from others, filter rules, and waiting messages."""
     profile = answer.profile
     title = f" ({profile.title})" if profile.title else ""
-    print_text(f"{kind_name(profile.key.kind)} {profile.key.id}{title}, version {profile.version}")
+    print_text(f"{name_kind(profile.key.kind)} {profile.key.id}{title}, version {profile.version}")
     if not profile.lines:
         print_text("", "Nothing is known of it yet.")
     sections = {
@@ -102,7 +102,7 @@ def similar(
     JSON: the proto's SimilarClientsResponse.
     """
     request = pb.SimilarClientsRequest(
-        key=client_key(kind, client),
+        key=build_client_key(kind, client),
         by=pb.SIMILARITY_ROUTERS if by_routers else pb.SIMILARITY_PROFILE,
         limit=count,
     )
@@ -214,7 +214,7 @@ def _explain(one: pb.Recommendation) -> None:
             [
                 (
                     router.name or router.router,
-                    bank_name(router.bank),
+                    name_bank(router.bank),
                     f"{router.share:.0%}",
                     f"{router.lift:+.2f}",
                     router.adopters,
@@ -226,6 +226,6 @@ def _explain(one: pb.Recommendation) -> None:
     print_text(*(f"  heard: {message.text}" for message in why.messages))
 
 
-def bank_name(bank: int) -> str:
+def name_bank(bank: int) -> str:
     """Return session or taste."""
     return "session" if bank == pb.BANK_SESSION else "taste"

@@ -9,9 +9,15 @@ from typing import Annotated
 
 import typer
 
-from services.cli.access import AsJson, Assignments, Config, settings_of
+from services.cli.access import AsJson, Assignments, Config, get_settings
 from services.inspection.queries import format_parameters, load_queries, load_query
-from services.runtime.console import print_error, print_json, print_rows, print_table, printable
+from services.runtime.console import (
+    make_printable,
+    print_error,
+    print_json,
+    print_rows,
+    print_table,
+)
 from services.runtime.errors import NotInstalled
 
 # A spreadsheet reads such a text as a formula; white space and quotes before it do not help.
@@ -68,7 +74,7 @@ def inspect(
         from services.inspection.py2neo_client import run_query
     except ImportError as error:
         raise NotInstalled("propagation inspect", "inspect") from error
-    columns, rows = run_query(settings_of(config, assignments).neo4j, question, parameters)
+    columns, rows = run_query(get_settings(config, assignments).neo4j, question, parameters)
     if not rows:
         print_error(f"nothing was found with {format_parameters(parameters)}")
     if json:
@@ -92,5 +98,5 @@ def _cell(cell: object) -> object:
     """
     if cell is None or isinstance(cell, int | float):
         return cell
-    text = printable(str(cell))
+    text = make_printable(str(cell))
     return f"'{text}" if FORMULA.match(text) else text

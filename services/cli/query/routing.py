@@ -13,10 +13,10 @@ from services.cli.access import (
     AsJson,
     Moment,
     ask,
-    kind_name,
+    name_kind,
     split_key,
 )
-from services.cli.query.clients import bank_name
+from services.cli.query.clients import name_bank
 from services.client.errors import UsageProblem
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
@@ -69,7 +69,7 @@ def routers(
 def _print_one(answer: pb.GetRouterResponse) -> None:
     router = answer.router
     title = (
-        f"router {router.number} ({bank_name(router.bank)}), {router.name or 'not named yet'},"
+        f"router {router.number} ({name_bank(router.bank)}), {router.name or 'not named yet'},"
         f" version {router.version}"
     )
     nothing = (
@@ -88,14 +88,17 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
     print_table(
         pluralize(router.members, "member"),
         ("member", "title", "score"),
-        [(_member(member), member.title, f"{member.score:.3f}") for member in answer.members],
+        [
+            (_format_member(member), member.title, f"{member.score:.3f}")
+            for member in answer.members
+        ],
         ("score",),
     )
 
 
-def _member(member: pb.RouterMember) -> str:
+def _format_member(member: pb.RouterMember) -> str:
     if member.HasField("client"):
-        return f"{kind_name(member.client.kind)} {member.client.id}"
+        return f"{name_kind(member.client.kind)} {member.client.id}"
     return pluralize(member.count, "user")
 
 

@@ -20,13 +20,13 @@ from services.cli.access import (
     First,
     Folder,
     ask,
+    get_settings,
     measure_time,
-    settings_of,
     with_engine,
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import print_error, print_result, progress_of
+from services.runtime.console import print_error, print_result, read_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +93,7 @@ def _upload(dataset: "Dataset", address: str, wait: float) -> "UploadReport":
     total = len(dataset.items) + len(dataset.users) + len(dataset)
     if not total:
         raise UsageProblem(f"{dataset.name} holds nothing to import")
-    with progress_of(dataset.name) as progress:
+    with read_progress(dataset.name) as progress:
         return ask(
             address,
             lambda stub: upload(
@@ -138,7 +138,7 @@ def replay(
     """
     from propagation.datasets.load import load_dataset
 
-    settings = settings_of(config, assignments, database=database)
+    settings = get_settings(config, assignments, database=database)
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)
     report, seconds = measure_time(
@@ -165,7 +165,7 @@ def replay(
 async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
-    with progress_of(dataset.name) as progress:
+    with read_progress(dataset.name) as progress:
         return await replay(
             engine,
             dataset.clients,

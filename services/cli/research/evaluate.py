@@ -14,10 +14,10 @@ from services.cli.access import (
     First,
     Folder,
     check_output_file,
-    settings_of,
+    get_settings,
 )
 from services.client.errors import UsageProblem
-from services.runtime.console import print_error, print_json, printable_json
+from services.runtime.console import make_printable_json, print_error, print_json
 
 IGNORED = (
     "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
@@ -118,15 +118,15 @@ def evaluate(
     slices[], over_time, settings); of leave-one-out: known[] of end, moment and shuffled, each with
     arms[] and slices[]; of --vary: points[] with value, n10, gains, counts.
     """
-    from propagation.datasets.line_reader import find_all, plain_name
+    from propagation.datasets.line_reader import clean_name, find_all
     from propagation.datasets.load import load_dataset
-    from propagation.datasets.recbole import fixed_candidates
+    from propagation.datasets.recbole import read_fixed_candidates
     from propagation.evaluation.reports.results import Results, keep_in
-    from propagation.evaluation.stream import stream_of
+    from propagation.evaluation.stream import build_stream
     from services.cli.research import protocols
     from services.cli.research import vary as effects
 
-    settings = settings_of(config, assignments)
+    settings = get_settings(config, assignments)
     _check_ending("--plot", plot, (".png", ".svg", ".pdf"))
     _check_ending("--results", results, (".csv", ".npz"))
     if vary and protocol != "prequential":
@@ -154,16 +154,18 @@ def evaluate(
         shown = _arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
         chosen = dataset.first(first)
-        fixed = fixed_candidates(folder) if candidates else None
+        fixed = read_fixed_candidates(folder) if candidates else None
         if candidates and fixed is None:
             raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
-        stream = stream_of(chosen, fixed)
+        stream = build_stream(chosen, fixed)
         if not candidates and (ignored := find_all(folder, "*.candidates")):
-            note = IGNORED.format(", ".join(plain_name(path) for path in ignored))
+            note = IGNORED.format(", ".join(clean_name(path) for path in ignored))
             stream = replace(stream, notes=(*stream.notes, note))
         print_error(*stream.notes)
         stream.check()
-        options = protocols.evaluation_settings(settings, seeds, report_from, every, exclude_future)
+        options = protocols.build_evaluation_settings(
+            settings, seeds, report_from, every, exclude_future
+        )
         if vary:
             outcome = effects.measure(vary, dataset, stream, settings, options, first)
         else:
@@ -174,7 +176,9 @@ def evaluate(
             }[protocol]
             outcome = measure(stream, settings, options, shown, keep_in(rows, chosen))
     if save:
-        save.write_text(printable_json(outcome.report.model_dump_json(indent=2)), encoding="utf-8")
+        save.write_text(
+            make_printable_json(outcome.report.model_dump_json(indent=2)), encoding="utf-8"
+        )
     if results:
         rows.write(results)
     if plot and outcome.draw:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.load import load_dataset
-from propagation.datasets.recbole import fixed_candidates
+from propagation.datasets.recbole import read_fixed_candidates
 from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
 from propagation.evaluation.protocols.numbers_ranking import (
     KNOWING,
@@ -35,7 +35,7 @@ from propagation.evaluation.reports.table import (
     SLICE_HEADERS,
     SLICED,
     arm_rows,
-    fixed_rows,
+    build_fixed_rows,
     slice_rows,
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
@@ -44,7 +44,7 @@ from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
-from services.runtime.console import print_error, print_table, print_text, progress_of
+from services.runtime.console import print_error, print_table, print_text, read_progress
 from services.runtime.kernel_cache import EVALUATION, compile_kernels
 from services.runtime.process import release
 
@@ -72,7 +72,7 @@ class Outcome:
         print_text(*self.notes)
 
 
-def evaluation_settings(
+def build_evaluation_settings(
     settings: Settings,
     seeds: int,
     report_from: int | None = None,
@@ -107,7 +107,7 @@ def rank_stream(
     """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
-    with progress_of(name) as progress:
+    with read_progress(name) as progress:
         return asyncio.run(
             evaluate_prequential(
                 stream,
@@ -141,7 +141,11 @@ def prequential(
             (title, HEADERS, arm_rows(report, MEASURES, shown), HEADERS[1:]),
             *_slice_tables(report.dataset, report.slices),
         ],
-        [MATCHED, *_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
+        [
+            MATCHED,
+            *_write_prequential_notes(report),
+            *write_cost_notes(report.seconds, report.embedder),
+        ],
         lambda path: plot.over_time(report, path),
     )
 
@@ -164,7 +168,7 @@ def _slice_tables(title: str, slices: Sequence[Slice]) -> list[Table]:
     ]
 
 
-def _prequential_notes(report: Report) -> list[str]:
+def _write_prequential_notes(report: Report) -> list[str]:
     """Say what slices and negatives hold."""
     notes = [SLICE_FOOTNOTE]
     if any(part.events for part in report.slices if part.of == "user" and part.most == 0):
@@ -199,7 +203,7 @@ def cold_start(
     return Outcome(
         report,
         _slice_tables(title, report.slices),
-        [*_prequential_notes(report), *cost_notes(report.seconds, report.embedder)],
+        [*_write_prequential_notes(report), *write_cost_notes(report.seconds, report.embedder)],
         lambda path: plot.cold_start(report.slices, title, path),
     )
 
@@ -217,7 +221,7 @@ def leave_one_out(
     """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
-    with progress_of(stream.name) as progress:
+    with read_progress(stream.name) as progress:
         report = asyncio.run(
             evaluate_leave_one_out(
                 stream, embedder, options, commit=release(), progress=progress, keep=keep
@@ -236,19 +240,19 @@ def leave_one_out(
     fixed = (
         f"{report.dataset}, N@10 against the fixed candidates: the first nine, and all",
         FIXED_HEADERS,
-        fixed_rows(report.known, shown),
+        build_fixed_rows(report.known, shown),
         FIXED_HEADERS[1:],
     )
     by_slice = _slice_tables(f"{report.dataset}, {KNOWING['end']}", report.setting("end").slices)
     return Outcome(
         report,
         [*by_setting, *([fixed] if stream.fixed is not None else ()), *by_slice],
-        [MATCHED, SLICE_FOOTNOTE, *cost_notes(report.seconds, report.embedder)],
+        [MATCHED, SLICE_FOOTNOTE, *write_cost_notes(report.seconds, report.embedder)],
         lambda path: plot.draw_leave_one_out(report, path),
     )
 
 
-def cost_notes(seconds: float, embedder: str) -> list[str]:
+def write_cost_notes(seconds: float, embedder: str) -> list[str]:
     """Return a footnote to the figures, and the time that they took."""
     return [FOOTNOTE, f"{seconds:.0f} s; {embedder}; {release()}"]
 
@@ -276,10 +280,10 @@ def by_reasoner(
     """
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)
-    fixed = fixed_candidates(folder)
+    fixed = read_fixed_candidates(folder)
 
     async def run(engine: Engine) -> ByReasonerReport:
-        with progress_of(dataset.name) as progress:
+        with read_progress(dataset.name) as progress:
             return await evaluate_by_reasoner(
                 engine,
                 dataset,
@@ -292,10 +296,10 @@ def by_reasoner(
                 keep=keep,
             )
 
-    return reasoner_outcome(with_engine(settings, run, create=True))
+    return evaluate_reasoner(with_engine(settings, run, create=True))
 
 
-def reasoner_outcome(report: ByReasonerReport) -> Outcome:
+def evaluate_reasoner(report: ByReasonerReport) -> Outcome:
     """Return the report with its tables: the ranking, and what it cost."""
     rows = [
         (
@@ -325,7 +329,7 @@ def reasoner_outcome(report: ByReasonerReport) -> Outcome:
         [
             (title, RANKER_HEADERS, rows, RANKER_HEADERS[1:]),
             *(
-                (heading, COST_HEADERS, _cost_rows(cost), COST_HEADERS[1:])
+                (heading, COST_HEADERS, _build_cost_rows(cost), COST_HEADERS[1:])
                 for heading, cost in costs.items()
                 if cost
             ),
@@ -334,7 +338,7 @@ def reasoner_outcome(report: ByReasonerReport) -> Outcome:
     )
 
 
-def _cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
+def _build_cost_rows(costs: Sequence[NamedPromptCost]) -> list[tuple[str, ...]]:
     return [
         (
             one.prompt,

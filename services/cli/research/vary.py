@@ -13,24 +13,24 @@ from propagation.evaluation.protocols.effect import (
     SHOWN,
     UNEVOLVED,
     Effect,
-    loop_point,
-    numbers_point,
-    value_in_words,
+    build_loop_point,
+    build_numbers_point,
+    describe_value,
 )
 from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.evaluation.protocols.whole_loop import LoopRanking, rank_in_loop
 from propagation.evaluation.reports.plot import plot_effect
-from propagation.evaluation.reports.table import effect_gains, effect_levels
+from propagation.evaluation.reports.table import build_effect_gains, build_effect_levels
 from propagation.evaluation.stream import EvaluationSettings, Stream
-from propagation.forced_exit import temporary_folder
+from propagation.forced_exit import create_temporary_folder
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
-from services.cli.research.protocols import Outcome, cost_notes, rank_stream
+from services.cli.research.protocols import Outcome, rank_stream, write_cost_notes
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.console import progress_of
+from services.runtime.console import read_progress
 from services.runtime.kernel_cache import compile_kernels
 from services.runtime.process import release
 
@@ -56,9 +56,9 @@ def measure(
     """
     of, values = _parse(vary)
     effect = (
-        _of_loop(of, values, dataset.first(first or LOOP_EVENTS), settings)
+        _vary_loop(of, values, dataset.first(first or LOOP_EVENTS), settings)
         if of in LOOPED
-        else _of_numbers(of, values, stream, settings, options)
+        else _vary_numbers(of, values, stream, settings, options)
     )
 
     title = (
@@ -73,11 +73,11 @@ def measure(
     tables = [
         (name, headers, rows, headers)
         for name, (headers, rows) in (
-            (title, effect_levels(effect)),
-            ("the same, paired", effect_gains(effect)),
+            (title, build_effect_levels(effect)),
+            ("the same, paired", build_effect_gains(effect)),
         )
     ]
-    notes = cost_notes(effect.seconds, effect.embedder)
+    notes = write_cost_notes(effect.seconds, effect.embedder)
     if of == "evolution" and not any(point.counts["published"] for point in effect.points):
         notes.insert(
             0,
@@ -118,7 +118,7 @@ def _parse(vary: str) -> tuple[str, list[float | None]]:
     ] if of == "evolution" else values
 
 
-def _of_numbers(
+def _vary_numbers(
     of: str,
     values: Sequence[float | None],
     stream: Stream,
@@ -135,7 +135,7 @@ def _of_numbers(
         )
         reports.append(
             rank_stream(
-                f"{stream.name}, {of} {value_in_words(of, value)}",
+                f"{stream.name}, {of} {describe_value(of, value)}",
                 stream,
                 settings,
                 options.model_copy(update=changed),
@@ -153,14 +153,15 @@ def _of_numbers(
         embedder=reports[0].embedder,
         bases={name: base for name, base in BASES.items() if name in SHOWN[of]},
         points=[
-            numbers_point(of, value, report) for value, report in zip(values, reports, strict=True)
+            build_numbers_point(of, value, report)
+            for value, report in zip(values, reports, strict=True)
         ],
         seconds=time.monotonic() - begun,
         commit=release(),
     )
 
 
-def _of_loop(
+def _vary_loop(
     of: str, values: Sequence[float | None], dataset: Dataset, settings: Settings
 ) -> Effect:
     """Run the whole loop once for each value of a setting.
@@ -174,10 +175,10 @@ def _of_loop(
             update={LOOPED[of]: None if value is None else int(value)}
         )
         changed = settings.model_copy(update={"workflow": workflow})
-        with progress_of(f"{dataset.name}, {of} {value_in_words(of, value)}") as bar:
+        with read_progress(f"{dataset.name}, {of} {describe_value(of, value)}") as bar:
             looped, counts = _rank_in_loop(of, dataset, changed, bar)
         first = first or looped
-        points.append(loop_point(value, looped, counts, first if of == "evolution" else None))
+        points.append(build_loop_point(value, looped, counts, first if of == "evolution" else None))
     return Effect(
         of=of,
         dataset=dataset.name,
@@ -206,7 +207,7 @@ def _rank_in_loop(
         counts = await (_count_evolved(engine) if of == "evolution" else _count_buffered(engine))
         return looped, counts
 
-    with temporary_folder("propagation-effect-") as folder:
+    with create_temporary_folder("propagation-effect-") as folder:
         alone = settings.model_copy(
             update={
                 "store": "sqlite",
@@ -219,7 +220,7 @@ def _rank_in_loop(
 
 
 async def _count_buffered(engine: Engine) -> dict[str, int]:
-    reach = await engine.store.message_reach(EVERY_MERGE)
+    reach = await engine.store.get_message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
         "fell out": sum(one.fell_out for one in reach),
@@ -230,7 +231,7 @@ async def _count_evolved(engine: Engine) -> dict[str, int]:
     """Count evolution runs, published ones, changes, and routers."""
     store = engine.store
     last = await store.last_round()
-    runs = await store.evolution_runs(last.number if last else 1)
+    runs = await store.get_evolution_runs(last.number if last else 1)
     published = [run for run in runs if run.published]
     kinds = [change.kind for run in published for change in run.changes]
     return {

@@ -80,7 +80,7 @@ class ClientsHandler(Servicer):
         if reading.waiting:
             self._worker.merge_later(ref)
         if not self._propagates(request):
-            reading = reading.without_messages()
+            reading = reading.remove_messages()
         references = await load_references(
             self._engine,
             self._store,

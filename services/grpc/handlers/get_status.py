@@ -9,7 +9,7 @@ from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_pr
 from services.grpc.handlers.servicer import Context, Servicer
 from services.runtime.process import release
 from services.schedule.calendar_job import CalendarJob
-from services.security.roles import admitted_caller, redaction_for_caller
+from services.security.roles import admitted_caller, choose_redaction_for_caller
 
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
@@ -100,14 +100,14 @@ class GetStatusHandler(Servicer):
             await store.learned_through(),
             await store.reasoned_through(),
         )
-        last, epoch = await store.last_round(), await store.current_epoch()
+        last, epoch = await store.last_round(), await store.get_current_epoch()
         letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
-        evolutions = await store.evolution_runs(1)
-        redact = redaction_for_caller(self._redact)
+        evolutions = await store.get_evolution_runs(1)
+        redact = choose_redaction_for_caller(self._redact)
         reads_persons = admitted_caller.get().reads_persons
-        rounds = await store.last_rounds(ROUNDS_SHOWN) if request.history else ()
-        reach = await store.message_reach(REACH_MERGES) if request.history else ()
+        rounds = await store.get_last_rounds(ROUNDS_SHOWN) if request.history else ()
+        reach = await store.get_message_reach(REACH_MERGES) if request.history else ()
         return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,

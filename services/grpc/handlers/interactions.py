@@ -11,7 +11,7 @@ from propagation.model import (
     check_id,
 )
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, parse_interaction
 from services.runtime.errors import Stopping
@@ -74,9 +74,9 @@ class InteractionsHandler(Servicer):
         events: EventQueue = asyncio.Queue(maxsize=512)
         groups: OutcomeQueue = asyncio.Queue(maxsize=2)
         async with (
-            background_task(self._read_events(request_iterator, events)) as reading,
-            background_task(self._commit_groups(events, groups)) as committing,
-            background_task(self._cancel_at_stop(reading)),
+            run_in_background(self._read_events(request_iterator, events)) as reading,
+            run_in_background(self._commit_groups(events, groups)) as committing,
+            run_in_background(self._cancel_at_stop(reading)),
         ):
             while (outcomes := await groups.get()) is not None:
                 for outcome in outcomes:

@@ -8,7 +8,7 @@ from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
 from propagation.workflow.read.recommend import Recommended, RecommendRequest
 from services.grpc.convert import BANKS, message_to_proto
-from services.grpc.handlers.servicer import Context, Servicer, seconds_left
+from services.grpc.handlers.servicer import Context, Servicer, count_seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
 from services.security.roles import Role
 
@@ -72,7 +72,7 @@ class RecommendHandler(Servicer):
             replace(query, limit=max(query.limit, RERANKED_ITEMS)) if by_reasoner else query
         )
         if by_reasoner:
-            answer = await self._engine.rerank(query.user_id, answer, seconds_left(context))
+            answer = await self._engine.rerank(query.user_id, answer, count_seconds_left(context))
         return pb.RecommendResponse(
             recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
             reflects=await self._reflects(exact=False, applied_through=answer.applied_through),

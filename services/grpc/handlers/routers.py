@@ -8,14 +8,14 @@ from propagation.model import (
     NotFound,
     RouterVersion,
     RoutingEdge,
-    kind_of,
+    get_kind,
     pluralize,
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
+    compute_router_masses,
     count_session_users,
-    router_masses,
-    session_community,
+    find_session_community,
 )
 from services.grpc.convert import (
     BANKS,
@@ -48,19 +48,19 @@ class RoutersHandler(Servicer):
         await self._wait_for(request, context)
         reflects = await self._reflects()
         if at is not None:
-            routers = await self._past_routers(at, retired=False)
+            routers = await self._list_past_routers(at, retired=False)
         else:
             in_use = self._engine.routers_in_use
             routers = [
                 router
                 for bank in banks
-                for router in await self._routers(bank)
+                for router in await self._read_routers(bank)
                 if bank == BankName.SESSION or router.number in in_use
             ]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
             reflects=reflects,
-            next_page_token=page.next_token(page.end) if page.end < len(routers) else "",
+            next_page_token=page.create_next_token(page.end) if page.end < len(routers) else "",
         )
 
     async def GetRouter(
@@ -77,15 +77,15 @@ class RoutersHandler(Servicer):
         await self._wait_for(request, context)
         reflects = await self._reflects()
         routers = await (
-            self._routers(bank) if at is None else self._past_routers(at, retired=True)
+            self._read_routers(bank) if at is None else self._list_past_routers(at, retired=True)
         )
         router = next((router for router in routers if router.number == number), None)
         if router is None:
             raise NotFound("router", str(number))
         members = await (
-            self._session_members(number, page.end + 1)
+            self._list_session_members(number, page.end + 1)
             if bank == BankName.SESSION
-            else self._taste_members(number, page.end + 1, at)
+            else self._list_taste_members(number, page.end + 1, at)
         )
         lineage = (
             await self._time_travel.lineage(number, router.epoch) if bank == BankName.TASTE else ()
@@ -95,7 +95,7 @@ class RoutersHandler(Servicer):
             members=members[page.start : page.end],
             reflects=reflects,
             lineage=[lineage_to_proto(step) for step in lineage],
-            next_page_token=page.next_token(page.end) if page.end < len(members) else "",
+            next_page_token=page.create_next_token(page.end) if page.end < len(members) else "",
         )
 
     async def _parse_as_of(
@@ -108,16 +108,16 @@ class RoutersHandler(Servicer):
             )
         return await parse_as_of(request, self._time_travel)
 
-    async def _routers(self, bank: BankName) -> list[pb.Router]:
+    async def _read_routers(self, bank: BankName) -> list[pb.Router]:
         """Read the routers of a bank as they are, retired ones included."""
-        mass = await self._engine.compute(router_masses, bank)
-        epoch = await self._store.current_epoch()
+        mass = await self._engine.compute(compute_router_masses, bank)
+        epoch = await self._store.get_current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
             members = await self._store.count_members(range(len(mass)))
             texts = {
                 version.router: version
-                for version in await self._store.router_versions(range(len(mass)))
+                for version in await self._store.get_router_versions(range(len(mass)))
             }
         else:
             members = dict(enumerate(await self._engine.compute(count_session_users)))
@@ -135,7 +135,7 @@ class RoutersHandler(Servicer):
             for number in range(len(mass))
         ]
 
-    async def _past_routers(self, at: int, *, retired: bool) -> list[pb.Router]:
+    async def _list_past_routers(self, at: int, *, retired: bool) -> list[pb.Router]:
         """Read the taste routers as they were, without or with retired ones."""
         return [
             _with_text(
@@ -148,14 +148,14 @@ class RoutersHandler(Servicer):
             if retired or not past.retired
         ]
 
-    async def _session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
+    async def _list_session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
         items, users = await self._engine.compute(
-            session_community, number, limit, self._least_users()
+            find_session_community, number, limit, self._least_users()
         )
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in items]
-        return await self._members(edges, users, None)
+        return await self._list_members(edges, users, None)
 
-    async def _taste_members(
+    async def _list_taste_members(
         self, number: int, limit: int, at: int | None
     ) -> list[pb.RouterMember]:
         """Read the first members.
@@ -166,18 +166,18 @@ class RoutersHandler(Servicer):
         sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else NO_LIMIT
         edges = await (
-            self._store.members_of(number, rows)
+            self._store.get_members(number, rows)
             if at is None
             else self._time_travel.members(number, at, rows)
         )
-        rare = await self._engine.rarely_chosen(
+        rare = await self._engine.list_rarely_chosen(
             [edge.ref for edge in edges], self._least_users(past=at is not None)
         )
         shown = [edge for edge in edges if edge.ref not in rare]
-        visible = [edge for edge in shown if sees_users or kind_of(edge.ref) == ClientKind.ITEM]
-        return await self._members(visible[:limit], len(shown) - len(visible), at)
+        visible = [edge for edge in shown if sees_users or get_kind(edge.ref) == ClientKind.ITEM]
+        return await self._list_members(visible[:limit], len(shown) - len(visible), at)
 
-    async def _members(
+    async def _list_members(
         self, edges: list[RoutingEdge], hidden_users: int, at: int | None
     ) -> list[pb.RouterMember]:
         clients = {
@@ -242,11 +242,11 @@ class RoutersHandler(Servicer):
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
         page = parse_page(request, "evolution runs")  # starts before the run that its token names
-        runs = await self._store.evolution_runs(page.size + 1, page.start or None)
+        runs = await self._store.get_evolution_runs(page.size + 1, page.start or None)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],
-            next_page_token=page.next_token(runs[page.size - 1].run) if more else "",
+            next_page_token=page.create_next_token(runs[page.size - 1].run) if more else "",
         )
 
 

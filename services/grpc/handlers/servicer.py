@@ -85,7 +85,7 @@ class Servicer:
                 f"is {request.min_sequence}; give a sequence of an earlier answer, or leave it out",
             )
         await self._worker.wait_until_applied(
-            request.min_sequence, seconds_left(context), texts=texts
+            request.min_sequence, count_seconds_left(context), texts=texts
         )
 
     def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
@@ -93,7 +93,7 @@ class Servicer:
         return request.propagate if request.HasField("propagate") else self._engine.propagates
 
 
-def seconds_left(context: Context) -> float:
+def count_seconds_left(context: Context) -> float:
     """Return a little less than the time until the caller's deadline."""
     seconds = context.time_remaining()
     return WAIT_SHARE * seconds if seconds is not None else DEFAULT_WAIT_SECONDS

@@ -11,7 +11,7 @@ from propagation.model import (
     RouterVersion,
     check_entry,
     check_id,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
@@ -82,13 +82,13 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     shown = references.shows(hop.line, hop.ref)
     profile = pb.ProfileHop(
         client=parties_to_proto([hop.ref], references) if shown else pb.Parties(count=1),
-        kind=CLIENT_KINDS[kind_of(hop.ref)],
+        kind=CLIENT_KINDS[get_kind(hop.ref)],
         version=hop.version if references.reads_all(hop.ref) else 0,
         title=references.title(hop.ref) if shown else "",
         line=line_to_proto(hop.line, references) if shown and hop.line else None,
     )
     hidden = (
-        f"the profile of {UNNAMED[kind_of(hop.ref)]}, in a line that too few users stand behind"
+        f"the profile of {UNNAMED[get_kind(hop.ref)]}, in a line that too few users stand behind"
     )
     return pb.Hop(profile=profile, text=_describe_profile(hop, references) if shown else hidden)
 
@@ -129,7 +129,7 @@ class TracePropagationHandler(Servicer):
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
         references = await load_path_references(
-            self._engine, self._store, _caller_of(request), shown
+            self._engine, self._store, _find_caller(request), shown
         )
         if request.WhichOneof("origin") == "line":
             lines = [hop for path in shown for hop in path[-1:] if isinstance(hop, ProfileHop)]
@@ -151,7 +151,7 @@ class TracePropagationHandler(Servicer):
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
                 ref = await self._engine.find_ref(key)
-                rare = await self._engine.rarely_chosen([ref], self._least_users())
+                rare = await self._engine.list_rarely_chosen([ref], self._least_users())
                 return tracer.trace_client(ref, with_events=ref not in rare)
             case "attribute":
                 return tracer.trace_attribute(
@@ -167,7 +167,7 @@ class TracePropagationHandler(Servicer):
                 )
 
 
-def _caller_of(request: pb.TracePropagationRequest) -> Caller:
+def _find_caller(request: pb.TracePropagationRequest) -> Caller:
     """Return the caller.
 
     What the role persons adds is for traces of users that the call names.

@@ -14,10 +14,10 @@ from propagation.model import (
     NumberedMerge,
     Round,
     RouterVersion,
-    kind_of,
+    get_kind,
 )
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.concurrency import background_task
+from propagation.workflow.concurrency import run_in_background
 from propagation.workflow.history.watch import (
     MAX_BACKLOG,
     Gap,
@@ -25,8 +25,8 @@ from propagation.workflow.history.watch import (
     Watcher,
     WatchEvent,
     WatchEventKind,
-    graph_birth_time,
-    newest_position,
+    get_graph_birth_time,
+    get_newest_position,
 )
 from services.grpc.convert import (
     CLIENT_KINDS,
@@ -124,7 +124,7 @@ def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeRep
         client=parties_to_proto([merge.ref], references)
         if caller.sees_users
         else pb.Parties(count=1),
-        kind=CLIENT_KINDS[kind_of(merge.ref)],
+        kind=CLIENT_KINDS[get_kind(merge.ref)],
         profile_version=merge.profile_version if caller.sees_users else 0,
         router=merge.router,
         router_version=merge.router_version,
@@ -162,8 +162,8 @@ class WatchPropagationHandler(Servicer):
             for place, kind in enumerate(request.kinds)
         ) or frozenset(WatchEventKind)
         store, caller = self._store, admitted_caller.get()
-        now = await newest_position(store)
-        tokens = ResumeTokens(kinds, await graph_birth_time(store))
+        now = await get_newest_position(store)
+        tokens = ResumeTokens(kinds, await get_graph_birth_time(store))
         start = tokens.decode(request.resume_token, now) if request.resume_token else now
         await context.send_initial_metadata(((TOKEN_KEY, tokens.encode(start)),))
         watch = Watcher(store, kinds, start, now, self.max_backlog)
@@ -177,8 +177,8 @@ class WatchPropagationHandler(Servicer):
                 yield answer
             if not events:
                 async with (
-                    background_task(self._worker.wait_for_progress(POLL_SECONDS)) as progress,
-                    background_task(self.stopping.wait()) as stopping,
+                    run_in_background(self._worker.wait_for_progress(POLL_SECONDS)) as progress,
+                    run_in_background(self.stopping.wait()) as stopping,
                 ):
                     await asyncio.wait((progress, stopping), return_when=asyncio.FIRST_COMPLETED)
             await wait_for_event(self.stopping, PAUSE_SECONDS)

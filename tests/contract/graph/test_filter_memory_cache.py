@@ -33,7 +33,7 @@ async def test_a_text_that_lost_what_was_withdrawn_is_loaded_again(store, monkey
     texts = FilterMemoryCache(store)
     before = await texts.get(BOB)
     assert words(before)
-    row = (await store.interactions_of_clients([ANN]))[0]
+    row = (await store.get_interactions_of_clients([ANN]))[0]
     version = before.profile.version
     cleaned, following = (text(BOB, one, "likes what is left") for one in (version, version + 1))
     await withdraw(

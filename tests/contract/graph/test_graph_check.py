@@ -15,7 +15,7 @@ async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
         pass
     assert await store.check() == []
     lease = await store.acquire_lease("learn", "test", 10_000)
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     await withdraw(
         store,
         lease,
@@ -24,9 +24,9 @@ async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
             refs=(ANN,),
             interactions=rows,
             erased=ANN,
-            texts_read_through=await store.texts_through(),
+            texts_read_through=await store.get_texts_through(),
         ),
         checkpoint(await store.learned_through(), barrier=True),
     )
-    assert await store.text_versions() == {}
+    assert await store.get_text_versions() == {}
     assert await store.check() == []

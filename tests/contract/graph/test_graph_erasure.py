@@ -92,7 +92,7 @@ def retraction(rows, **fields):
 
 async def test_events_stand_as_they_stand(store):
     await lived(store)
-    ((known, row), (unknown, nothing)) = await store.event_statuses(["e0-0", "never"])
+    ((known, row), (unknown, nothing)) = await store.get_event_statuses(["e0-0", "never"])
     assert (known, row.event_id, unknown, nothing) == (
         EventStatus.RECORDED,
         "e0-0",
@@ -100,13 +100,13 @@ async def test_events_stand_as_they_stand(store):
         None,
     )
     await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
-    assert await store.event_statuses(["e0-0"]) == [(EventStatus.RETRACTED, None)]
+    assert await store.get_event_statuses(["e0-0"]) == [(EventStatus.RETRACTED, None)]
 
 
 async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(opened):
     store = await opened()
     sequences = await lived(store)
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
     users = await store.count_clients(ClientKind.USER)
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
@@ -125,23 +125,27 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
         assert await store.get_clients([ANN]) == [], "its text is gone"
         assert await store.count_clients(ClientKind.USER) == users - 1, "it is not counted"
         assert await store.find_keys([ANN]) == [None], "its ref leads to nothing"
-        assert await store.interactions_of_clients([ANN]) == [], "its interactions are gone"
+        assert await store.get_interactions_of_clients([ANN]) == [], "its interactions are gone"
         assert await store.interactions(
             [*sequences, late.outcomes[0].sequence]
-        ) == await store.interactions_of_clients([BOB]), "only the other's interactions are left"
+        ) == await store.get_interactions_of_clients([BOB]), (
+            "only the other's interactions are left"
+        )
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0, "its profile is gone"
         assert await merges_of_client(store, ANN) == [], "its merges are gone"
-        assert [merge.ref for merge in await store.merges_of_message(3, 1, 9)] == [BOB], (
+        assert [merge.ref for merge in await store.get_merges_of_message(3, 1, 9)] == [BOB], (
             "the other's merges stay"
         )
-        assert await store.edges_of([ANN]) == {ANN: []}, "its edges are gone"
+        assert await store.get_edges([ANN]) == {ANN: []}, "its edges are gone"
         assert (await store.router_version(3, 1)).senders == {BOB}, (
             "a message does not count it as a sender"
         )
         assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
             sequences[1]
         ], "only the other's gradients are left"
-        assert (await store.newest_checkpoint(barrier=True)).sequence == 3, "the barrier is stored"
+        assert (await store.get_newest_checkpoint(barrier=True)).sequence == 3, (
+            "the barrier is stored"
+        )
         assert await store.check() == [], "the graph is sound"
         assert [
             status.status
@@ -168,7 +172,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
 async def test_what_interactions_wrote_is_read_and_then_gone(store):
     sequences = await lived(store)
     (block,) = await store.read_learned(0, 9)
-    written = await store.learned_weights([sequences[2], sequences[0], 99])
+    written = await store.get_learned_weights([sequences[2], sequences[0], 99])
     assert written.sequence.tolist() == [sequences[0], sequences[2]], (
         "in the order of sequences, unknown ones left out"
     )
@@ -177,7 +181,9 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
         "with the weights that were stored"
     )
     rows = [
-        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+        row
+        for row in await store.get_interactions_of_clients([ANN])
+        if row.sequence == sequences[0]
     ]
     moved = PromotedRepeat(sequences[2], block.routers[0], block.weights[0] / 2)
     barrier = checkpoint(await store.learned_through(), barrier=True)
@@ -197,7 +203,7 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
 
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     await lived(store)
-    ((_, row),) = await store.event_statuses(["e0-0"])
+    ((_, row),) = await store.get_event_statuses(["e0-0"])
     await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     answer = await store.record(
         [event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")],
@@ -215,7 +221,7 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
     (changed,) = await store.upsert_clients(
         [change(ClientKind.ITEM, "blue", title="Blue in green")]
     )
-    found = await store.user_choices([BOB, ANN])
+    found = await store.get_user_choices([BOB, ANN])
     assert found.user.tolist() == [ANN, ANN, BOB]
     assert found.sequence.tolist() == [sequences[0], sequences[2], sequences[1]]
     assert found.item[0] == found.item[2] != found.item[1]
@@ -227,13 +233,13 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
         > found.changed.tolist()[1]
         > 0
     )
-    assert not len((await store.user_choices([])).user)
+    assert not len((await store.get_user_choices([])).user)
 
 
 async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(store):
     sequences = await lived(store)
     await store.commit_texts([text(BOB, 2), text(BOB, 3)], [], sequences[2])
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     empty = ClientText(profile=Profile(ref=BOB, version=2, next_id=2))
     made = retraction(rows, rewritten=[empty])
     await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
@@ -270,7 +276,7 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
     assert [(one.text.profile.ref, one.text.profile.version, one.current) for one in found] == [
         (BOB, 1, True)
     ]
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     with pytest.raises(VersionClash):
         await withdraw(
             store,
@@ -286,7 +292,7 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
         checkpoint(3, barrier=True),
     )
     assert (await store.load_texts([BOB]))[BOB].profile.lines[0].text == "new"
-    assert (await store.text_at(BOB, sequences[1])).profile.lines[0].text == "cleaned"
+    assert (await store.get_text_at(BOB, sequences[1])).profile.lines[0].text == "cleaned"
 
 
 async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(
@@ -371,7 +377,7 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
         standing=(("folk", 1.0), ("jazz", 0.95)),
     )
     await run_round(store, versions=(later,))
-    found = await store.affected_messages(
+    found = await store.get_affected_messages(
         [ANN], frozenset(), ANN, frozenset(), frozenset(), frozenset({"folk"}), 8
     )
     assert [(one.message.version, one.remaining) for one in found] == [
@@ -382,20 +388,20 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
+    (sent,) = await store.get_affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({(BOB, 1)})},
     )
-    assert await store.affected_messages([ANN], frozenset({7}), None, *NO_WORDS, 8) == []
-    (named,) = await store.affected_messages(
+    assert await store.get_affected_messages([ANN], frozenset({7}), None, *NO_WORDS, 8) == []
+    (named,) = await store.get_affected_messages(
         [], frozenset(), None, frozenset({"more"}), *NO_WORDS[1:], 8
     )
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
         (merge.ref, merge.profile_version)
-        for merge in await store.merges_of_messages([(3, 1), (4, 1)])
+        for merge in await store.get_merges_of_messages([(3, 1), (4, 1)])
     } == {(ANN, 1), (BOB, 1)}
 
 
@@ -405,7 +411,7 @@ async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
     change = EvolutionChange(kind=EvolutionKind.REWRITE, before=(1,), after=(1,), reason="ann")
     run = await store.save_evolution(EvolutionRun(changes=(change,)))
     cleaned = run.model_copy(update={"changes": (change.model_copy(update={"reason": ""}),)})
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     await withdraw(
         store,
         await lease_of(store),
@@ -413,7 +419,7 @@ async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
         checkpoint(3, barrier=True),
     )
     assert await store.get_blob(POSTPONED_ARRIVALS) == b"without"
-    assert await store.evolution_runs(5) == [cleaned]
+    assert await store.get_evolution_runs(5) == [cleaned]
 
 
 async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
@@ -421,7 +427,7 @@ async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
     await recorded(store, ("ann", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 10_000)
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(claim, [reasoned(claim.work[0].sequence, text(ANN, 1))])
@@ -440,7 +446,7 @@ async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
     await withdraw(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
     assert (await store.claim_reason("w", 1, 10_000)).work[0].negative is None
-    assert (await store.event_statuses(["named"]))[0][1].negative != gone
+    assert (await store.get_event_statuses(["named"]))[0][1].negative != gone
 
 
 async def test_a_lost_lease_changes_nothing(store):
@@ -454,7 +460,7 @@ async def test_a_lost_lease_changes_nothing(store):
         await withdraw(
             store,
             lease,
-            erasure(ANN, await store.interactions_of_clients([ANN])),
+            erasure(ANN, await store.get_interactions_of_clients([ANN])),
             checkpoint(3, barrier=True),
         )
     assert len(await store.interactions(sequences)) == 3
@@ -462,10 +468,12 @@ async def test_a_lost_lease_changes_nothing(store):
 
 async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
     sequences = await lived(store)
-    await store.drop_changes(await store.pending_changes(0, 99))
-    (sent,) = await store.router_versions([3])
+    await store.drop_changes(await store.get_pending_changes(0, 99))
+    (sent,) = await store.get_router_versions([3])
     rows = [
-        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+        row
+        for row in await store.get_interactions_of_clients([ANN])
+        if row.sequence == sequences[0]
     ]
     await withdraw(
         store,
@@ -473,12 +481,12 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
         retraction(rows, texts=[text(BOB, 2)], messages=[replace(sent, text="less jazz")]),
         checkpoint(3, barrier=True),
     )
-    assert set(await store.pending_changes(0, 99)) == {
+    assert set(await store.get_pending_changes(0, 99)) == {
         IndexChange(Collection.USERS, BOB, 2),
         IndexChange(Collection.ROUTERS, 3, 1, sent.round),
     }
     assert (await store.router_version(3, 1)).text == "less jazz"
-    assert not await store.wiping_due()
+    assert not await store.is_wiping_due()
 
 
 @pytest.mark.parametrize("name", STRANGE)
@@ -487,10 +495,10 @@ async def test_any_unicode_is_forgotten(store, name):
     await store.record([event(name, name, "blue")], auto_create=True)
     (ref,) = await store.find_refs([change(ClientKind.USER, name).key])
     await withdraw(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
-    assert await store.wiping_due()
+    assert await store.is_wiping_due()
     await store.wipe()
-    assert not await store.wiping_due()
-    assert (await store.event_statuses([name]))[0][0] == EventStatus.FORGOTTEN
+    assert not await store.is_wiping_due()
+    assert (await store.get_event_statuses([name]))[0][0] == EventStatus.FORGOTTEN
     assert await store.find_refs([change(ClientKind.USER, name).key]) == [None]
 
 
@@ -498,15 +506,17 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
     """Another process may commit while this one reads: then it reads again."""
     sequences = await lived(store)
     rows = [
-        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+        row
+        for row in await store.get_interactions_of_clients([ANN])
+        if row.sequence == sequences[0]
     ]
-    texts_read_through = await store.texts_through()
+    texts_read_through = await store.get_texts_through()
     await store.commit_texts([text(BOB, 2, cites=(3, 1))], (), 4)
     changed = replace(await store.router_version(3, 1), text="", attributes=())
     withdrawal = retraction(rows, texts_read_through=texts_read_through, messages=[changed])
     with pytest.raises(VersionClash):
         await withdraw(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
-    assert await store.event_statuses(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
+    assert await store.get_event_statuses(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
     assert await store.last_withdrawal() == 0
     done = await withdraw(
         store,
@@ -515,9 +525,11 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
         checkpoint(3, barrier=True),
     )
     assert await store.last_withdrawal() == done.sequence
-    again = await store.texts_through()
+    again = await store.get_texts_through()
     (row,) = [
-        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[2]
+        row
+        for row in await store.get_interactions_of_clients([ANN])
+        if row.sequence == sequences[2]
     ]
     await store.commit_texts([text(BOB, 3)], (), 5)
     gone = replace(row, sequence=1)  # which `text` cites
@@ -539,7 +551,9 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
 async def test_what_was_read_before_something_was_taken_back_is_not_committed_after_it(store):
     sequences = await lived(store)
     rows = [
-        row for row in await store.interactions_of_clients([ANN]) if row.sequence == sequences[0]
+        row
+        for row in await store.get_interactions_of_clients([ANN])
+        if row.sequence == sequences[0]
     ]
     before = await store.last_withdrawal()
     await store.commit_texts([text(BOB, 2)], (), 4, before)
@@ -553,11 +567,11 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
 
 async def test_messages_that_quote_a_title_are_found(store):
     await lived(store)
-    (quoting,) = await store.affected_messages(
+    (quoting,) = await store.get_affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"more"}), frozenset(), 8
     )
     assert quoting.message.text == "more jazz"
-    assert not await store.affected_messages(
+    assert not await store.get_affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"opera"}), frozenset(), 8
     )
 
@@ -578,7 +592,7 @@ async def test_messages_are_found_by_words_however_they_are_written(store, said,
     await run_round(store, versions=(message(3, 2, BOB, words=said),))
     nothing = frozenset[str]()
     for words in ((frozenset({word}), nothing), (nothing, frozenset({word}))):
-        found = await store.affected_messages([], frozenset(), None, *words, nothing, 8)
+        found = await store.get_affected_messages([], frozenset(), None, *words, nothing, 8)
         assert said in [one.message.text for one in found]
 
 
@@ -588,7 +602,7 @@ async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
     await run_round(store, versions=(named,))
     nothing = frozenset[str]()
     words = frozenset({'12" mix'})
-    found = await store.affected_messages([], frozenset(), None, words, nothing, nothing, 8)
+    found = await store.get_affected_messages([], frozenset(), None, words, nothing, nothing, 8)
     assert [one.message.router for one in found] == [named.router]
 
 
@@ -610,7 +624,7 @@ async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store
         claim,
         [replace(reasoned(one), failure=why) for one, why in zip(sequences, failures, strict=True)],
     )
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
     greek = "ΣΙΣΥΦΟΣ".replace("Ι", "Ί")
     made = replace(made, words=frozenset({"free jazz", "ann", "Straßenmusik", greek}))
@@ -634,7 +648,7 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
         if lost == "everywhere"
         else {"reduced_messages": {(3, 1): frozenset({"strassenmusik"})}}
     )
-    rows = [row for row in await store.interactions_of_clients([ANN]) if row.sequence < late]
+    rows = [row for row in await store.get_interactions_of_clients([ANN]) if row.sequence < late]
     made = retraction(rows[:1], **fields)
     await withdraw(store, await lease_of(store), made, checkpoint(4, barrier=True))
     left = {one.text for one in await store.gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
@@ -646,7 +660,7 @@ async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digi
     rules = (FilterRule(1.0, "Trust jazz", router=10 * first + 2, evidence=(10 + third, third)),)
     ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=rules))
     await store.commit_texts([ruled], [], third)
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     await withdraw(store, await lease_of(store), retraction(rows[:1]), checkpoint(3, barrier=True))
     made = retraction(rows[1:])
     with pytest.raises(VersionClash):
@@ -661,9 +675,9 @@ async def test_the_attributes_that_some_clients_brought(store):
         integrated=(IntegratedAttribute("folk", BOB, 1, 1),),
     )
     await run_round(store, versions=(other,))
-    assert await store.brought_attributes([ANN]) == {"jazz"}
-    assert await store.brought_attributes([ANN, BOB]) == {"jazz", "folk"}
-    assert await store.brought_attributes([]) == frozenset()
+    assert await store.get_brought_attributes([ANN]) == {"jazz"}
+    assert await store.get_brought_attributes([ANN, BOB]) == {"jazz", "folk"}
+    assert await store.get_brought_attributes([]) == frozenset()
 
 
 @pytest.mark.parametrize("erases", [True, False])
@@ -674,7 +688,7 @@ async def test_a_withdrawal_empties_caches_and_keeps_no_answer_to_an_earlier_que
     before = await store.last_withdrawal()
     await store.put_cached(f"{CACHED}answer:1", b"of ann", before)
     await store.put_blob("embedder", b"stays")
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
     await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
     await store.put_cached(f"{CACHED}answer:2", b"of ann, too", before)
@@ -698,7 +712,7 @@ async def test_a_text_at_an_erased_sequence_has_the_time_of_the_next_one(store, 
     clock.ms += 1_000
     claim = await store.claim_reason("w", 1, 1_000)
     await store.commit_reasoned(claim, [reasoned(third, text(BOB, 1))])
-    rows = await store.interactions_of_clients([ANN])
+    rows = await store.get_interactions_of_clients([ANN])
     await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
     dates = [
         (record["sequence"], record["written_at"])

@@ -155,30 +155,34 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     assert (entry.kind, entry.sequence, entry.number) == (EntryKind.EVOLUTION, run.sequence, 1), (
         "the log names the run"
     )
-    assert await store.current_epoch() == made.epoch.model_copy(
+    assert await store.get_current_epoch() == made.epoch.model_copy(
         update={"sequence": run.sequence}
     ), "the epoch is current"
     assert (await store.last_round()).sequence == run.sequence, "its rows count as a round"
-    assert (await store.newest_checkpoint(barrier=True)).epoch == 1, "its checkpoint is a barrier"
+    assert (await store.get_newest_checkpoint(barrier=True)).epoch == 1, (
+        "its checkpoint is a barrier"
+    )
     assert [
         (found.router, found.from_sequence) for found in await edges_at(store, ANN, run.sequence)
     ] == [(4, run.sequence)], "its edges begin with it"
-    assert [version.text for version in await store.router_versions([4])] == ["more jazz"], (
+    assert [version.text for version in await store.get_router_versions([4])] == ["more jazz"], (
         "the new router speaks"
     )
     assert [
         (change.key, change.version)
-        for change in await store.pending_changes(0, 99)
+        for change in await store.get_pending_changes(0, 99)
         if change.collection == Collection.USERS
     ] == [(ANN, 1)], "the index is to be updated"
     assert (await store.load_texts([ANN]))[ANN].profile.lines[0].text == "likes jazz", (
         "the rewritten text is read"
     )
-    assert (await store.text_at(ANN, run.sequence)).profile.version == 1, "and is of this sequence"
-    assert await store.text_at(ANN, before) is None, (
+    assert (await store.get_text_at(ANN, run.sequence)).profile.version == 1, (
+        "and is of this sequence"
+    )
+    assert await store.get_text_at(ANN, before) is None, (
         "a text is of its publication, not of what was learned until then"
     )
-    assert await store.evolution_runs(9) == [run], "the run is listed"
+    assert await store.get_evolution_runs(9) == [run], "the run is listed"
     assert [
         (step.run, step.before, step.after, step.kind) for step in await store.router_lineage()
     ] == [(1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")], (
@@ -210,7 +214,7 @@ async def test_a_barrier_is_staged_in_two_parts_and_discarded_by_another(lived):
     await lived.publish_evolution(
         learn, rounds, replace(made, start=await lived.stage_checkpoint(learn, more, first))
     )
-    kept = await lived.newest_checkpoint(barrier=True)
+    kept = await lived.get_newest_checkpoint(barrier=True)
     assert (kept.sequence, kept.arrays["mass@rows"].tolist()) == (made.start.sequence, [2, 5])
     assert kept.arrays.keys() == {"mass@rows", *checkpoint(2).arrays}
 
@@ -226,12 +230,12 @@ async def test_a_lost_lease_or_an_overtaken_text_changes_nothing(lived, clock):
     with pytest.raises(LeaseLost):
         await lived.publish_evolution(learn, rounds, made)
     assert (
-        await lived.current_epoch(),
+        await lived.get_current_epoch(),
         await lived.last_round(),
-        await lived.evolution_runs(9),
+        await lived.get_evolution_runs(9),
     ) == (None, None, [])
     assert (await lived.router_maps()).maps == []
-    assert await lived.newest_checkpoint() is None
+    assert await lived.get_newest_checkpoint() is None
 
 
 async def test_a_round_begun_before_it_is_run_again(lived):
@@ -258,9 +262,9 @@ async def test_runs_are_numbered_and_listed_newest_first(lived):
     learn, rounds, made = await publication(lived)
     published = await lived.publish_evolution(learn, rounds, made)
     assert refused.time <= published.time
-    assert await lived.evolution_runs(9) == [published, refused]
-    assert await lived.evolution_runs(1) == [published]
-    assert await lived.evolution_runs(9, before=2) == [refused]
+    assert await lived.get_evolution_runs(9) == [published, refused]
+    assert await lived.get_evolution_runs(1) == [published]
+    assert await lived.get_evolution_runs(9, before=2) == [refused]
     assert {step.run for step in await lived.router_lineage()} == {2}
 
 
@@ -292,10 +296,10 @@ async def test_clients_whose_current_rules_name_a_router(lived):
         [],
         1,
     )
-    assert await lived.clients_with_rules([1, 2]) == [BOB]
-    assert await lived.clients_with_rules([12, 1, 9]) == [ANN, BOB]
+    assert await lived.get_clients_with_rules([1, 2]) == [BOB]
+    assert await lived.get_clients_with_rules([12, 1, 9]) == [ANN, BOB]
     await lived.commit_texts([ClientText(profile=text(ANN, 2).profile)], [], 2)
-    assert await lived.clients_with_rules([12]) == []
+    assert await lived.get_clients_with_rules([12]) == []
 
 
 async def test_a_gradient_keeps_the_epoch_it_speaks_of(lived):
@@ -310,5 +314,5 @@ async def test_only_the_newest_barrier_stays(lived):
     for sequence in (1, 2):
         await lived.save_checkpoint(learn, checkpoint(sequence, barrier=True))
     await lived.save_checkpoint(learn, checkpoint(3))
-    assert (await lived.newest_checkpoint(barrier=True)).sequence == 2
-    assert (await lived.newest_checkpoint()).sequence == 3
+    assert (await lived.get_newest_checkpoint(barrier=True)).sequence == 2
+    assert (await lived.get_newest_checkpoint()).sequence == 3

@@ -57,8 +57,8 @@ async def test_a_holder_that_lost_the_lease_changes_nothing(store, lease, clock)
             await commit
     assert (
         await store.learned_through(),
-        await store.newest_checkpoint(),
-        await store.current_epoch(),
+        await store.get_newest_checkpoint(),
+        await store.get_current_epoch(),
     ) == (0, None, None)
 
 
@@ -85,7 +85,10 @@ async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lea
     await store.save_checkpoint(lease, checkpoint(2, rows=600_000))
     await store.save_checkpoint(lease, checkpoint(3, rows=400_000))
     store = await opened()
-    newest, barrier = await store.newest_checkpoint(), await store.newest_checkpoint(barrier=True)
+    newest, barrier = (
+        await store.get_newest_checkpoint(),
+        await store.get_newest_checkpoint(barrier=True),
+    )
     assert (newest.sequence, newest.barrier, barrier.sequence, barrier.barrier) == (
         3,
         False,
@@ -108,8 +111,8 @@ async def test_an_epoch_replaces_what_was_learned_in_one_publication(store, leas
         (2, 1),
         (4, 1),
     ]
-    assert await store.current_epoch() == EPOCH.model_copy(update={"sequence": sequence})
-    assert (await store.newest_checkpoint()).barrier
+    assert await store.get_current_epoch() == EPOCH.model_copy(update={"sequence": sequence})
+    assert (await store.get_newest_checkpoint()).barrier
     (entry,) = (await store.read_log(4, 9)).entries
     assert (entry.kind, entry.number, entry.sequence) == (EntryKind.BOOTSTRAP, 1, sequence)
 
@@ -122,7 +125,7 @@ async def test_epochs_are_listed_oldest_first(store, lease):
             checkpoint(0, barrier=True, epoch=number),
         )
     assert [epoch.number for epoch in await store.epochs()] == [1, 2]
-    assert (await store.current_epoch()).number == 2
+    assert (await store.get_current_epoch()).number == 2
 
 
 async def test_one_holder_at_a_time(store, clock):
@@ -153,11 +156,11 @@ async def test_what_was_written_to_the_taste_bank_largest_first(store, lease):
     learned.routers[2, 0, 0], learned.weights[2, 0, 0] = 1, 0.75
     learned.routers[2, 1, 0], learned.weights[2, 1, 0] = 2, 0.125
     await store.commit_learned(lease, learned)
-    assert await store.taste_written([4, 2, 3, 1, 99, 2]) == {
+    assert await store.get_taste_written([4, 2, 3, 1, 99, 2]) == {
         2: [(1, 0.5), (2, 0.25), (3, 0.25)],
         4: [(2, 0.125)],
     }
-    assert await store.taste_written([]) == {}
+    assert await store.get_taste_written([]) == {}
 
 
 async def test_tau_is_fixed_by_whoever_holds_the_lease(store, clock):
@@ -172,6 +175,6 @@ async def test_tau_is_fixed_by_whoever_holds_the_lease(store, clock):
     theirs = await store.acquire_lease("round", "other", 10_000)
     with pytest.raises(LeaseLost):
         await store.fix_tau(mine, 1, 0.5)
-    assert (await store.current_epoch()).tau == 0.25
+    assert (await store.get_current_epoch()).tau == 0.25
     await store.fix_tau(theirs, 1, 0.75)
-    assert (await store.current_epoch()).tau == 0.75
+    assert (await store.get_current_epoch()).tau == 0.75

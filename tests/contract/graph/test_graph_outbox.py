@@ -21,7 +21,7 @@ ANN_1, ANN_2 = IndexChange(Collection.USERS, ANN, 1), IndexChange(Collection.USE
 
 
 async def waiting(store, age_ms=0, limit=99):
-    return list(await store.pending_changes(age_ms, limit))
+    return list(await store.get_pending_changes(age_ms, limit))
 
 
 async def begun(store):

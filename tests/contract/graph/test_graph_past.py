@@ -93,25 +93,25 @@ class History:
         store = self.store
         texts = await store.load_texts(REFS)
         return {
-            "members": {router: await store.members_of(router, 99) for router in ROUTERS},
+            "members": {router: await store.get_members(router, 99) for router in ROUTERS},
             "counts": await store.count_members(ROUTERS),
-            "routers": await store.router_versions(ROUTERS),
-            "tables": await store.edges_of(REFS),
+            "routers": await store.get_router_versions(ROUTERS),
+            "tables": await store.get_edges(REFS),
             "texts": {ref: text for ref, text in texts.items() if text.profile.version},
             "titles": [(client.ref, client.title) for client in await store.get_clients(REFS)],
         }
 
     async def then(self, at):
         store = self.store
-        texts = {ref: await store.text_at(ref, at) for ref in REFS}
+        texts = {ref: await store.get_text_at(ref, at) for ref in REFS}
         known = {ref for ref, _ in self.seen[at]["titles"]}
         return {
             "members": {
-                router: [_standing(one) for one in await store.members_of(router, 99, at)]
+                router: [_standing(one) for one in await store.get_members(router, 99, at)]
                 for router in ROUTERS
             },
             "counts": await store.count_members(ROUTERS, at),
-            "routers": await store.router_versions(ROUTERS, at),
+            "routers": await store.get_router_versions(ROUTERS, at),
             "tables": {
                 ref: [_standing(one) for one in await edges_at(store, ref, at)] for ref in REFS
             },
@@ -148,13 +148,13 @@ async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory,
             await history.do(step)
         newest = await store.recorded_through()
         for ms, sequence in history.times:
-            at = await store.sequence_at(ms)
+            at = await store.get_sequence_at(ms)
             assert at >= sequence
             assert at == max(known for when, known in history.times if when <= ms)
         before = min(kept, newest)
         while await store.prune(before, 3) is not None:
             pass
-        assert await store.oldest_kept() == before
+        assert await store.get_oldest_kept() == before
         for sequence, seen in history.seen.items():
             if sequence >= before:
                 assert await history.then(sequence) == seen, sequence

@@ -203,10 +203,10 @@ async def test_several_versions_of_one_client_in_one_commit(store, sequences):
         reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
         reasoned(sequences[2], text(user(0), 3, "later")),
     )
-    assert (await store.text_at(user(0), sequences[0])).profile.lines[0].text == "kept"
-    assert (await store.text_at(user(0), sequences[1])).profile.version == 2
-    assert (await store.text_at(user(0), sequences[5])).profile.lines[0].text == "later"
-    assert await store.text_at(user(0), sequences[0] - 1) is None
+    assert (await store.get_text_at(user(0), sequences[0])).profile.lines[0].text == "kept"
+    assert (await store.get_text_at(user(0), sequences[1])).profile.version == 2
+    assert (await store.get_text_at(user(0), sequences[5])).profile.lines[0].text == "later"
+    assert await store.get_text_at(user(0), sequences[0] - 1) is None
     with pytest.raises(VersionClash):
         await store.commit_texts([text(user(0), 3)], [], sequences[5])
 
@@ -220,7 +220,9 @@ async def test_a_text_comes_back_as_it_was(store, sequences, strange):
     await store.commit_texts([written], [merge], sequences[0])
     assert (await store.load_texts([user(0)]))[user(0)] == written
     assert (
-        await merges_of_client(store, user(0)) == [merge] == await store.merges_of_message(5, 2, 9)
+        await merges_of_client(store, user(0))
+        == [merge]
+        == await store.get_merges_of_message(5, 2, 9)
     )
 
 
@@ -230,8 +232,8 @@ async def test_versions_are_those_of_current_texts(store, sequences):
         [],
         sequences[0],
     )
-    assert await store.text_versions() == {user(0): 2, user(1): 1}
-    assert await store.text_versions([user(0), user(4)]) == {user(0): 2}
+    assert await store.get_text_versions() == {user(0): 2, user(1): 1}
+    assert await store.get_text_versions([user(0), user(4)]) == {user(0): 2}
 
 
 async def test_a_client_without_text_has_an_empty_profile(store):
@@ -313,19 +315,19 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
         (letters[1], "still no answer"),
         (letters[2], f"no answer to {letters[2]}"),
     ]
-    assert await store.text_at(user(1), late - 1) is None
-    assert (await store.text_at(user(1), late)).profile.lines[0].text == "late"
+    assert await store.get_text_at(user(1), late - 1) is None
+    assert (await store.get_text_at(user(1), late)).profile.lines[0].text == "late"
     assert await store.reasoned_through() == await store.learned_through()
     assert claimed(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
 
 
 async def test_versions_of_many_and_of_nobody(store, sequences):
-    assert await store.text_versions() == {}
-    assert await store.text_versions([]) == {}
+    assert await store.get_text_versions() == {}
+    assert await store.get_text_versions([]) == {}
     await store.commit_texts(
         [text(item(1), 1), text(user(2), 1), text(item(1), 2)], [], sequences[0]
     )
-    assert await store.text_versions([item(1), user(2), user(0)]) == {item(1): 2, user(2): 1}
+    assert await store.get_text_versions([item(1), user(2), user(0)]) == {item(1): 2, user(2): 1}
 
 
 async def test_texts_of_any_version(store, sequences):
@@ -334,7 +336,7 @@ async def test_texts_of_any_version(store, sequences):
         [],
         sequences[0],
     )
-    found = await store.texts_of_versions(
+    found = await store.get_texts_of_versions(
         [(user(0), 1), (user(1), 1), (user(0), 1), (user(0), 3), (user(7), 1)]
     )
     assert {key: then.profile.lines[0].text for key, then in found.items()} == {
@@ -353,15 +355,15 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
         MessageMerge(user(0), 1, 5, 1, "fell out"),
         MessageMerge(user(1), 1, 5, 1, "empty"),
     ]
-    assert await store.message_reach(9) == []
+    assert await store.get_message_reach(9) == []
     await store.commit_reasoned(
         claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merges=tuple(heard))]
     )
-    assert await store.message_reach(9) == [
+    assert await store.get_message_reach(9) == [
         MessageReach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
         MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]
-    assert await store.message_reach(3) == [
+    assert await store.get_message_reach(3) == [
         MessageReach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
         MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]
@@ -378,7 +380,7 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
             for router in routers
         ]
 
-    assert (await store.merges_through(), await store.merges_after(0, 9, 9)) == (0, [])
+    assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (0, [])
     await store.commit_texts([text(user(0), 1)], merges(3, 1), sequences[2])
     claim = await store.claim_reason("a", 10, 1_000)
     await finish(
@@ -387,15 +389,15 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
         reasoned(sequences[0], merges=tuple(merges(2))),
         reasoned(sequences[1], failure="no answer"),
     )
-    assert await store.merges_through() == 3
-    found = await store.merges_after(0, 9, 9)
+    assert await store.get_merges_through() == 3
+    found = await store.get_merges_after(0, 9, 9)
     assert [(one.number, one.sequence, one.merge.router) for one in found] == [
         (1, sequences[2], 3),
         (2, sequences[2], 1),
         (3, sequences[0], 2),
     ]
-    assert [one.number for one in await store.merges_after(1, 9, 1)] == [2]
-    assert [one.number for one in await store.merges_after(0, 2, 9)] == [1, 2]
+    assert [one.number for one in await store.get_merges_after(1, 9, 1)] == [2]
+    assert [one.number for one in await store.get_merges_after(0, 2, 9)] == [1, 2]
 
 
 async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, sequences, opened):
@@ -406,6 +408,6 @@ async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, 
     while await store.prune(await store.recorded_through(), 10) is not None:
         pass
     store = await opened()
-    assert (await store.merges_through(), await store.merges_after(0, 9, 9)) == (2, [])
+    assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (2, [])
     await store.commit_texts([], [merge], sequences[0])
-    assert [one.number for one in await store.merges_after(0, 9, 9)] == [3]
+    assert [one.number for one in await store.get_merges_after(0, 9, 9)] == [3]

@@ -14,7 +14,7 @@ from propagation.model import (
     InvalidInput,
     LeaseLost,
     RecordStatus,
-    seed_of,
+    derive_seed,
 )
 from tests.contract.graph_store import (
     MAKERS,
@@ -133,7 +133,7 @@ async def test_a_log_slice_carries_what_learn_needs(store):
     assert columns.item.tolist() == [0, 0]
     assert columns.negative.tolist() == [1, -1]
     assert columns.weight.tolist() == [pytest.approx(0.3, abs=1e-15), 1.0]
-    assert columns.seed.view(np.int64)[0] == seed_of(weighty.event_id)
+    assert columns.seed.view(np.int64)[0] == derive_seed(weighty.event_id)
 
 
 async def test_callers_who_record_at_once_share_no_sequence(store):
@@ -215,8 +215,8 @@ async def test_all_contents_of_clients(store):
     for title in "ABC":
         await store.upsert_clients([change(ITEM, "i", title=title)])
     await store.upsert_clients([change(ITEM, "j", title="J", attributes=("a",))])
-    assert await store.client_contents([]) == []
-    contents = await store.client_contents([item(1), item(0), item(7)])
+    assert await store.get_client_contents([]) == []
+    contents = await store.get_client_contents([item(1), item(0), item(7)])
     assert [(one.ref, one.title) for one in contents] == [
         *((item(0), title) for title in "ABC"),
         (item(1), "J"),
@@ -287,11 +287,11 @@ async def test_commit_times_never_go_back(store, opened, clock):
     store = await opened()
     await recorded(store, ("u0", "i2"))
     last = await store.recorded_through()
-    assert await store.sequence_at(then - 1) == 0
-    assert await store.sequence_at(then) == last
+    assert await store.get_sequence_at(then - 1) == 0
+    assert await store.get_sequence_at(then) == last
     clock.ms = then + 5
     await recorded(store, ("u0", "i3"))
-    assert await store.sequence_at(then + 4) == last > first
+    assert await store.get_sequence_at(then + 4) == last > first
 
 
 async def test_all_of_it_is_there_after_a_restart(store, opened):

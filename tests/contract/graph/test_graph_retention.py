@@ -76,18 +76,18 @@ async def lived(store):
 async def test_what_ended_goes_and_what_lives_stays(store):
     sequences, _ = await lived(store)
     through = await store.recorded_through()
-    assert await store.oldest_kept() == 0, "before, everything is kept"
+    assert await store.get_oldest_kept() == 0, "before, everything is kept"
     assert await prune(store, through) > 0, "something is dropped"
-    assert await store.oldest_kept() == through, "the watermark moves"
+    assert await store.get_oldest_kept() == through, "the watermark moves"
     assert (await store.load_texts([ANN]))[ANN].profile.lines[0].text == "third", (
         "the current text stays"
     )
-    assert await store.text_at(ANN, sequences[1]) is None, "an older text goes"
+    assert await store.get_text_at(ANN, sequences[1]) is None, "an older text goes"
     assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (
         None,
         2,
     ), "of a router the newest version stays"
-    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [4], (
+    assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [4], (
         "current edges stay"
     )
     assert await store.gradients(Module.ROUTER, 3, 0, 9) == [], "old gradients go"
@@ -102,14 +102,14 @@ async def test_what_ended_goes_and_what_lives_stays(store):
 async def test_nothing_younger_goes(store):
     sequences, (_, second, _) = await lived(store)
     await prune(store, sequences[1])
-    assert (await store.text_at(ANN, sequences[1])).profile.lines[0].text == "second"
+    assert (await store.get_text_at(ANN, sequences[1])).profile.lines[0].text == "second"
     assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
         sequences[2]
     ]
     assert len(await edges_at(store, ANN, second - 1)) == 2
     assert await store.router_version(3, 1) is not None
     await prune(store, sequences[0])
-    assert await store.oldest_kept() == sequences[1]
+    assert await store.get_oldest_kept() == sequences[1]
 
 
 async def test_what_a_live_line_cites_stays(store):
@@ -122,7 +122,7 @@ async def test_what_a_live_line_cites_stays(store):
     await prune(store, await store.recorded_through())
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
     assert cites in await merges_of_client(store, ANN)
-    assert (await store.text_at(BOB, sequences[0])).profile.version == 2
+    assert (await store.get_text_at(BOB, sequences[0])).profile.version == 2
 
 
 async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goes(store):
@@ -133,7 +133,7 @@ async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goe
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(ANN, 5, "moved on")], [], later)
     await prune(store, before)
-    assert (await store.text_at(ANN, before)).profile.version == 4
+    assert (await store.get_text_at(ANN, before)).profile.version == 4
     assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
     await prune(store, await store.recorded_through())
     assert await store.router_version(3, 1) is None
@@ -158,7 +158,7 @@ async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
     await prune(store, await store.recorded_through())
     await run_round(store, versions=(message(9, 1, BOB),))
     await run_round(store, opened=(edge(9, BOB),))
-    waiting = await store.waiting_messages({BOB: 0})
+    waiting = await store.get_waiting_messages({BOB: 0})
     assert [(found.router, found.version) for found in waiting[BOB]] == []
 
 
@@ -202,12 +202,12 @@ async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await run_round(store, versions=(message(3, 3, ANN),))
     await prune(store, await store.recorded_through())
-    assert (await store.texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 1), (BOB, 2)}
+    assert (await store.get_texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 1), (BOB, 2)}
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(ANN, 5, "moved on")], [], later)
     await prune(store, await store.recorded_through())
     assert await store.router_version(3, 1) is None
-    assert (await store.texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 2)}
+    assert (await store.get_texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 2)}
     assert await store.check() == []
 
 
@@ -236,7 +236,9 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
     )
     await recorded(store, ("u1", "i0"))
     await prune(store, await store.recorded_through())
-    assert (await store.texts_of_versions([(item(0), 1), (item(0), 2)])).keys() == {(item(0), 2)}
+    assert (await store.get_texts_of_versions([(item(0), 1), (item(0), 2)])).keys() == {
+        (item(0), 2)
+    }
 
 
 async def test_a_message_is_gone_as_soon_as_something_of_it_is(store, opened):
@@ -249,5 +251,5 @@ async def test_a_message_is_gone_as_soon_as_something_of_it_is(store, opened):
         left = await store.router_version(3, 1)
         assert left is None or [part.ref for part in left.integrated] == senders
         store = await opened() if left is None and dropped else store
-    assert (await store.texts_of_versions([(BOB, 1)]), await store.check()) == ({}, [])
+    assert (await store.get_texts_of_versions([(BOB, 1)]), await store.check()) == ({}, [])
     assert await prune(store, through) == 0

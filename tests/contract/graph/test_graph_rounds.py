@@ -49,24 +49,24 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     )
     assert await store.last_round() is None, "before: no round"
     assert (
-        await store.edges_of([ANN]),
+        await store.get_edges([ANN]),
         await edges_at(store, ANN, 99),
-        await store.members_of(3, 9),
+        await store.get_members(3, 9),
     ) == ({ANN: []}, [], []), "before: no edges"
     assert (
-        await store.router_versions([3]),
+        await store.get_router_versions([3]),
         await store.router_version(3, 1),
-        await store.contributions(BOB, 9),
+        await store.get_contributions(BOB, 9),
     ) == ([], None, []), "before: no router versions"
-    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [], "before: no message waits"
+    assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [], "before: no message waits"
     assert (await store.get_attributes(["jazz"]), await store.client_attributes([BOB])) == (
         {},
         {BOB: ()},
     ), "before: no attributes"
     published = await store.publish_round(lease, round_)
     assert await store.last_round() == published, "after: the round"
-    assert [found.ref for found in (await store.edges_of([ANN]))[ANN]] == [ANN], "after: its edge"
-    assert heard(await store.waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
+    assert [found.ref for found in (await store.get_edges([ANN]))[ANN]] == [ANN], "after: its edge"
+    assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
         "after: its message waits"
     )
     assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2, (
@@ -74,16 +74,16 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     )
     assert (
         await store.client_attributes([BOB, ANN]),
-        await store.holders_of(["jazz", "dub"], 9),
+        await store.get_holders(["jazz", "dub"], 9),
     ) == ({BOB: ("jazz",), ANN: ()}, {"jazz": [BOB]}), "after: who holds them"
 
 
 async def test_the_last_rounds_are_the_published_ones_newest_last(store):
-    assert await store.last_rounds(5) == []
+    assert await store.get_last_rounds(5) == []
     published = [await run_round(store, boundary=boundary) for boundary in (1, 2, 3)]
     await run_round(store, publish=False)
-    assert await store.last_rounds(5) == published
-    assert await store.last_rounds(2) == published[1:]
+    assert await store.get_last_rounds(5) == published
+    assert await store.get_last_rounds(2) == published[1:]
     assert await store.last_round() == published[-1]
 
 
@@ -108,10 +108,10 @@ async def test_what_a_crashed_round_staged_is_discarded(store, opened):
         publish=False,
     )
     store = await opened()
-    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
+    assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [3]
     published = await run_round(store, versions=(message(3, 2, BOB, words="again"),))
     assert published.number == 2
-    assert [found.router for found in (await store.edges_of([ANN]))[ANN]] == [3]
+    assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [3]
     assert (await store.router_version(3, 2)).text == "again"
     assert await store.router_version(4, 1) is None
 
@@ -168,16 +168,16 @@ async def test_edges_as_they_stood(store):
     assert await edges_at(store, ANN, first.sequence - 1) == []
     then = await edges_at(store, ANN, second.sequence - 1)
     assert [(found.router, found.score) for found in then] == [(2, 0.75), (1, 0.25)]
-    (now,) = (await store.edges_of([ANN]))[ANN]
+    (now,) = (await store.get_edges([ANN]))[ANN]
     assert (now.router, now.score, now.from_sequence) == (2, 0.125, second.sequence)
     assert await edges_at(store, ANN, second.sequence) == [now]
-    assert [found.ref for found in await store.members_of(1, 9)] == [BOB]
+    assert [found.ref for found in await store.get_members(1, 9)] == [BOB]
 
 
 async def test_members_come_by_score_then_ref(store):
     await run_round(store, opened=(edge(1, item(0), 0.5), edge(1, BOB, 0.5), edge(1, ANN, 0.75)))
-    assert [found.ref for found in await store.members_of(1, 9)] == [ANN, *sorted((item(0), BOB))]
-    assert len(await store.members_of(1, 2)) == 2
+    assert [found.ref for found in await store.get_members(1, 9)] == [ANN, *sorted((item(0), BOB))]
+    assert len(await store.get_members(1, 2)) == 2
 
 
 async def test_edges_of_several_routers_are_those_that_stand(store):
@@ -187,10 +187,10 @@ async def test_edges_of_several_routers_are_those_that_stand(store):
     )
     await run_round(store, closed=((1, BOB),), opened=(edge(2, ANN, 0.5),))
     await run_round(store, closed=((2, ANN),), opened=(edge(1, ANN, 0.5),), publish=False)
-    members = [*(await store.members_of(1, 9)), *(await store.members_of(2, 9))]
-    assert sorted(await store.edges_to([2, 1, 8]), key=str) == sorted(members, key=str)
+    members = [*(await store.get_members(1, 9)), *(await store.get_members(2, 9))]
+    assert sorted(await store.get_edges_to([2, 1, 8]), key=str) == sorted(members, key=str)
     assert [(found.router, found.ref) for found in members] == [(1, item(0)), (2, BOB), (2, ANN)]
-    assert await store.edges_to([]) == []
+    assert await store.get_edges_to([]) == []
 
 
 async def test_a_router_version_comes_whole_and_shortened(store):
@@ -201,10 +201,10 @@ async def test_a_router_version_comes_whole_and_shortened(store):
     assert whole.written_by == "summarize@2"
     assert [part.ref for part in whole.integrated] == [ANN, BOB, ANN, user(2)]
     assert (whole.round, whole.standing, whole.attributes) == (1, (("jazz", 0.3),), ("jazz",))
-    (brief,) = await store.router_versions([3, 8])
+    (brief,) = await store.get_router_versions([3, 8])
     assert brief.senders == {ANN, BOB}
     assert replace(brief, integrated=whole.integrated) == whole
-    (mine,) = await store.contributions(BOB, 9)
+    (mine,) = await store.get_contributions(BOB, 9)
     assert [part.ref for part in mine.integrated] == [BOB]
 
 
@@ -224,11 +224,11 @@ async def test_the_newest_version_of_each_router(store):
     await run_round(store, versions=(message(3, 2, BOB),))
     await run_round(store, versions=(message(3, 3, BOB),), publish=False)
     assert [
-        (version.router, version.version) for version in await store.router_versions([5, 3])
+        (version.router, version.version) for version in await store.get_router_versions([5, 3])
     ] == [(3, 2), (5, 1)]
-    assert [(version.router, version.version) for version in await store.contributions(ANN, 1)] == [
-        (3, 1)
-    ]
+    assert [
+        (version.router, version.version) for version in await store.get_contributions(ANN, 1)
+    ] == [(3, 1)]
 
 
 async def open_epoch(store, number, era):
@@ -253,11 +253,11 @@ async def test_a_new_client_does_not_hear_a_router_of_an_earlier_bootstrap(store
     )
     await open_epoch(store, 3, 2)
     await run_round(store, opened=(edge(3, item(1)), edge(4, item(1))))
-    waiting = await store.waiting_messages(dict.fromkeys((ANN, item(0), item(1)), 0))
+    waiting = await store.get_waiting_messages(dict.fromkeys((ANN, item(0), item(1)), 0))
     assert heard(waiting, ANN) == [(4, 2)], "its first edge opened in the round after a bootstrap"
     assert heard(waiting, item(0)) == [(4, 2)], "what was sent later, in place of the first"
     assert heard(waiting, item(1)) == [(4, 2)], "its first edge opened after an evolution"
-    earlier = await store.waiting_messages({item(0): 0}, 2)
+    earlier = await store.get_waiting_messages({item(0): 0}, 2)
     assert heard(earlier, item(0)) == [(4, 1)], "its first edge opened before the bootstrap"
 
 
@@ -267,7 +267,7 @@ async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     async def newest(at=None):
         return [
             (version.router, version.version)
-            for version in await store.router_versions([5, 4, 3], at)
+            for version in await store.get_router_versions([5, 4, 3], at)
         ]
 
     before = [replace(message(router, 1, ANN), epoch=0) for router in (3, 4, 5)]
@@ -281,7 +281,7 @@ async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     await open_epoch(store, 2, 1)
     await run_round(store, versions=(replace(message(3, 3, ANN), epoch=2),))
     assert await newest() == [(3, 3), (5, 2)]
-    assert await store.version_numbers([5, 4, 3, 9]) == {3: 3, 4: 1, 5: 2}
+    assert await store.get_version_numbers([5, 4, 3, 9]) == {3: 3, 4: 1, 5: 2}
     assert (await newest(at - 1), await newest(at)) == ([(3, 1), (4, 1), (5, 1)], [])
 
 
@@ -299,8 +299,8 @@ async def test_messages_of_a_later_round_wait_for_a_later_reader(store):
     await run_round(
         store, versions=(message(3, 2, BOB), message(4, 1, BOB)), opened=(edge(4, ANN),)
     )
-    assert heard(await store.waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
-    assert heard(await store.waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
+    assert heard(await store.get_waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
+    assert heard(await store.get_waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
 
 
 class Copies:
@@ -350,7 +350,7 @@ ROUND = st.tuples(
 async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_heard(store):
     await run_round(store, versions=(message(3, 1, ANN, BOB),), opened=(edge(3, ANN), edge(3, BOB)))
     await run_round(store, versions=(message(3, 2, ANN),))
-    waiting = await store.waiting_messages({ANN: 0, BOB: 0})
+    waiting = await store.get_waiting_messages({ANN: 0, BOB: 0})
     assert heard(waiting, ANN) == [(3, 1)]
     assert heard(waiting, BOB) == [(3, 2)]
 
@@ -383,7 +383,7 @@ async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, made, rou
                 closed=tuple(closed),
                 opened=tuple(edge(*pair) for pair in opened),
             )
-            waiting = await store.waiting_messages({ref: watermarks[ref] for ref in receivers})
+            waiting = await store.get_waiting_messages({ref: watermarks[ref] for ref in receivers})
             for ref in receivers:
                 assert heard(waiting, ref) == copies.receive(ref)
                 assert all(one.senders != {ref} for one in waiting[ref])
@@ -397,17 +397,18 @@ async def test_rounds_one_after_another_and_what_each_sent(store):
     first = await run_round(store, versions=(message(4, 1, BOB), message(3, 1, BOB)))
     second = await run_round(store, versions=(message(3, 2, BOB),))
     await run_round(store, versions=(message(3, 3, BOB), message(5, 1, BOB)), publish=False)
-    assert await store.rounds_after(0, 9) == [first, second]
-    assert await store.rounds_after(0, 1) == [first]
-    assert await store.rounds_after(first.number, 9) == [second]
-    assert await store.rounds_after(second.number, 9) == []
+    assert await store.get_rounds_after(0, 9) == [first, second]
+    assert await store.get_rounds_after(0, 1) == [first]
+    assert await store.get_rounds_after(first.number, 9) == [second]
+    assert await store.get_rounds_after(second.number, 9) == []
     assert [
-        (sent.router, sent.version, sent.sequence) for sent in await store.messages_of(first.number)
+        (sent.router, sent.version, sent.sequence)
+        for sent in await store.get_messages_of(first.number)
     ] == [(3, 1, first.sequence), (4, 1, first.sequence)]
-    assert [(sent.router, sent.version) for sent in await store.messages_of(second.number)] == [
+    assert [(sent.router, sent.version) for sent in await store.get_messages_of(second.number)] == [
         (3, 2)
     ]
-    assert await store.messages_of(second.number + 1) == []
+    assert await store.get_messages_of(second.number + 1) == []
 
 
 async def test_what_messages_were_integrated_from_by_attribute_but_by_one(store):
@@ -422,10 +423,10 @@ async def test_what_messages_were_integrated_from_by_attribute_but_by_one(store)
         ),
     )
     await run_round(store, versions=(jazz, opera))
-    found = await store.parts_carrying([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
+    found = await store.get_parts_carrying([(3, 1), (4, 1), (9, 9)], ["jazz", "blues"], user(0))
     assert {
         key: [(part.attribute, part.ref) for part in parts] for key, parts in found.items()
     } == {(3, 1): [("jazz", user(1)), ("jazz", item(2))], (4, 1): [("jazz", user(1))]}
-    assert await store.parts_carrying([(4, 1)], [], user(0)) == {}
-    assert await store.parts_carrying([], ["jazz"], user(0)) == {}
+    assert await store.get_parts_carrying([(4, 1)], [], user(0)) == {}
+    assert await store.get_parts_carrying([], ["jazz"], user(0)) == {}
     assert found[4, 1] == [opera.integrated[1]]

@@ -160,7 +160,7 @@ async def write_what_an_offline_engine_does_not(store, look) -> None:
     sequences = await recorded(store, ("new", "record"), ("new", "record"))
     await learn_all(store)
     [ref, other] = await store.find_refs([user_key(0), user_key(1)])
-    versions = await store.text_versions()
+    versions = await store.get_text_versions()
     claim = await store.claim_reason("w", 9, 60_000)
     look()
     asked = Usage((("forward@3", PromptCost(calls=1)),), "offline-1")
@@ -175,7 +175,7 @@ async def write_what_an_offline_engine_does_not(store, look) -> None:
         [text(ref, versions[ref] + 1)], [], sequences[1], written_by="extract@2"
     )
     lease = await store.acquire_lease("learn", "test", 60_000)
-    epoch = await store.current_epoch()
+    epoch = await store.get_current_epoch()
     await store.fix_tau(lease, epoch.number, 0.5)
     lease = await store.acquire_lease("round", "test", 60_000)
     round_ = await store.begin_round(lease, 0)

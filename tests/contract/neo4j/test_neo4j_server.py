@@ -7,7 +7,7 @@ import shutil
 import pytest
 from pydantic import SecretStr
 
-from propagation.adapters.neo4j.connection import check_version, schema, schema_steps
+from propagation.adapters.neo4j.connection import check_version, load_schema_steps, schema
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import (
@@ -108,13 +108,13 @@ async def test_a_newer_schema_is_refused(server):
 async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatch):
     """The mechanism, tried with a made-up version: this release has one."""
     await opening(server.settings)
-    newest = max(schema_steps())
+    newest = max(load_schema_steps())
     folder = tmp_path / "cypher"
-    shutil.copytree(str(schema.cypher_folder()), folder)
+    shutil.copytree(str(schema.find_cypher_folder()), folder)
     (folder / "schema" / f"{newest + 1:04}_made_up.cypher").write_text(
         "// a comment\nCREATE INDEX made_up IF NOT EXISTS FOR (c:Client) ON (c.made_up);\n"
     )
-    monkeypatch.setattr(schema, "cypher_folder", lambda: folder)
+    monkeypatch.setattr(schema, "find_cypher_folder", lambda: folder)
     try:
         await opening(server.settings)
         assert server.run("MATCH (m:Meta) RETURN m.schema") == [[newest + 1]]

@@ -8,10 +8,10 @@ import pytest
 
 from propagation.adapters.sqlite.reason.text_bodies import (
     BodyReader,
-    body_of,
-    cited_messages,
-    parts_of,
-    plain_body,
+    build_body,
+    decompress_body,
+    list_cited_messages,
+    read_parts,
 )
 from propagation.model import Author, FilterMemory, FilterRule, InvalidInput, Line, Source
 
@@ -58,16 +58,16 @@ AS_JSON = orjson.dumps(
 
 
 def test_a_body_comes_back_and_is_a_fraction_of_its_json():
-    written = body_of(LINES, RULES, 1, 1)
-    assert plain_body(written) == AS_JSON
+    written = build_body(LINES, RULES, 1, 1)
+    assert decompress_body(written) == AS_JSON
     assert len(written) < len(AS_JSON) / 2
-    assert parts_of(written) == (LINES, FilterMemory(rules=RULES))
-    assert cited_messages(written) == [(3, 2)]
+    assert read_parts(written) == (LINES, FilterMemory(rules=RULES))
+    assert list_cited_messages(written) == [(3, 2)]
 
 
 def test_a_text_that_sqlite_would_cut_is_refused():
     with pytest.raises(InvalidInput, match=r"U\+0000"):
-        body_of((Line(id=1, text="a\0b"),), (), 1, 1)
+        build_body((Line(id=1, text="a\0b"),), (), 1, 1)
 
 
 def test_bodies_are_packed_and_read_by_several_threads_at_once():
@@ -76,8 +76,8 @@ def test_bodies_are_packed_and_read_by_several_threads_at_once():
         for number in range(400)
     ]
     with ThreadPoolExecutor(8) as threads:
-        bodies = list(threads.map(lambda line: body_of(line, (), 1, 1), lines))
-        assert list(threads.map(lambda body: parts_of(body)[0], bodies)) == lines
+        bodies = list(threads.map(lambda line: build_body(line, (), 1, 1), lines))
+        assert list(threads.map(lambda body: read_parts(body)[0], bodies)) == lines
 
 
 def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
@@ -93,13 +93,13 @@ def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
         id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4))
     )
     versions = [
-        body_of([stayed, before], [rule], 1, 1),
-        body_of([stayed, after], [rule], 1, 2),
-        body_of([after], [replace(rule, age=9)], 1, 3),
+        build_body([stayed, before], [rule], 1, 1),
+        build_body([stayed, after], [rule], 1, 2),
+        build_body([after], [replace(rule, age=9)], 1, 3),
     ]
     reader = BodyReader()
-    found = [reader.parts_of(plain_body(body)) for body in versions]
-    assert found == [parts_of(body) for body in versions]
+    found = [reader.read_parts(decompress_body(body)) for body in versions]
+    assert found == [read_parts(body) for body in versions]
     assert found[1][0][0] is found[0][0][0]
     assert found[1][1].rules[0] is found[0][1].rules[0]
     assert found[2][1].rules[0].age == 9

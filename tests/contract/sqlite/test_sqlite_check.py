@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.adapters.sqlite.reason.text_bodies import body_of
+from propagation.adapters.sqlite.reason.text_bodies import build_body
 from tests.contract.graph_store import text
 from tests.contract.inside_cases import ANN, BOB, finds_damage, lived
 
@@ -134,7 +134,7 @@ async def test_a_body_that_was_written_by_hand_is_found(store):
     await store.database.write(
         lambda connection: connection.execute(
             "UPDATE profile_version SET body = ? WHERE ref = ? AND version = 1",
-            (body_of((line,), (), BOB, 1), ANN),
+            (build_body((line,), (), BOB, 1), ANN),
         )
     )
     assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()

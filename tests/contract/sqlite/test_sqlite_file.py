@@ -254,9 +254,9 @@ async def test_a_full_disk_leaves_the_last_checkpoint(path):
     await store.save_checkpoint(lease, checkpoint(1))
     with pytest.raises(StoreFull):
         await store.save_checkpoint(lease, checkpoint(2, rows=1_000_000))
-    assert (await store.newest_checkpoint()).sequence == 1
+    assert (await store.get_newest_checkpoint()).sequence == 1
     await store.save_checkpoint(lease, checkpoint(2))
-    assert (await store.newest_checkpoint()).sequence == 2
+    assert (await store.get_newest_checkpoint()).sequence == 2
     await store.close()
 
 
@@ -298,7 +298,7 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
     assert await recorded(store, ("u", "j")) == [4]
     await store.close()
     with sqlite3.connect(path) as migrated:
-        assert migrated.execute("PRAGMA user_version").fetchone() == (schema.newest_version(),)
+        assert migrated.execute("PRAGMA user_version").fetchone() == (schema.get_newest_version(),)
         assert migrated.execute("SELECT x FROM added").fetchall() == [(7,)]
     migrated.close()
     await opening(path)
@@ -306,7 +306,7 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkeypatch):
     await opening(path)
-    before = schema.newest_version()
+    before = schema.get_newest_version()
     _next_version(monkeypatch, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
     with pytest.raises(sqlite3.OperationalError):
         await opening(path)
@@ -330,7 +330,7 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
     monkeypatch.setattr(
         store, "sweep_after_commit", lambda: None
     )  # a process that was killed before it came to it
-    rows = await store.interactions_of_clients([user(0)])
+    rows = await store.get_interactions_of_clients([user(0)])
     erasure = Withdrawal(kind=EntryKind.ERASURE, refs=(user(0),), interactions=rows, erased=user(0))
     await withdraw(store, lease, erasure, checkpoint(1, barrier=True))
     assert numbers[:64].tobytes() in path.read_bytes() + path.with_name("graph.db-wal").read_bytes()

@@ -237,17 +237,17 @@ async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
     await store.claim_reason("worker", 10, 10_000)
     SqliteFiles(path).backup(tmp_path / "copy.db", silent)
     await store.close()
-    assert SqliteFiles(restored(tmp_path / "copy.db")).leftovers() == []
-    assert [found.split()[:2] for found in SqliteFiles(path).leftovers()] == [
+    assert SqliteFiles(restored(tmp_path / "copy.db")).list_leftovers() == []
+    assert [found.split()[:2] for found in SqliteFiles(path).list_leftovers()] == [
         ["2", "leases"],
         ["1", "claim"],
         ["2", "rows"],
     ]
     SqliteFiles(path).drop_leftovers()
-    assert SqliteFiles(path).leftovers() == []
+    assert SqliteFiles(path).list_leftovers() == []
     begun = path.with_name(path.name + ".partial")
     begun.write_bytes(bytes(3 << 20))
-    [leftover] = SqliteFiles(path).leftovers()
+    [leftover] = SqliteFiles(path).list_leftovers()
     assert leftover.startswith(f"{begun} (3 MiB)")
     SqliteFiles(path).drop_leftovers()
     assert not begun.exists()
@@ -272,7 +272,7 @@ def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
     theirs.close()
     for name in ("text", "theirs.db"):
         for look in (
-            SqliteFiles(tmp_path / name).leftovers,
+            SqliteFiles(tmp_path / name).list_leftovers,
             SqliteFiles(tmp_path / name).drop_leftovers,
         ):
             with pytest.raises(StoreCorrupt):
@@ -286,9 +286,9 @@ async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migra
     await store.open()
     await store.acquire_lease("learn", "killed", 10_000)
     await store.close()
-    assert SqliteFiles(path).leftovers() != []
+    assert SqliteFiles(path).list_leftovers() != []
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE added (x);"))
-    assert SqliteFiles(path).leftovers() == []
+    assert SqliteFiles(path).list_leftovers() == []
 
 
 async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
@@ -390,7 +390,7 @@ async def test_a_back_up_is_opened_by_no_command_before_it_is_restored(kept, tmp
     SqliteFiles(kept).backup(copy, silent)
     whole, files = copy.read_bytes(), SqliteFiles(copy)
     for work in (
-        files.leftovers,
+        files.list_leftovers,
         files.compact,
         lambda: files.backup(tmp_path / "second.db", silent),
         lambda: files.export(tmp_path / "second.jsonl", silent),
@@ -551,7 +551,7 @@ async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(
     with pytest.raises(StoreBusy, match="another program reads it"):
         replacing()
     assert contents(path) == whole
-    assert SqliteFiles(path).leftovers() == []
+    assert SqliteFiles(path).list_leftovers() == []
     reader.close()
     replacing()
     assert (contents(path) == whole) == (way == "compact")

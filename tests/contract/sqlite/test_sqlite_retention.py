@@ -81,7 +81,7 @@ async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
         await prune(store)
         assert await store.router_version(*key) is not None, "a text cites it"
         await learn_all(store)
-        rows = await store.interactions_of_clients([user(0)])
+        rows = await store.get_interactions_of_clients([user(0)])
         lease = await store.acquire_lease("learn", "test", 10_000)
         erasure = Withdrawal(EntryKind.ERASURE, (user(0),), rows, erased=user(0))
         await withdraw(store, lease, erasure, checkpoint(first, barrier=True))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.connection import create_tables
-from propagation.adapters.sqlite.rounds.messages import waiting_keys
+from propagation.adapters.sqlite.rounds.messages import read_waiting_keys
 from propagation.reception.message_buffer import (
     ClientEdge,
     Receiver,
@@ -66,7 +66,7 @@ def test_the_statement_finds_what_the_rule_finds(edges, sent, watermarks, throug
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.deserialize(EMPTY_DATABASE)
         insert_facts(connection, edges, sent)
-        found = waiting_keys(connection, watermarks, through)
+        found = read_waiting_keys(connection, watermarks, through)
     assert found == waiting_by_rule(edges, sent, watermarks, through)
 
 
@@ -111,12 +111,12 @@ def waiting_by_rule(edges, sent, watermarks, through):
         receivers.append(Receiver(ref, watermark, own, first, (first or 0) // 3))
     search = WaitingMessages(receivers, through)
     current = {}
-    for router, round_ in search.rounds():
+    for router, round_ in search.list_rounds():
         newest = newest_of(sent, Window(router, 0, round_, ref=-1))
         if newest is not None:
             current[router, round_] = newest
     from_others = {}
-    for window in search.own_windows(current):
+    for window in search.list_own_windows(current):
         newest = newest_of(sent, window)
         if newest is not None:
             from_others[window] = newest

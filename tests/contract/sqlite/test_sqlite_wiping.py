@@ -61,11 +61,11 @@ async def test_numbers_of_texts_stay_when_the_file_is_written_anew(store):
     await store.database.write(
         lambda connection: connection.execute("DELETE FROM profile_version WHERE version % 2")
     )
-    before = await store.texts_after(0, 99)
-    through = await store.texts_through()
+    before = await store.get_texts_after(0, 99)
+    through = await store.get_texts_through()
     await store.wipe()
-    assert await store.texts_after(0, 99) == before
-    assert await store.texts_through() == through
+    assert await store.get_texts_after(0, 99) == before
+    assert await store.get_texts_through() == through
 
 
 async def test_events_are_recorded_while_the_file_is_written_anew(store):

@@ -142,7 +142,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         thawed = next(service for service in services if service.pid == frozen)
         status = await thawed.stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
         assert status.learned_through >= recorded, "it goes on with what the others learned"
-        assert len(await store.evolution_runs(9)) == 1, "a night that was due for all three"
+        assert len(await store.get_evolution_runs(9)) == 1, "a night that was due for all three"
         part = await store.read_log(0, 1 << 20)
         assert sorted(caller.acked.values()) == part.interactions.sequence.tolist(), (
             "lost or doubled"

@@ -78,7 +78,7 @@ async def router_at(service, number, **as_of):
 
 async def test_routers_their_texts_and_tables_as_they_were(service):
     await propagate_opera(service)
-    first, second = await service.engine.store.rounds_after(0, 9)
+    first, second = await service.engine.store.get_rounds_after(0, 9)
     now = await service.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))
     for bank in (pb.BANK_UNSPECIFIED, pb.BANK_TASTE):
         newest = await service.stub.ListRouters(
@@ -110,7 +110,7 @@ async def test_routers_their_texts_and_tables_as_they_were(service):
 
 async def test_pages_of_the_past_are_of_one_sequence(service):
     await propagate_opera(service)
-    (first, _) = await service.engine.store.rounds_after(0, 9)
+    (first, _) = await service.engine.store.get_rounds_after(0, 9)
     busiest = max(
         (
             await service.stub.ListRouters(

@@ -188,7 +188,7 @@ async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatc
     merges = [event for event in seen if event.kind == MERGE]
     answers = await read_all(lazy)
     missed = sum(event.missed for event in answers if event.kind == GAP)
-    total = await service.engine.store.merges_through()
+    total = await service.engine.store.get_merges_through()
     assert missed + sum(event.kind == MERGE for event in answers) == total
     assert len(merges) + sum(event.missed for event in seen if event.kind == GAP) >= total
     resumed = await read_all(watching(service, token, kinds=(MERGE,)))
@@ -229,7 +229,7 @@ async def test_a_watcher_that_reads_nothing_delays_no_call(service, monkeypatch)
     events = await read_all(call)
     missed = [event.missed for event in events if event.kind == GAP]
     assert missed
-    assert sum(missed) + len(events) - len(missed) == 20_000 == await store.merges_through()
+    assert sum(missed) + len(events) - len(missed) == 20_000 == await store.get_merges_through()
     order = [
         (event.merge.router, event.merge.router_version) for event in events if event.kind == MERGE
     ]

@@ -10,7 +10,7 @@ from google.rpc.error_details_pb2 import ErrorInfo
 
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.interceptor import refuse_late_call
-from services.grpc.status import status_of
+from services.grpc.status import build_status
 from services.runtime.errors import OutOfTime
 from tests.service.status_details import field_violation
 
@@ -193,7 +193,7 @@ async def test_a_deadline_that_leaves_no_time_has_details():
 
     with pytest.raises(OutOfTime) as caught:
         refuse_late_call(LateContext())
-    code, status = status_of(caught.value, str)
+    code, status = build_status(caught.value, str)
     info = ErrorInfo()
     assert code == grpc.StatusCode.DEADLINE_EXCEEDED
     assert status.details[0].Unpack(info)

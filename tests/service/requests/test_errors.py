@@ -6,7 +6,7 @@ import pytest
 from propagation import errors
 from propagation.ports import VersionClash
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.status import status_of
+from services.grpc.status import build_status
 from tests.service.status_details import error_info, field_violation, request_info
 
 
@@ -35,7 +35,7 @@ async def test_an_unknown_client_is_not_found(service):
     ],
 )
 def test_every_failure_of_a_reasoner_may_be_retried(error):
-    code, _ = status_of(error, str)
+    code, _ = build_status(error, str)
     assert code == grpc.StatusCode.UNAVAILABLE
 
 

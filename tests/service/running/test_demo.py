@@ -13,7 +13,7 @@ import pytest
 from services.client.errors import Refused
 from services.config.sources import SettingsError
 from services.demo import run
-from services.demo.data import DemoScript, town_script
+from services.demo.data import DemoScript, build_town_script
 
 ROOT = Path(__file__).parents[3]
 
@@ -77,9 +77,9 @@ async def test_ctrl_c_leaves_nothing_running(tmp_path):
 async def test_a_service_that_cannot_start_says_why(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(DemoScript, "settings", ["nothing-of-the-kind=1"])
-    script = town_script(7)
+    script = build_town_script(7)
     with pytest.raises(SettingsError, match="nothing-of-the-kind"):
-        async with run.demo_service(script, scripted=False):
+        async with run.run_demo_service(script, scripted=False):
             pass
 
 
@@ -98,7 +98,7 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "running", running)
     # Else the rest of this process's tests would log into that file, too.
     monkeypatch.setattr(run, "_log_to_file", lambda: None)
-    async with run.demo_service(town_script(7), scripted=False):
+    async with run.run_demo_service(build_town_script(7), scripted=False):
         (settings,) = used
     assert (settings.store, settings.index, settings.reasoner) == ("sqlite", "numpy", "offline")
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 0)
@@ -110,7 +110,7 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
 async def test_a_refusal_names_the_log_of_the_service(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(Refused, match=r"no such thing; .*service\.log"):
-        async with run.demo_service(town_script(7), scripted=False):
+        async with run.run_demo_service(build_town_script(7), scripted=False):
             raise Refused("no such thing")
     assert "ready" in (tmp_path / "demo-out" / "service.log").read_text()
 

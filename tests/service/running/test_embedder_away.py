@@ -129,8 +129,8 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
         for part in item.explanation.parts
     )
 
-    reads, newest = [], engine.store.newest_checkpoint
-    monkeypatch.setattr(engine.store, "newest_checkpoint", lambda: reads.append(1) or newest())
+    reads, newest = [], engine.store.get_newest_checkpoint
+    monkeypatch.setattr(engine.store, "get_newest_checkpoint", lambda: reads.append(1) or newest())
     await engine.upsert_clients([ITEMS[0].model_copy(update={"title": "Another record"})])
     for _ in range(3):
         with pytest.raises(ReasonerUnavailable):

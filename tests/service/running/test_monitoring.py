@@ -23,10 +23,10 @@ from services.client.stub import connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
-from services.monitoring.traces import Traces, root_of
+from services.monitoring.traces import Traces, find_root
 from services.runtime.errors import NotLoopback
 from services.security.roles import ROLES_BY_CALL, Caller, Role
-from services.security.tokens import new_token, write_tokens
+from services.security.tokens import create_token, write_tokens
 from services.server import running
 from tests.service.conftest import SMALL
 
@@ -228,7 +228,7 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
 
 
 async def test_metrics_need_the_role_of_the_status_if_the_service_asks_for_tokens(tmp_path):
-    made = {role: new_token(role, [role]) for role in Role}
+    made = {role: create_token(role, [role]) for role in Role}
     write_tokens(tmp_path / "tokens", [token for _, token in made.values()])
     async with service(tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens") as started:
         assert (await fetch(started.metrics))[0] == 401
@@ -264,13 +264,13 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     changed = [span for span in spans if span.name == "profile version"]
     assert changed
     for sequence, root in roots.items():
-        ids = root_of(sequence)
+        ids = find_root(sequence)
         assert (root.context.trace_id, root.context.span_id) == (ids.trace_id, ids.span_id)
         mine = {span.name: span for span in spans if span.context.trace_id == ids.trace_id}
         assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == ids.span_id
         assert mine["reason"].start_time >= root.start_time
     assert {span.context.trace_id for span in changed} <= {
-        root_of(sequence).trace_id for sequence in roots
+        find_root(sequence).trace_id for sequence in roots
     }
 
 

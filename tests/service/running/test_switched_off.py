@@ -7,7 +7,7 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.service import gauge_in_words
+from services.cli.operator.service import describe_gauge
 
 ANN = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann")
 PROPAGATED = {"lift_session", "lift_taste", "profile"}
@@ -150,7 +150,7 @@ async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(serving):
         assert (len(brief.gauge.course), len(brief.rounds)) == (0, 0), (
             "without history neither is sent"
         )
-        assert "14 interactions" in gauge_in_words(gauge), "the sentence says over how many"
+        assert "14 interactions" in describe_gauge(gauge), "the sentence says over how many"
     async with serving(auto_create=True) as service:
         assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge, (
             "a restart keeps it"

@@ -13,7 +13,7 @@ import yaml
 
 from services.config.sources import load_settings
 from services.security.roles import Role
-from services.security.tokens import new_token, write_tokens
+from services.security.tokens import create_token, write_tokens
 from services.server import running
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ HERE = {
 
 @pytest.fixture
 async def started(tmp_path):
-    secrets = {name: new_token(name, [Role.READ]) for name in ("health", "prometheus")}
+    secrets = {name: create_token(name, [Role.READ]) for name in ("health", "prometheus")}
     write_tokens(tmp_path / "tokens", [token for _, token in secrets.values()])
     (tmp_path / "health.token").write_text(secrets["health"][0])
     environment = SERVICES["propagation"]["environment"] | HERE

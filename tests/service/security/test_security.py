@@ -36,7 +36,7 @@ from services.security.admission import CLIENTS, Admission, NotAuthenticated, Ra
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
-from services.security.tokens import BrokenTokens, new_token, read_tokens, write_tokens
+from services.security.tokens import BrokenTokens, create_token, read_tokens, write_tokens
 from services.server import running
 from tests.service.certificates import authority, signed
 from tests.service.conftest import SMALL
@@ -60,7 +60,7 @@ def pki(tmp_path_factory):
 @pytest.fixture
 def tokens(tmp_path):
     """(the file, secrets by role)."""
-    made = {role: new_token(f"my-{role}", [role]) for role in Role}
+    made = {role: create_token(f"my-{role}", [role]) for role in Role}
     path = tmp_path / "tokens"
     write_tokens(path, [token for _, token in made.values()])
     return path, {role: secret for role, (secret, _) in made.items()}
@@ -211,7 +211,7 @@ async def test_a_changed_tokens_file_takes_effect_during_a_run(tmp_path, tokens,
                 PropagationServiceStub(channel).GetStatus(STATUS, metadata=bearer(secret))
             )
 
-        fresh, token = new_token("fresh", [Role.READ])
+        fresh, token = create_token("fresh", [Role.READ])
         assert [await status(secrets[Role.READ]), await status(fresh)] == [
             grpc.StatusCode.OK,
             grpc.StatusCode.UNAUTHENTICATED,
@@ -237,7 +237,7 @@ async def test_a_token_expires_during_a_run_for_calls_and_open_streams(tmp_path,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         end = datetime.now(UTC) + timedelta(seconds=2)
-        short, token = new_token("short", [Role.READ], end)
+        short, token = create_token("short", [Role.READ], end)
         write_tokens(path, [token])
         assert read_tokens(path) == {"short": token}
         stub = PropagationServiceStub(channel)
@@ -342,7 +342,7 @@ async def test_a_stream_ends_when_its_token_is_withdrawn(tmp_path, tokens, monke
         await streaming.write(pb.StreamInteractionsRequest(interaction=EVENTS.interactions[0]))
         assert (await streaming.read()).outcome.sequence
         await watching.initial_metadata()
-        _, left = new_token("left", [Role.WRITE])
+        _, left = create_token("left", [Role.WRITE])
         write_tokens(path, [left])
         for stream in (watching, streaming):
             with pytest.raises(grpc.aio.AioRpcError) as caught:

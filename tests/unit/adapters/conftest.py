@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import pytest
 
 from propagation.adapters.openai.endpoint import endpoint
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.paper_reasoner import openai_reasoner
+from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.adapters.openai.reasoner import OpenAIReasoner
 from propagation.adapters.sqlite.store import SqliteStore
 from services.fake_llm.script import Script
@@ -57,7 +57,9 @@ def asking(store):
             told = OpenAIOptions(
                 **{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options}
             )
-            reasoner = openai_reasoner(openai_endpoint(told, key, store, "test"), store)
+            reasoner = create_openai_reasoner(
+                create_openai_endpoint(told, key, store, "test"), store
+            )
             try:
                 yield ScriptedModel(server, reasoner, store)
             finally:

@@ -60,7 +60,7 @@ def test_what_few_events_have_stays_with_them():
     ]
 
 
-def ids_of(log):
+def list_ids(log):
     return [event.event_id for event in log.read(np.arange(len(log)))]
 
 
@@ -70,15 +70,15 @@ def test_an_event_is_named_by_what_it_says_wherever_it_stands():
     for log in (old, new):
         for time in (1, 2, 1, 1):
             log.append("u", "a", time)
-    assert ids_of(old) == ["x:u:a:1", "x:u:a:2", "x:u:a:1~2", "x:u:a:1~3"]
-    assert ids_of(new) == ["x:v:b:9", *ids_of(old)]
+    assert list_ids(old) == ["x:u:a:1", "x:u:a:2", "x:u:a:1~2", "x:u:a:1~3"]
+    assert list_ids(new) == ["x:v:b:9", *list_ids(old)]
 
 
 def test_times_that_are_only_places_are_in_no_id():
     log = Events("x", timed=False)
     for place in range(2):
         log.append("u", "a", place)
-    assert ids_of(log) == ["x:u:a", "x:u:a~2"]
+    assert list_ids(log) == ["x:u:a", "x:u:a~2"]
 
 
 AWKWARD = st.text("a:~%1", min_size=1, max_size=200)
@@ -89,6 +89,6 @@ def test_every_made_up_id_is_its_own_and_short_enough(told):
     log = Events("x")
     for user, item, time in told:
         log.append(user, item, time)
-    ids = ids_of(log)
+    ids = list_ids(log)
     assert len(set(ids)) == len(ids)
     assert all(len(name.encode()) <= 256 for name in ids)

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.datasets.movielens import natural_title, title_key
+from propagation.datasets.movielens import fold_title, reorder_title
 from propagation.model import BrokenData
 
 SEED = 7
@@ -140,9 +140,9 @@ def test_a_broken_csv_line_names_file_line_and_field(latest, text, line, field):
 
 
 def test_titles_meet_over_articles_accents_and_years():
-    assert natural_title("Vie en rose, La (1997)") == "La Vie en rose (1997)"
-    assert title_key("Misérables, Les (1995)") == title_key("Les Miserables")
-    assert title_key("Alien (1979)") != title_key("Aliens (1986)")
+    assert reorder_title("Vie en rose, La (1997)") == "La Vie en rose (1997)"
+    assert fold_title("Misérables, Les (1995)") == fold_title("Les Miserables")
+    assert fold_title("Alien (1979)") != fold_title("Aliens (1986)")
 
 
 def test_what_100k_does_not_know_is_neither_a_genre_nor_a_title(hundred):

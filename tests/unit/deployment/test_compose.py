@@ -11,7 +11,7 @@ import yaml
 from propagation.adapters.shared.plain_secrets import PlainSecret
 from propagation_client import credentials
 from services.assembly import build_qdrant_index, build_sqlite_store
-from services.config.sources import PREFIX, load_settings, setting_fields
+from services.config.sources import PREFIX, list_setting_fields, load_settings
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -117,7 +117,7 @@ def test_every_variable_of_the_service_is_a_setting():
         credentials.KEY,
     }  # what the health check, a client, shows and trusts
     assert {name.removeprefix(PREFIX).replace("__", ".").lower() for name in told} <= set(
-        setting_fields()
+        list_setting_fields()
     )
 
 

@@ -19,7 +19,7 @@ from propagation.evaluation.reports.table import (
     LEAVE_ONE_OUT_HEADERS,
     LEAVE_ONE_OUT_MEASURES,
     arm_rows,
-    fixed_rows,
+    build_fixed_rows,
 )
 from propagation.evaluation.stream import EvaluationSettings
 from tests.unit.evaluation.test_protocol import two_communities
@@ -105,7 +105,7 @@ def test_fixed_candidates_are_what_a_target_is_ranked_against():
     assert (live[:, FIXED_N10] >= live[:, ALL_FIXED_N10] - 1e-9).all()
     end = report.setting("end").arm("offk_adoption")
     assert end.n10_of_all_fixed == pytest.approx(live[:, ALL_FIXED_N10].mean())
-    assert len(fixed_rows(report.known, LABELS)[0]) == len(FIXED_HEADERS)
+    assert len(build_fixed_rows(report.known, LABELS)[0]) == len(FIXED_HEADERS)
 
 
 def test_a_report_is_read_back_as_it_was_written(report):

@@ -22,7 +22,7 @@ def run_all(monkeypatch, *passes, cores=None, progress=lambda done, total: None)
         return passes[seed](heard)
 
     monkeypatch.setattr(module, "run_pass", run_pass)
-    monkeypatch.setattr(module, "usable_cores", lambda: cores or len(passes))
+    monkeypatch.setattr(module, "count_usable_cores", lambda: cores or len(passes))
     return run_passes(
         STREAM,
         HashedEmbedder(0),

@@ -7,8 +7,8 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.generated_town import generate_town
-from propagation.evaluation.kernels.arms import ARMS, evaluation_combiner
-from propagation.evaluation.kernels.prequential import POPULARITY, _scoring_of
+from propagation.evaluation.kernels.arms import ARMS, create_evaluation_combiner
+from propagation.evaluation.kernels.prequential import POPULARITY, _choose_scoring
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import cold_start, over_time
@@ -20,9 +20,9 @@ from propagation.evaluation.reports.table import (
     arm_rows,
     slice_rows,
 )
-from propagation.evaluation.stream import EvaluationSettings, Stream, stream_of
+from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.model import InvalidInput
-from propagation.numbers.rules import START_WEIGHT, for_newcomers
+from propagation.numbers.rules import START_WEIGHT, adjust_for_newcomers
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)
 
@@ -88,7 +88,7 @@ def test_the_report_states_what_was_run(report):
 
 
 def test_the_embedder_is_that_of_the_reported_seed(dataset):
-    stream = stream_of(dataset)
+    stream = build_stream(dataset)
 
     def evaluate(seeds, reported=None):
         settings = SETTINGS.model_copy(update={"seeds": seeds, "session_k": 4, "taste_k": 4})
@@ -143,12 +143,12 @@ def test_first_events_are_in_the_slice_of_newcomers_and_in_no_other_figure():
 
 
 def test_newcomers_are_read_as_the_service_reads_them():
-    combiner = evaluation_combiner()
+    combiner = create_evaluation_combiner()
     combiner.weights[:, :, 0] *= -1
-    read = _scoring_of(combiner, 0).weights
-    assert read == pytest.approx(_scoring_of(for_newcomers(combiner), 0).weights)
+    read = _choose_scoring(combiner, 0).weights
+    assert read == pytest.approx(_choose_scoring(adjust_for_newcomers(combiner), 0).weights)
     assert (read[: len(ARMS), :, POPULARITY] >= START_WEIGHT).all()
-    assert (_scoring_of(combiner, 1).weights[: len(ARMS), :, POPULARITY] < 0).all()
+    assert (_choose_scoring(combiner, 1).weights[: len(ARMS), :, POPULARITY] < 0).all()
 
 
 def test_a_catalogue_without_events_is_refused():

@@ -6,10 +6,10 @@ import numpy as np
 
 from propagation.evaluation.protocols.passes import (
     Schedule,
-    histories_shuffled,
-    last_of_each_user,
+    find_last_of_each_user,
     leave_one_out,
     prequential,
+    shuffle_histories,
 )
 from propagation.evaluation.stream import Stream
 
@@ -19,11 +19,11 @@ STREAM = Stream("s", [""] * 8, [""] * 8, USER, ITEM, *[np.arange(6)] * 2)
 
 
 def test_the_target_is_the_last_of_users_with_a_past():
-    assert np.flatnonzero(last_of_each_user(STREAM)).tolist() == [4, 5]
+    assert np.flatnonzero(find_last_of_each_user(STREAM)).tolist() == [4, 5]
 
 
 def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
-    schedule = leave_one_out(STREAM, last_of_each_user(STREAM))
+    schedule = leave_one_out(STREAM, find_last_of_each_user(STREAM))
     assert schedule.user.tolist() == [0, 1, 0, 2, 1, 0, 1, 0]
     assert schedule.learned.tolist() == [True] * 4 + [False] * 4
     assert schedule.ranked.tolist() == [False] * 4 + [True] * 4
@@ -42,7 +42,7 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
 
 
 def test_the_items_of_each_user_are_distinct_and_known_by_place():
-    starts, items = prequential(STREAM, 1).items_by_user(3)
+    starts, items = prequential(STREAM, 1).group_items_by_user(3)
     assert [items[a:b].tolist() for a, b in pairwise(starts)] == [[5, 6], [5, 6], [7]]
 
 
@@ -56,8 +56,8 @@ def test_shuffled_histories_keep_each_users_items_moments_and_target():
         rng.permutation(400),
         *[np.arange(400)] * 2,
     )
-    targets = last_of_each_user(stream)
-    mixed = histories_shuffled(stream, targets, 1)
+    targets = find_last_of_each_user(stream)
+    mixed = shuffle_histories(stream, targets, 1)
     assert np.array_equal(mixed.user, stream.user)
     assert np.array_equal(mixed.item[targets], stream.item[targets])
     for user in range(5):

@@ -6,15 +6,15 @@ from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
     choose_interactions,
-    drawn_items,
-    pending_to_fetch,
+    count_pending_to_fetch,
+    draw_items,
     read_draws,
     reason_work,
 )
-from propagation.model import ClientKind, ref_of
+from propagation.model import ClientKind, compute_ref
 
 ANN, BOB = 0, 1
-FIRST_ITEM, SECOND_ITEM = ref_of(ClientKind.ITEM, 0), ref_of(ClientKind.ITEM, 1)
+FIRST_ITEM, SECOND_ITEM = compute_ref(ClientKind.ITEM, 0), compute_ref(ClientKind.ITEM, 1)
 
 
 def test_the_oldest_interactions_are_chosen_up_to_the_limit():
@@ -26,8 +26,8 @@ def test_a_claimed_interaction_blocks_the_later_ones_of_its_user():
 
 
 def test_a_store_looks_further_ahead_only_where_claims_exist():
-    assert pending_to_fetch(10, 0) == 10
-    assert pending_to_fetch(10, 3) > 10 + 3
+    assert count_pending_to_fetch(10, 0) == 10
+    assert count_pending_to_fetch(10, 3) > 10 + 3
 
 
 def test_draws_are_read_from_the_block_that_covers_them():
@@ -41,7 +41,7 @@ def test_draws_are_read_from_the_block_that_covers_them():
     assert list(draws) == [5, 7]
     assert draws[5] == Draw(SECOND_ITEM, 0.5, 0.25)
     assert draws[7].negative is None
-    assert drawn_items(draws.values()) == [SECOND_ITEM]
+    assert draw_items(draws.values()) == [SECOND_ITEM]
 
 
 def test_work_carries_the_negative_and_both_scores():

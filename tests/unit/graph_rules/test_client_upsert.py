@@ -1,6 +1,6 @@
 """How an upsert is merged into the clients that the graph has."""
 
-from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
+from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
 from propagation.model import Client, ClientChange, ClientKey, ClientKind
 
 BLUE = ClientKey(ClientKind.ITEM, "blue")
@@ -30,7 +30,7 @@ def test_the_same_content_again_changes_nothing():
 
 def test_a_client_is_created_by_its_first_change_alone():
     changes = [ClientChange(key=RED), ClientChange(key=RED), ClientChange(key=RED, title="Red")]
-    assert keys_to_create(changes, KNOWN) == [RED]
+    assert list_keys_to_create(changes, KNOWN) == [RED]
     upsert = merge_changes(changes, KNOWN, {RED: 3})
     assert [client.title for client in upsert.changed] == ["Red"]
     assert facts(upsert) == [(3, True, True, 9), (3, False, False, 9), (3, False, True, 9)]

@@ -2,10 +2,10 @@
 
 from propagation.graph_rules.withdrawal_order import WithdrawalStep as Step
 from propagation.graph_rules.withdrawal_order import (
-    affected_keys,
-    held_attributes,
-    lost_attributes,
-    withdrawal_steps,
+    choose_affected_keys,
+    find_lost_attributes,
+    list_held_attributes,
+    order_withdrawal_steps,
 )
 from propagation.model import Attribute, EntryKind, Withdrawal
 
@@ -20,24 +20,24 @@ def in_order(steps, *expected):
 
 def test_nothing_changes_before_citations_were_checked():
     for withdrawal in (RETRACTION, ERASURE):
-        steps = withdrawal_steps(withdrawal)
+        steps = order_withdrawal_steps(withdrawal)
         assert steps[:2] == [Step.VOID_CLAIMS, Step.CHECK_CITATIONS]
 
 
 def test_texts_take_the_sequence_of_the_log_entry():
-    steps = withdrawal_steps(RETRACTION)
+    steps = order_withdrawal_steps(RETRACTION)
     assert in_order(steps, Step.WITHDRAW_INTERACTIONS, Step.APPEND_LOG_ENTRY, Step.CHANGE_TEXTS)
     assert steps[-2:] == [Step.RECORD_SEQUENCE, Step.EMPTY_CACHES]
 
 
 def test_senders_are_counted_after_their_parts_are_gone():
     last = (Step.CHANGE_ATTRIBUTES, Step.CHANGE_MESSAGES)
-    assert in_order(withdrawal_steps(RETRACTION), Step.REDUCE_MESSAGES, *last)
-    assert in_order(withdrawal_steps(ERASURE), Step.ERASE_CLIENT, *last)
+    assert in_order(order_withdrawal_steps(RETRACTION), Step.REDUCE_MESSAGES, *last)
+    assert in_order(order_withdrawal_steps(ERASURE), Step.ERASE_CLIENT, *last)
 
 
 def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():
-    assert set(withdrawal_steps(ERASURE)) - set(withdrawal_steps(RETRACTION)) == {
+    assert set(order_withdrawal_steps(ERASURE)) - set(order_withdrawal_steps(RETRACTION)) == {
         Step.ERASE_CLIENT,
         Step.MOVE_TEXTS,
         Step.MARK_FOR_WIPING,
@@ -45,7 +45,7 @@ def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():
 
 
 def test_every_step_is_used():
-    assert {*withdrawal_steps(ERASURE), *withdrawal_steps(RETRACTION)} == set(Step)
+    assert {*order_withdrawal_steps(ERASURE), *order_withdrawal_steps(RETRACTION)} == set(Step)
 
 
 def test_attributes_are_lost_or_counted():
@@ -57,8 +57,8 @@ def test_attributes_are_lost_or_counted():
             Attribute(name=n, holders=c) for n, c in (("opera", 0), ("jazz", 3), ("bop", 0))
         ],
     )
-    assert lost_attributes(withdrawal) == ["bop", "opera"]
-    assert [one.name for one in held_attributes(withdrawal)] == ["jazz"]
+    assert find_lost_attributes(withdrawal) == ["bop", "opera"]
+    assert [one.name for one in list_held_attributes(withdrawal)] == ["jazz"]
 
 
 def test_a_router_s_weights_change_from_the_first_lost_part_on():
@@ -70,6 +70,6 @@ def test_a_router_s_weights_change_from_the_first_lost_part_on():
         (2, 2, 20, False),
         (2, 3, 40, False),
     ]
-    keys = affected_keys({(1, 3): 30, (3, 1): 35}, standing)
+    keys = choose_affected_keys({(1, 3): 30, (3, 1): 35}, standing)
     assert keys == [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]
-    assert affected_keys({}, [(2, 1, 10, True)]) == [(2, 1)]
+    assert choose_affected_keys({}, [(2, 1, 10, True)]) == [(2, 1)]

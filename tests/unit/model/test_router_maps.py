@@ -33,10 +33,10 @@ def test_a_weight_maps_to_its_users_half_and_a_new_users_to_the_larger():
 
 def test_a_split_router_becomes_both_halves_and_merged_routers_one():
     maps = RouterMaps([SPLIT, MERGE])
-    assert maps.since(1).successors_of(1) == (1, 3)
-    assert maps.since(1).successors_of(2) == (0,)
-    assert maps.since(3).successors_of(2) == (2,)
-    assert SPLIT.successors_of(9) == ()
+    assert maps.since(1).get_successors(1) == (1, 3)
+    assert maps.since(1).get_successors(2) == (0,)
+    assert maps.since(3).get_successors(2) == (2,)
+    assert SPLIT.get_successors(9) == ()
 
 
 def test_only_later_runs_map_a_weight():

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from propagation.numbers import ITEMS, USERS, State, learn_block, new_state
+from propagation.numbers import ITEMS, USERS, State, create_state, learn_block
 from propagation.numbers.rules import Combiner, start_mass
-from propagation.workflow.views.numbers_view import live_combiner
+from propagation.workflow.views.numbers_view import create_live_combiner
 
 K, DIMENSION = 20, 8
 
@@ -14,7 +14,7 @@ def small_state(users: int, items: int, seed: int = 3) -> State:
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((2 * K + items, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    state = new_state(vectors[:K], vectors[K : 2 * K], seed, users=users, items=items, seen=1024)
+    state = create_state(vectors[:K], vectors[K : 2 * K], seed, users=users, items=items, seen=1024)
     state.clock[USERS], state.clock[ITEMS], state.totals[1] = users, items, items
     state.content[:] = state.attributes[:] = vectors[2 * K :]
     state.visible[:] = True
@@ -50,7 +50,7 @@ def learn(
     block = Learned(size)
     learn_block(
         state,
-        combiner or live_combiner(),
+        combiner or create_live_combiner(),
         users,
         items,
         np.zeros(size, np.int64),

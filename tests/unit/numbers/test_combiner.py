@@ -9,9 +9,9 @@ from propagation.numbers.rules import (
     FEATURES,
     Feature,
     adopter_bin,
+    compute_maturity,
+    create_combiner,
     learn_pairs,
-    maturity,
-    new_combiner,
     observe,
     packed,
     score,
@@ -21,11 +21,11 @@ from propagation.numbers.rules import (
 
 
 def one_feature():
-    return new_combiner(np.ones((1, 1)), np.array([0.3]))
+    return create_combiner(np.ones((1, 1)), np.array([0.3]))
 
 
 def test_bins():
-    assert [maturity(count) for count in (0, 1, 5, 6, 20, 21)] == [0, 1, 1, 2, 2, 3]
+    assert [compute_maturity(count) for count in (0, 1, 5, 6, 20, 21)] == [0, 1, 1, 2, 2, 3]
     assert [adopter_bin(count) for count in (0, 2, 3, 10, 11, 50, 51)] == [0, 0, 1, 1, 2, 2, 3]
 
 
@@ -38,7 +38,7 @@ def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
 
 
 def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
-    combiner = new_combiner(np.ones((1, FEATURES)), np.zeros(FEATURES))
+    combiner = create_combiner(np.ones((1, FEATURES)), np.zeros(FEATURES))
     raw = np.zeros((1_000, FEATURES))
     raw[0, Feature.PROFILE] = raw[0, Feature.CONTENT] = 0.01
     observe(combiner, raw)
@@ -71,7 +71,7 @@ def test_values_are_clipped_at_four_in_the_gradient_only():
 
 
 def test_an_arm_neither_sees_nor_learns_what_its_mask_leaves_out():
-    combiner = new_combiner(np.array([[1.0, 1.0], [1.0, 0.0]]), np.full(2, 0.3))
+    combiner = create_combiner(np.array([[1.0, 1.0], [1.0, 0.0]]), np.full(2, 0.3))
     learn_pairs(combiner, np.array([[1.0, 2.0], [0.0, 0.0]]), 0, np.array([0, 0]))
     assert combiner.weights[1, 1].tolist() == [0.0] * 9
     assert combiner.weights[0, 1, 0] > 0.3

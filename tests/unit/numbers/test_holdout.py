@@ -11,7 +11,7 @@ from propagation.workflow.evolve.holdout import (
     rewind_snapshot,
     take_snapshot,
 )
-from propagation.workflow.views.numbers_view import live_combiner
+from propagation.workflow.views.numbers_view import create_live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 
 USERS, ITEMS, PAST, HELD = 12, 40, 300, 80
@@ -21,7 +21,7 @@ class View:
     """What take_snapshot reads of a view."""
 
     def __init__(self, state):
-        self.state, self.combiner = state, live_combiner()
+        self.state, self.combiner = state, create_live_combiner()
         self.users, self.items, self.applied_through, self.epoch = USERS, ITEMS, PAST + HELD, 1
 
 

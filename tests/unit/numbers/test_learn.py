@@ -9,11 +9,11 @@ from propagation.numbers.rules import (
     FEATURES,
     KEPT,
     NEIGHBOURS,
+    compute_standpoint,
     fill_features,
     fill_from,
     gather_neighbours,
     release_neighbours,
-    standpoint_of,
 )
 from tests.unit.numbers.states import arrays, learn, small_state
 
@@ -141,7 +141,7 @@ def test_looking_neighbours_up_equals_gathering_them():
     fill_features(state, 0, few, out)
     assert not state.near_slow.any()
     found = gather_neighbours(state, 0)
-    fill_from(state, standpoint_of(state, 0), few, gathered)
+    fill_from(state, compute_standpoint(state, 0), few, gathered)
     assert np.array_equal(out, gathered)
     assert len(np.unique(out[:, 5])) > 1
     assert np.array_equal(np.sort(found), np.flatnonzero(state.near_slow)), "each once"

@@ -9,7 +9,7 @@ from propagation.numbers import LEAST_SUPPORT, MASS_A_DAY
 from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules import FEATURES, Feature, fill_features
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
-from propagation.workflow.views import CorePool, NumbersView, seeded_directions
+from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 from tests.unit.numbers.states import K, learn, small_state
 
 USERS, ITEMS = 6, 90
@@ -32,10 +32,10 @@ def events(*rows, day=0, weight=1.0):
 
 def a_view(limits):
     view = NumbersView(
-        seeded_directions(K, 8, 1), seeded_directions(K, 8, 2), 7, epoch=0, limits=limits
+        draw_seeded_directions(K, 8, 1), draw_seeded_directions(K, 8, 2), 7, epoch=0, limits=limits
     )
     view.add_users(USERS)
-    for row, vector in enumerate(seeded_directions(ITEMS, 8, 3)):
+    for row, vector in enumerate(draw_seeded_directions(ITEMS, 8, 3)):
         view.set_item(row, vector, vector, visible=True)
     return view
 

@@ -8,16 +8,16 @@ import pytest
 
 from propagation.model import Interactions
 from propagation.numbers import SEEN
-from propagation.numbers.ranking.quantised_scores import LANES, up_to_date
-from propagation.numbers.ranking.rank import Asker, adopters_by_router, standpoint_for
+from propagation.numbers.ranking.quantised_scores import LANES, bring_up_to_date
+from propagation.numbers.ranking.rank import Asker, build_standpoint_for, count_adopters_by_router
 from propagation.numbers.rules import (
     FEATURES,
     READ_ROUTERS,
     Feature,
+    adjust_for_newcomers,
     adopter_bin,
+    compute_maturity,
     fill_features,
-    for_newcomers,
-    maturity,
     score,
     standardise,
 )
@@ -25,7 +25,7 @@ from propagation.workflow.read.scoring import (
     CatalogueScorer,
     ReadBatcher,
     ReadRequest,
-    communities_of,
+    list_communities,
 )
 from propagation.workflow.views import (
     OFF,
@@ -33,7 +33,7 @@ from propagation.workflow.views import (
     CorePool,
     NumbersOwner,
     NumbersView,
-    seeded_directions,
+    draw_seeded_directions,
 )
 
 USERS, ITEMS, ROUTERS, DIMENSION = 30, 700, 40, 8
@@ -60,18 +60,20 @@ def learn(view: NumbersView, count: int, seed: int) -> None:
 
 def a_view() -> NumbersView:
     view = NumbersView(
-        seeded_directions(ROUTERS, DIMENSION, 1),
-        seeded_directions(ROUTERS, DIMENSION, 2),
+        draw_seeded_directions(ROUTERS, DIMENSION, 1),
+        draw_seeded_directions(ROUTERS, DIMENSION, 2),
         seed=7,
         epoch=0,
     )
     view.add_users(USERS)
-    vectors = seeded_directions(ITEMS, DIMENSION, 3)
+    vectors = draw_seeded_directions(ITEMS, DIMENSION, 3)
     for row in range(ITEMS):
         view.set_item(row, vectors[row], vectors[-row], visible=row % 50 != 0)
-    view.set_profiles([row << 1 for row in range(USERS)], seeded_directions(USERS, DIMENSION, 5))
     view.set_profiles(
-        [row << 1 | 1 for row in range(ITEMS)], seeded_directions(ITEMS, DIMENSION, 6)
+        [row << 1 for row in range(USERS)], draw_seeded_directions(USERS, DIMENSION, 5)
+    )
+    view.set_profiles(
+        [row << 1 | 1 for row in range(ITEMS)], draw_seeded_directions(ITEMS, DIMENSION, 6)
     )
     learn(view, 1_500, seed=4)
     view.combiner.weights[ON, Feature.PROFILE, 0] = 0.4
@@ -89,8 +91,8 @@ def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
     values = np.empty_like(raw)
     fill_features(view.state, user, np.arange(view.items), raw)
     standardise(view.combiner, raw, values)
-    user_bin = maturity(view.state.history_length[user]) if user >= 0 else 0
-    combiner = view.combiner if user_bin else for_newcomers(view.combiner)
+    user_bin = compute_maturity(view.state.history_length[user]) if user >= 0 else 0
+    combiner = view.combiner if user_bin else adjust_for_newcomers(view.combiner)
     out = np.array(
         [
             score(combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
@@ -151,8 +153,8 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
         reader = CatalogueScorer(CorePool(1))
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
-        combiner = for_newcomers(view.combiner) if user == COLD else view.combiner
-        (scores,) = reader._scores(view, askers, [combiner], [0])
+        combiner = adjust_for_newcomers(view.combiner) if user == COLD else view.combiner
+        (scores,) = reader._compute_scores(view, askers, [combiner], [0])
         want = exact(view, user, ON)
         assert not view.state.near_slow.any()
         raw = np.empty((ITEMS, FEATURES))
@@ -164,13 +166,13 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
 
 def test_a_sketch_that_follows_equals_a_new_one():
     view = a_view()
-    sketch = up_to_date(None, view.state, view.take_changed_items())
+    sketch = bring_up_to_date(None, view.state, view.take_changed_items())
     learn(view, 100, seed=9)
-    vectors = seeded_directions(20, DIMENSION, 10)
+    vectors = draw_seeded_directions(20, DIMENSION, 10)
     for row in (3, *range(ITEMS, ITEMS + 12)):
         view.set_item(row, vectors[row % 20], vectors[row % 20], visible=row % 2 == 0)
-    sketch = up_to_date(sketch, view.state, view.take_changed_items())
-    new = up_to_date(None, view.state, np.empty(0, np.int64))
+    sketch = bring_up_to_date(sketch, view.state, view.take_changed_items())
+    new = bring_up_to_date(None, view.state, np.empty(0, np.int64))
     for name in ("levels", "scale", "popular", "prior", "offset", "bin", "recent"):
         assert np.array_equal(getattr(sketch, name), getattr(new, name)), name
 
@@ -179,7 +181,7 @@ def test_more_items_than_the_room_make_a_new_sketch():
     view = a_view()
     reader = CatalogueScorer(CorePool(1))
     reader.read(view, [ReadRequest(0, ON, limit=5)])
-    vectors = seeded_directions(1, DIMENSION, 11)
+    vectors = draw_seeded_directions(1, DIMENSION, 11)
     for row in range(ITEMS, 1_100):
         view.set_item(row, vectors[0], vectors[0], visible=True)
     (read,) = reader.read(view, [ReadRequest(0, ON, limit=1_100, leave_seen=False)])
@@ -236,7 +238,7 @@ def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
     factors = np.ones(ROUTERS)
     factors[[4, 9]] = 4.0, 0.25
     own = np.zeros((2, DIMENSION), np.float32)
-    standpoint = standpoint_for(view.state, Asker(5, ON, factors, own))
+    standpoint = build_standpoint_for(view.state, Asker(5, ON, factors, own))
     logits = view.state.taste.sharpness * view.state.taste.trust[5].astype(np.float64)
     bent = np.exp(logits) * factors
     largest = np.argsort(-bent)[:READ_ROUTERS]
@@ -244,7 +246,7 @@ def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
     got = dict(zip(*standpoint.taste, strict=True))
     assert got.keys() == want.keys()
     assert all(got[router] == pytest.approx(want[router], rel=1e-6) for router in want)
-    plain = standpoint_for(view.state, Asker(5, ON, np.ones(ROUTERS), own))
+    plain = build_standpoint_for(view.state, Asker(5, ON, np.ones(ROUTERS), own))
     assert np.array_equal(standpoint.session[1], plain.session[1])
 
 
@@ -252,11 +254,11 @@ def test_each_adopter_counts_once_for_its_strongest_router(view):
     items = np.array([0, 1, 2, 650])
     out = np.zeros((len(items), 2, ROUTERS), np.int64)
     state, learned = view.state, view.state.clock[SEEN]
-    adopters_by_router(
+    count_adopters_by_router(
         state.seen_item[:learned], state.seen_router[:learned], view.items, items, out
     )
     assert np.array_equal(out.sum(axis=2), np.repeat(view.state.adoptions[items, None], 2, axis=1))
-    session, taste = communities_of(
+    session, taste = list_communities(
         view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items
     )
     assert taste.shares.sum() == pytest.approx(1)
@@ -265,7 +267,7 @@ def test_each_adopter_counts_once_for_its_strongest_router(view):
 
 
 def test_scores_come_in_whole_blocks(view):
-    sketch = up_to_date(None, view.state, view.take_changed_items())
+    sketch = bring_up_to_date(None, view.state, view.take_changed_items())
     assert sketch.offset.shape[1] == LANES
     assert np.isfinite(sketch.offset).sum() == view.state.visible[:ITEMS].sum()
 

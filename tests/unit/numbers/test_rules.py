@@ -5,15 +5,15 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from propagation.numbers import SESSION_DISCOUNT, new_state
+from propagation.numbers import SESSION_DISCOUNT, create_state
 from propagation.numbers.rules import (
     add_trust,
+    compute_routing_weights,
+    find_softmax_largest,
     largest,
     lifts,
     readings,
-    routing_weights,
     share_of,
-    softmax_largest,
     start_mass,
     write,
 )
@@ -24,7 +24,7 @@ ROUTERS = np.eye(2, dtype=np.float32)
 
 def two_routers():
     """Two items: item 0 was adopted 3 times, by router 0's community; item 1 once."""
-    state = new_state(ROUTERS, ROUTERS, 0, users=2, items=2, seen=8)
+    state = create_state(ROUTERS, ROUTERS, 0, users=2, items=2, seen=8)
     state.adoptions[:] = [3, 1]
     state.totals[:] = [4, 2]
     state.session.mass[:] = [[3, 0], [0, 1]]
@@ -85,14 +85,14 @@ def test_rule_5_writes_the_shares_into_mass_and_its_sum():
 
 
 def test_start_mass_is_a_fifth_of_an_adoption_sharply_by_content():
-    state = new_state(ROUTERS, ROUTERS, 0, users=1, items=1, seen=2)
+    state = create_state(ROUTERS, ROUTERS, 0, users=1, items=1, seen=2)
     start_mass(state.taste, 0, ROUTERS[0])
     assert state.taste.mass[0] == pytest.approx([0.2 * exp(8) / (exp(8) + 1), 0.2 / (exp(8) + 1)])
     assert state.taste.total == pytest.approx(state.taste.mass[0])
 
 
 def test_routing_weights_are_the_largest_of_the_softmax_renormalised():
-    routers, values = softmax_largest(np.log([1.0, 5.0, 3.0, 2.0]), 2, 0, np.uint64(1))
+    routers, values = find_softmax_largest(np.log([1.0, 5.0, 3.0, 2.0]), 2, 0, np.uint64(1))
     assert dict(zip(routers.tolist(), values.tolist(), strict=True)) == pytest.approx(
         {1: 5 / 8, 2: 3 / 8}
     )
@@ -109,6 +109,6 @@ def test_the_writing_takes_sixteen_routers_and_the_reading_thirty_two():
     block = learn(state, [(0, 0)])
     assert np.count_nonzero(block.weights[0, 0]) == 16
     assert block.weights[0].sum(axis=1) == pytest.approx([1, 1], abs=1e-5)
-    assert len(routing_weights(state.taste, 0, 32, state.seed)[0]) == min(
+    assert len(compute_routing_weights(state.taste, 0, 32, state.seed)[0]) == min(
         32, state.taste.mass.shape[1]
     )

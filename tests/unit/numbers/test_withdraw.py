@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from propagation.numbers import (
     add_together,
+    compute_own_sums,
     drop_keys,
     drop_neighbour,
     empty_row,
-    own_pairs,
-    own_sums,
+    fill_own_pairs,
     unwrite,
 )
-from propagation.numbers.rules import CO_HISTORY, EMPTY, add_key, slot_of
+from propagation.numbers.rules import CO_HISTORY, EMPTY, add_key, find_slot
 from tests.unit.numbers.states import learn, small_state
 
 KEYS = st.lists(st.integers(0, 60), min_size=1, max_size=24, unique=True)
@@ -28,7 +28,7 @@ def test_a_key_that_is_dropped_hides_no_other(keys, data):
         add_key(table, key)
     drop_keys(table, np.array([*gone, 99], np.int64))
     for key in range(61):
-        assert (table[slot_of(table, key)] == key) == (key in keys and key not in gone)
+        assert (table[find_slot(table, key)] == key) == (key in keys and key not in gone)
     assert np.count_nonzero(table != EMPTY) == len(keys) - len(gone)
 
 
@@ -60,7 +60,9 @@ def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
     first = np.zeros(len(items), np.bool_)
     first[np.unique(column, return_index=True)[1]] = True
     parts, sums = np.zeros((len(items), 8), np.float32), np.zeros((2, 8), np.float32)
-    own_sums(state.content[column], state.attributes[column], first, parts, sums[0], sums[1])
+    compute_own_sums(
+        state.content[column], state.attributes[column], first, parts, sums[0], sums[1]
+    )
     assert np.array_equal(sums[0], state.user_content[0])
     adopters = np.zeros_like(state.adopters)
     np.add.at(adopters, column, parts)
@@ -69,7 +71,7 @@ def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
         np.empty((len(items) * CO_HISTORY, 2), np.int64),
         np.empty(len(items) * CO_HISTORY, np.float32),
     )
-    count = own_pairs(column, first, pairs, weights)
+    count = fill_own_pairs(column, first, pairs, weights)
     together = (state.neighbour, state.together, state.neighbour_count, state.adoptions)
     add_together(*together, pairs[:count, 0], pairs[:count, 1], -weights[:count])
     add_together(*together, pairs[:count, 1], pairs[:count, 0], -weights[:count])

@@ -19,17 +19,25 @@ from propagation.model import (
     RouterMap,
     RouterVersion,
     RoutingEdge,
-    ref_of,
+    compute_ref,
 )
-from propagation.numbers import Written, evolved_mass, evolved_total, evolved_trust
+from propagation.numbers import Written, evolve_mass, evolve_total, evolve_trust
 from propagation.optimization.holdout_judge import Verdict, judge
 from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers
-from propagation.optimization.router_merge import merge_costs, router_products, router_similarities
-from propagation.optimization.router_split import nearer_second, two_means
+from propagation.optimization.router_merge import (
+    compute_router_products,
+    compute_router_similarities,
+    merge_costs,
+)
+from propagation.optimization.router_split import is_nearer_second, split_by_two_means
 from propagation.workflow.evolve.undo_planner import find_undoable, reverse_numbering
 
 SPLIT, MERGE, REWRITE = EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE
-ANN, BOB, AIDA = ref_of(ClientKind.USER, 0), ref_of(ClientKind.USER, 1), ref_of(ClientKind.ITEM, 0)
+ANN, BOB, AIDA = (
+    compute_ref(ClientKind.USER, 0),
+    compute_ref(ClientKind.USER, 1),
+    compute_ref(ClientKind.ITEM, 0),
+)
 
 
 def change(kind, *before):
@@ -61,17 +69,19 @@ BOTH = mapped(
 def test_two_means_finds_two_directions_and_weight_decides():
     vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    centres = two_means(vectors, np.ones(4), seed=3)
-    sides = nearer_second(vectors, centres)
+    centres = split_by_two_means(vectors, np.ones(4), seed=3)
+    sides = is_nearer_second(vectors, centres)
     assert sides[0] == sides[1] != sides[2] == sides[3]
-    heavy = two_means(vectors, np.array([1, 1e-9, 1, 1e-9]), seed=3)
+    heavy = split_by_two_means(vectors, np.array([1, 1e-9, 1, 1e-9]), seed=3)
     assert sorted(heavy @ vectors[0] > 0.999) == [False, True]
-    assert (two_means(vectors, np.ones(4), seed=3) == centres).all()
+    assert (split_by_two_means(vectors, np.ones(4), seed=3) == centres).all()
 
 
 def test_one_direction_gives_two_equal_centres():
-    centres = two_means(np.tile(np.array([[0.6, 0.8]], np.float32), (3, 1)), np.ones(3), seed=1)
-    assert not nearer_second(np.array([[0.6, 0.8]], np.float32), centres).any()
+    centres = split_by_two_means(
+        np.tile(np.array([[0.6, 0.8]], np.float32), (3, 1)), np.ones(3), seed=1
+    )
+    assert not is_nearer_second(np.array([[0.6, 0.8]], np.float32), centres).any()
 
 
 def test_numbers_keep_their_meaning_and_retired_ones_are_used_again():
@@ -89,12 +99,12 @@ def test_numbers_keep_their_meaning_and_retired_ones_are_used_again():
 def test_masses_add_or_are_divided_and_trust_takes_the_larger_or_is_copied():
     mass = np.array([[1.0, 5.0, 2.0], [0.5, 4.0, 0.0]])
     written = {1: Written(np.array([3.0, 0.0]), np.array([1.0, 4.0]))}
-    after = evolved_mass(mass, BOTH, written)
+    after = evolve_mass(mass, BOTH, written)
     assert after == pytest.approx(
         np.array([[3, 3.25, 0, 1.75], [0.5, 0, 0, 4]])
     )  # the start mass of 1 goes one to three
-    assert evolved_total(mass.sum(axis=0), mass, BOTH, written) == pytest.approx(after.sum(axis=0))
-    trust = evolved_trust(np.array([[1.0, 2.0, 7.0], [4.0, 0.0, 3.0]], np.float32), BOTH)
+    assert evolve_total(mass.sum(axis=0), mass, BOTH, written) == pytest.approx(after.sum(axis=0))
+    trust = evolve_trust(np.array([[1.0, 2.0, 7.0], [4.0, 0.0, 3.0]], np.float32), BOTH)
     assert trust.tolist() == [[7, 2, -np.inf, 2], [4, 0, -np.inf, 0]]
 
 
@@ -104,10 +114,10 @@ def test_no_mass_is_lost_or_made(seed):
     mass = draw.random((5, 3)).astype(np.float32)
     both = mass[:, 1] * draw.random(5)
     written = {1: Written(both * 0.3, both * 0.7)}
-    after = evolved_mass(mass, BOTH, written)
+    after = evolve_mass(mass, BOTH, written)
     assert after.min() >= 0
     assert after.sum(axis=1) == pytest.approx(mass.sum(axis=1), rel=1e-5)
-    assert evolved_total(mass.sum(axis=0, dtype=np.float64), mass, BOTH, written) == pytest.approx(
+    assert evolve_total(mass.sum(axis=0, dtype=np.float64), mass, BOTH, written) == pytest.approx(
         after.sum(axis=0, dtype=np.float64), rel=1e-6
     )
 
@@ -212,8 +222,8 @@ def test_a_verdict_shows_a_difference_however_small():
 def test_routers_through_which_the_same_is_adopted_are_alike():
     mass = np.array([[4, 2, 0, 0], [4, 2, 0, 0], [0, 0, 5, 0], [0, 0, 5, 0]], np.float32)
     total = mass.sum(axis=0, dtype=np.float64)
-    gram = router_products(mass, total, np.array([6.0, 6, 5, 5]), np.array([22.0, 4]))
-    found = router_similarities(gram)
+    gram = compute_router_products(mass, total, np.array([6.0, 6, 5, 5]), np.array([22.0, 4]))
+    found = compute_router_similarities(gram)
     assert found[0, 1] == pytest.approx(1)
     assert found[0, 2] == pytest.approx(0)
     assert (found[3] == -1).all()

@@ -41,10 +41,10 @@ def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
     memory = FilterMemory()
     for rule in rules:
         memory = memory.with_rule(rule)
-    assert FACTOR_MIN <= memory.factor_for(router, attributes) <= FACTOR_MAX
+    assert FACTOR_MIN <= memory.get_factor(router, attributes) <= FACTOR_MAX
     held = {router: attributes, 3: frozenset("ab"), 4: frozenset("b")}
     assert memory.factors(21, held) == [
-        memory.factor_for(one, held.get(one, frozenset())) for one in range(21)
+        memory.get_factor(one, held.get(one, frozenset())) for one in range(21)
     ]
 
 
@@ -54,9 +54,9 @@ def test_two_rules_that_match_one_message_multiply():
         .with_rule(FilterRule(router=3, factor=0.8, text="a"))
         .with_rule(FilterRule(attribute="jazz", factor=1.25, text="b"))
     )
-    assert memory.factor_for(3, frozenset(["jazz"])) == 1.0
-    assert memory.factor_for(3, frozenset()) == 0.8
-    assert memory.factor_for(4, frozenset()) == 1.0
+    assert memory.get_factor(3, frozenset(["jazz"])) == 1.0
+    assert memory.get_factor(3, frozenset()) == 0.8
+    assert memory.get_factor(4, frozenset()) == 1.0
 
 
 def test_messages_below_a_half_stay_out_and_the_others_come_by_factor():

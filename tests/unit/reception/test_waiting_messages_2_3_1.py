@@ -15,12 +15,12 @@ def waiting(sent, *receivers, through=9):
 
     current = {
         (router, round_): found
-        for router, round_ in search.rounds()
+        for router, round_ in search.list_rounds()
         if (found := newest([m for m in sent if m.router == router and m.round <= round_]))
     }
     from_others = {
         window: found
-        for window in search.own_windows(current)
+        for window in search.list_own_windows(current)
         if (
             found := newest(
                 m

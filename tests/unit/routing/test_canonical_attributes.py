@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import normalize_name
 from propagation.ports import Collection, Point
-from propagation.routing import canonical_names, words_likeness
+from propagation.routing import canonical_names, measure_words_likeness
 from services.runtime.process import SystemClock
 from tests import qdrants
 
@@ -52,12 +52,12 @@ TOGETHER = [
 async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
     vectors = fitted().vectors([older, newer])
     assert vectors[0] @ vectors[1] > LEAST  # the fitted space alone would make them one
-    assert await canonical_names(index, [older, newer], vectors, LEAST, words_likeness) == {
+    assert await canonical_names(index, [older, newer], vectors, LEAST, measure_words_likeness) == {
         older: older,
         newer: newer,
     }
     await index.upsert(Collection.ATTRIBUTES, [Point(key=older, version=1, vector=vectors[0])])
-    assert await canonical_names(index, [newer], vectors[1:], LEAST, words_likeness) == {
+    assert await canonical_names(index, [newer], vectors[1:], LEAST, measure_words_likeness) == {
         newer: newer
     }
 
@@ -67,19 +67,21 @@ async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
 )
 async def test_jazz_and_jazz_music_meet_in_either_space(index, embedder):
     names = [normalize_name("Jazz"), normalize_name("jazz  MUSIC"), "opera"]
-    found = await canonical_names(index, names, embedder.vectors(names), LEAST, words_likeness)
+    found = await canonical_names(
+        index, names, embedder.vectors(names), LEAST, measure_words_likeness
+    )
     assert found == {"jazz": "jazz", "jazz music": "jazz", "opera": "opera"}
     await index.upsert(
         Collection.ATTRIBUTES, [Point(key="jazz", version=1, vector=embedder.vectors(["jazz"])[0])]
     )
     assert await canonical_names(
-        index, names[1:2], embedder.vectors(names[1:2]), LEAST, words_likeness
+        index, names[1:2], embedder.vectors(names[1:2]), LEAST, measure_words_likeness
     ) == {"jazz music": "jazz"}
 
 
 @pytest.mark.parametrize(("one", "other"), TOGETHER)
 def test_one_attribute_in_two_spellings(one, other):
-    assert words_likeness(one, other) == 1
+    assert measure_words_likeness(one, other) == 1
 
 
 @pytest.mark.parametrize(
@@ -93,21 +95,21 @@ def test_one_attribute_in_two_spellings(one, other):
     ],
 )
 def test_two_attributes(one, other):
-    assert words_likeness(one, other) < LEAST
+    assert measure_words_likeness(one, other) < LEAST
 
 
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_likeness_of_any_names_is_symmetric_and_within_bounds(one, other):
-    assert words_likeness(one, one) == 1
-    assert words_likeness(one, other) == words_likeness(other, one)
-    assert 0 <= words_likeness(one, other) <= 1
+    assert measure_words_likeness(one, one) == 1
+    assert measure_words_likeness(one, other) == measure_words_likeness(other, one)
+    assert 0 <= measure_words_likeness(one, other) <= 1
 
 
 async def test_a_crowd_of_fresh_names_still_meets(index):
     """There are more names than likeness is computed for: it is computed for the nearest."""
     names = [*(f"style {n}" for n in range(99)), "jazz", "jazz music"]
     found = await canonical_names(
-        index, names, HashedEmbedder().vectors(names), LEAST, words_likeness
+        index, names, HashedEmbedder().vectors(names), LEAST, measure_words_likeness
     )
     assert found["jazz music"] == "jazz"
     assert len(set(found.values())) == 100
@@ -115,7 +117,7 @@ async def test_a_crowd_of_fresh_names_still_meets(index):
 
 async def test_a_name_without_a_vector_is_itself(index):
     vectors = np.zeros((2, HashedEmbedder().dimension), np.float32)
-    assert await canonical_names(index, ["…", "???"], vectors, LEAST, words_likeness) == {
+    assert await canonical_names(index, ["…", "???"], vectors, LEAST, measure_words_likeness) == {
         "…": "…",
         "???": "???",
     }

@@ -20,12 +20,12 @@ from propagation.reception.message_buffer import ClientEdge, Receiver, SentMessa
 from propagation.routing import (
     Arrival,
     SemanticPolicy,
+    build_integration_requests,
+    build_next_version,
     canonical_names,
-    changed_attributes,
-    integration_requests,
-    next_version,
-    own_attributes,
-    quantile_tau,
+    compute_quantile_tau,
+    find_changed_attributes,
+    list_own_attributes,
     recount_holders,
 )
 from services.runtime.process import SystemClock
@@ -64,8 +64,8 @@ class Tau:
 def integrate(before, arrivals, round_number, epoch, router=4):
     """Run eq. 3 with an empty answer; return the request and the version that it makes."""
     known = {router: before} if before else {}
-    [asked] = integration_requests({router: arrivals}, known, {})
-    return next_version(
+    [asked] = build_integration_requests({router: arrivals}, known, {})
+    return build_next_version(
         asked,
         Summary(f"router {router}", "A text."),
         before.version + 1 if before else 1,
@@ -117,7 +117,7 @@ def test_eq1_attributes_are_what_a_client_says_itself():
         line(2, "opera", author=Author.RECEPTION),
         line(3, "jazz", author=Author.CATALOGUE),
     )
-    assert own_attributes(ann) == {"blues": 0, "jazz": 0}
+    assert list_own_attributes(ann) == {"blues": 0, "jazz": 0}
 
 
 def test_eq1_new_or_confirmed_attributes_travel():
@@ -127,8 +127,8 @@ def test_eq1_new_or_confirmed_attributes_travel():
         line(2, "blues", sequence=12),
         line(3, "opera", sequence=4),
     )
-    found = changed_attributes(
-        ANN, 3, own_attributes(ann), known=("jazz", "blues"), after=10, canonical={}
+    found = find_changed_attributes(
+        ANN, 3, list_own_attributes(ann), known=("jazz", "blues"), after=10, canonical={}
     )
     assert [(a.attribute, a.sequence) for a in found] == [("blues", 12), ("opera", 4)]
 
@@ -204,8 +204,8 @@ def test_eq4_tau_is_the_ninth_decile_of_all_cosines():
     cosines = np.linspace(0, 1, 11)
     clients = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1).astype(np.float32)
     router = np.array([[1, 0]], np.float32)
-    assert quantile_tau(router, clients, seed=1) == pytest.approx(0.9, abs=1e-6)
-    assert quantile_tau(router, clients[:0], seed=1) == 1.0
+    assert compute_quantile_tau(router, clients, seed=1) == pytest.approx(0.9, abs=1e-6)
+    assert compute_quantile_tau(router, clients[:0], seed=1) == 1.0
 
 
 async def test_jazz_and_jazz_music_meet(index):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propagation.model import RouterVersion
-from propagation.routing import RouterNames, name_versions
+from propagation.routing import RouterNames, name_router_versions
 
 
 def router(number, name="", **weights):
@@ -14,7 +14,7 @@ def router(number, name="", **weights):
 
 
 def names(current, versions):
-    return [version.name for version in name_versions(current, versions)]
+    return [version.name for version in name_router_versions(current, versions)]
 
 
 OTHERS = [router(n, f"taken {n}", drama=50, comedy=40, love=10) for n in range(3, 9)]
@@ -104,8 +104,8 @@ def test_names_are_unique_and_the_same_each_time_over_many_rounds(seed):
     current = {}
     for _ in range(12):
         changed = [drawn(number) for number in sorted(draw.choice(60, 25, replace=False).tolist())]
-        named = name_versions(current.values(), changed)
-        assert named == name_versions(list(current.values()), changed)
+        named = name_router_versions(current.values(), changed)
+        assert named == name_router_versions(list(current.values()), changed)
         current |= {version.router: version for version in named}
         assert len({version.name for version in current.values()}) == len(current)
 

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from propagation.adapters.sqlite.reason.text_bodies import plain_body
+from propagation.adapters.sqlite.reason.text_bodies import decompress_body
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine
@@ -139,11 +139,11 @@ async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
 
 async def strange_points(engine: Engine) -> list[str]:
     """Points of the vector index that are not what the graph has now, compared vector by vector."""
-    texts = await engine.store.load_texts(sorted(await engine.store.text_versions()))
-    versions = await engine.store.router_versions(engine.vectors.routers)
+    texts = await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
+    versions = await engine.store.get_router_versions(engine.vectors.routers)
     points = [
-        *await engine.vectors.points_of_texts(texts.values()),
-        *await engine.vectors.points_of_routers(versions),
+        *await engine.vectors.build_points_of_texts(texts.values()),
+        *await engine.vectors.build_points_of_routers(versions),
     ]
     meant = (
         {int(point.key): point for point in points[: len(texts)]},
@@ -215,5 +215,5 @@ async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:
 
 def _plain(table: str, value: object) -> bytes:
     if isinstance(value, bytes):
-        return plain_body(value) if table == "profile_version" else value
+        return decompress_body(value) if table == "profile_version" else value
     return str(value).encode()

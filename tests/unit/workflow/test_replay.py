@@ -67,8 +67,8 @@ async def outcome_of(path, step):
         report = await replay(engine, catalogue(), stream(), step=step)
         refs = [n << 1 | kind for n in range(ITEMS) for kind in (0, 1)]
         texts = await engine.store.load_texts(refs)
-        edges = await engine.store.edges_of(refs)
-        versions = await engine.store.router_versions(range(6))
+        edges = await engine.store.get_edges(refs)
+        versions = await engine.store.get_router_versions(range(6))
         numbers = take_checkpoint(engine.numbers.view, barrier=False).arrays
         return report, texts, edges, versions, numbers
     finally:

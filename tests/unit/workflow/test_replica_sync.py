@@ -110,7 +110,7 @@ async def push(engine, user, *items):
     )
 
 
-async def ref_of(engine, user):
+async def compute_ref(engine, user):
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
     return ref
 
@@ -166,7 +166,7 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await there.learn()
     await there.reason()
     await here.follow()
-    row = index_of(await ref_of(here, "bob"))
+    row = index_of(await compute_ref(here, "bob"))
     np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
     assert await here.follow() == await there.follow() == 0
 
@@ -183,7 +183,7 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     assert await there.reason() > 0
     await push(here, "ann", 3)
     await here.drain()
-    text = await here.store.load_texts([await ref_of(here, "ann")])
+    text = await here.store.load_texts([await compute_ref(here, "ann")])
     lines = " ".join(line.text for found in text.values() for line in found.profile.lines)
     assert all(f"Record {n}" in lines for n in (1, 2, 3))
     assert await here.store.dead_letters(9) == []
@@ -244,7 +244,7 @@ async def test_a_new_client_is_described_by_one_of_them_alone(two):
     through = await two[0].store.learned_through()
     for engine in two:
         assert await engine.reason() == 0
-        assert engine.cold_start.described_through(through) == through, (
+        assert engine.cold_start.get_described_through(through) == through, (
             "no client waits to be described"
         )
 
@@ -257,7 +257,7 @@ async def test_clients_are_described_when_the_process_that_began_with_them_has_d
     assert await there.reason() == 0, "the other one describes them"
     await asyncio.sleep(0.4)
     assert await there.reason() > 0
-    assert there.cold_start.described_through(1_000) == 1_000
+    assert there.cold_start.get_described_through(1_000) == 1_000
 
 
 async def test_one_of_them_runs_a_round_at_a_time(two):
@@ -307,7 +307,9 @@ async def test_a_bootstrap_that_is_due_for_both_is_one(two, monkeypatch):
     await push(here, "ann", 7)
     there.learner._behind = False
     assert await there.learn() > 0
-    assert (await there.store.current_epoch()).number == epoch.number == there.numbers.view.epoch
+    assert (
+        (await there.store.get_current_epoch()).number == epoch.number == there.numbers.view.epoch
+    )
     await is_as_rebuilt(there)
 
 
@@ -396,7 +398,7 @@ async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_ba
     await takes_the_lease_of(here)
     await there.forgetting.retract(["bob-1"])
     await is_as_rebuilt(there)
-    state, row = there.numbers.view.state, index_of(await ref_of(there, "ann"))
+    state, row = there.numbers.view.state, index_of(await compute_ref(there, "ann"))
     assert state.history_length[row] == 1
 
 
@@ -407,7 +409,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await here.drain()
     await there.learn()
     await there.follow()
-    row, item = index_of(await ref_of(here, "bob")), 1
+    row, item = index_of(await compute_ref(here, "bob")), 1
     assert profiles(there)[0][row].any()
     assert there.memory.catalogue.titles[item] == "Record 1"
     await here.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
@@ -434,7 +436,7 @@ async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_n
     await there.learn()
     await there.forgetting.forget(ClientKey(kind=ClientKind.USER, id="ann"))
     await there.store.release_lease(there.learner._lease)
-    read, failed = here.store.newest_checkpoint, []
+    read, failed = here.store.get_newest_checkpoint, []
 
     async def once(*_):
         if not failed:
@@ -442,7 +444,7 @@ async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_n
             raise StoreUnreachable("the graph is away")
         return await read()
 
-    monkeypatch.setattr(here.store, "newest_checkpoint", once, raising=False)
+    monkeypatch.setattr(here.store, "get_newest_checkpoint", once, raising=False)
     for _ in range(3):
         with suppress(StoreUnreachable):
             await here.learn()
@@ -469,14 +471,14 @@ async def test_a_comparison_of_the_index_while_another_process_commits_makes_not
     await one.drain()
     await looking.index_maintenance.repair()
     assert await looking.index_maintenance.repair() == 0
-    numbers, read = iter(range(4, 20)), looking.store.text_versions
+    numbers, read = iter(range(4, 20)), looking.store.get_text_versions
 
     async def after_a_commit(*refs):
         await push(one, "bob", next(numbers))
         await one.drain()
         return await read(*refs)
 
-    monkeypatch.setattr(looking.store, "text_versions", after_a_commit, raising=False)
+    monkeypatch.setattr(looking.store, "get_text_versions", after_a_commit, raising=False)
     assert await looking.index_maintenance.repair() == 0
 
 

@@ -29,7 +29,7 @@ CALLED_FROM_PYTHON = (
     "learn.apply_block",
     "learn.relearn_block",
     "mass.start_mass",
-    "state_arrays.packed_neighbours",
+    "state_arrays.pack_neighbours",
     "state_arrays.unpack_neighbours",
     "state_arrays.refill_seen",
     "quantised_scores.follow_items",
@@ -38,7 +38,7 @@ CALLED_FROM_PYTHON = (
     "rank.prepare",
     "rank.rank_all",
     "rank.rank_rows",
-    "rank.adopters_by_router",
+    "rank.count_adopters_by_router",
 )
 
 

@@ -2,7 +2,11 @@
 
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StorePart, Transaction
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
-from propagation.adapters.neo4j.connection.schema import check_version, open_database, schema_steps
+from propagation.adapters.neo4j.connection.schema import (
+    check_version,
+    load_schema_steps,
+    open_database,
+)
 from propagation.adapters.neo4j.connection.statements import load_statements
 
 __all__ = [
@@ -11,7 +15,7 @@ __all__ = [
     "StorePart",
     "Transaction",
     "check_version",
+    "load_schema_steps",
     "load_statements",
     "open_database",
-    "schema_steps",
 ]

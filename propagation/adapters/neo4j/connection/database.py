@@ -62,7 +62,7 @@ class Transaction:
         rows = await self.rows(name, **parameters)
         return rows[0] if rows else None
 
-    async def single_row(self, name: str, /, **parameters: object) -> list[Any]:
+    async def read_single_row(self, name: str, /, **parameters: object) -> list[Any]:
         """Return the row of a statement that always has one."""
         (row,) = await self.rows(name, **parameters)
         return row
@@ -171,7 +171,7 @@ class Neo4jDatabase:
             )
         except DriverError as error:
             raise translate(error, settings.uri, writing=False) from error
-        async with self._limited(writing=False):
+        async with self.limit_transaction(writing=False):
             return (await self._driver.get_server_info()).agent
 
     async def close(self) -> None:
@@ -248,7 +248,7 @@ class Neo4jDatabase:
 
         try:
             async with (
-                self._limited(writing=writing) as driver,
+                self.limit_transaction(writing=writing) as driver,
                 driver.session(database=self.settings.database) as session,
             ):
                 execute = session.execute_write if writing else session.execute_read
@@ -269,7 +269,7 @@ class Neo4jDatabase:
         )
 
     @asynccontextmanager
-    async def _limited(self, *, writing: bool) -> AsyncIterator[AsyncDriver]:
+    async def limit_transaction(self, *, writing: bool) -> AsyncIterator[AsyncDriver]:
         """Limit the time of a call, and translate its errors."""
         if self._driver is None or self._probe is None:
             raise StoreBusy(f"{self.settings.uri} is closed")

@@ -3,7 +3,7 @@
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.adapters.neo4j.connection.statements import (
     SUFFIX,
-    cypher_folder,
+    find_cypher_folder,
     split_statements,
 )
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
@@ -11,13 +11,13 @@ from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUns
 SUPPORTED = "5.26"
 
 
-def schema_steps() -> dict[int, list[str]]:
+def load_schema_steps() -> dict[int, list[str]]:
     """Read the files schema/NNNN_name.cypher.
 
     Returns:
         The statements that lead to each schema version, in ascending order.
     """
-    files = cypher_folder().joinpath("schema").iterdir()
+    files = find_cypher_folder().joinpath("schema").iterdir()
     return {
         int(file.name[:4]): split_statements(file.read_text(encoding="utf-8"))
         for file in sorted(files, key=lambda file: file.name)
@@ -41,15 +41,15 @@ async def open_database(database: Neo4jDatabase) -> None:
     """
     uri = database.settings.uri
     check_version(await database.connect(), uri)
-    steps = schema_steps()
+    steps = load_schema_steps()
     newest = max(steps)
-    stored = await _stored_version(database)
+    stored = await _read_stored_version(database)
     if stored is not None and stored > newest:
         raise SchemaTooNew(
             f"{uri} has schema {stored}, and this release knows up to {newest}; upgrade the service"
         )
     statements = [statement for step in steps.values() for statement in step]
-    if stored == newest and not await _missing_indexes(database, statements):
+    if stored == newest and not await _find_missing_indexes(database, statements):
         return
     for statement in statements:
         await database.define(statement)
@@ -57,7 +57,7 @@ async def open_database(database: Neo4jDatabase) -> None:
     await database.write(
         lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
     )
-    if missing := await _missing_indexes(database, statements):
+    if missing := await _find_missing_indexes(database, statements):
         raise StoreCorrupt(
             f"{uri} did not create the indexes {', '.join(missing)}; look at its log"
         )
@@ -77,7 +77,7 @@ def check_version(agent: str, uri: str) -> None:
         raise StoreUnsupported(f"{uri} is {agent}; this release works with Neo4j {SUPPORTED} (LTS)")
 
 
-async def _stored_version(database: Neo4jDatabase) -> int | None:
+async def _read_stored_version(database: Neo4jDatabase) -> int | None:
     """Read the schema version of the database.
 
     Returns:
@@ -101,7 +101,7 @@ async def _stored_version(database: Neo4jDatabase) -> int | None:
     return stored
 
 
-async def _missing_indexes(database: Neo4jDatabase, statements: list[str]) -> list[str]:
+async def _find_missing_indexes(database: Neo4jDatabase, statements: list[str]) -> list[str]:
     """List our indexes that are absent or not online.
 
     Indexes of constraints are included.

@@ -41,12 +41,12 @@ def load_statements() -> Mapping[str, Statement]:
     """Load every statement of the store by name."""
     return {
         name: parse_statement(file.read_text(encoding="utf-8"))
-        for name, file in _walk(cypher_folder())
+        for name, file in _walk(find_cypher_folder())
         if name.split("/")[0] not in OTHER_FOLDERS
     }
 
 
-def cypher_folder() -> Traversable:
+def find_cypher_folder() -> Traversable:
     """Return the folder of the Cypher files.
 
     It is installed next to the packages.
@@ -57,7 +57,7 @@ def cypher_folder() -> Traversable:
 def parse_statement(text: str) -> Statement:
     """Parse the text of a file."""
     declared = PARAMETERS.findall(text)[0].split(", ")
-    code = _without_comments(text).strip().removesuffix(";")
+    code = _remove_comments(text).strip().removesuffix(";")
     return Statement(frozenset(declared) - {"none"}, code)
 
 
@@ -66,10 +66,10 @@ def split_statements(text: str) -> list[str]:
 
     Each statement is ended by `;`.
     """
-    return [part.strip() for part in _without_comments(text).split(";") if part.strip()]
+    return [part.strip() for part in _remove_comments(text).split(";") if part.strip()]
 
 
-def _without_comments(text: str) -> str:
+def _remove_comments(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
 
 

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import orjson
 
 from propagation.adapters.neo4j.connection import StorePart
-from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of
+from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
-from propagation.adapters.neo4j.reason.texts import text_of
-from propagation.adapters.shared.learned_blocks import written_records
-from propagation.adapters.shared.reason_rows import version_record
-from propagation.model import ClientKind, kind_of, ref_of
+from propagation.adapters.neo4j.reason.texts import build_text
+from propagation.adapters.shared.learned_blocks import list_written_records
+from propagation.adapters.shared.reason_rows import build_version_record
+from propagation.model import ClientKind, compute_ref, get_kind
 from propagation.ports import COLLECTIONS, EXPORTED_KINDS
 
 STATEMENTS = {
@@ -39,22 +39,22 @@ class Neo4jExport(StorePart):
 
     async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:
-            for record in await self._records(kind, ref):
+            for record in await self._read_records(kind, ref):
                 yield kind, record
 
-    async def _records(self, kind: str, ref: int) -> Sequence[Mapping[str, object]]:
+    async def _read_records(self, kind: str, ref: int) -> Sequence[Mapping[str, object]]:
         if kind == "written":
             return await self._read_weights(ref)
         parameters: dict[str, object] = {"ref": ref}
         if kind == "gradient":
             parameters["modules"] = CLIENT_MODULES
         if kind == "point":
-            collection = COLLECTIONS[kind_of(ref)]
+            collection = COLLECTIONS[get_kind(ref)]
             parameters = {"collection": collection.value, "key": orjson.dumps(ref).decode()}
         rows = await self._database.rows(STATEMENTS[kind], **parameters)
         if kind == "profile_version":
             return [
-                version_record(text_of(columns), sequence, written_at, author)
+                build_version_record(build_text(columns), sequence, written_at, author)
                 for *columns, sequence, written_at, author in rows
             ]
         records = [record for (record,) in rows]
@@ -69,16 +69,17 @@ class Neo4jExport(StorePart):
         Source: docs/numbers.md, rule 5.
         """
         row = await self._database.row("forget/events/events_of_client", ref=ref) or [[], []]
-        written = await learned_weights_of(self._database, [sequence for sequence, _ in row[0]])
+        written = await read_learned_weights(self._database, [sequence for sequence, _ in row[0]])
         refs = sorted(
-            {ref_of(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}
+            {compute_ref(ClientKind.ITEM, item) for item in written.negative.tolist() if item >= 0}
         )
         named = {
             found[0]: f"item:{found[1]}"
             for found in await self._database.table("record/clients/clients", refs=refs)
         }
         return list(
-            written_records(
-                written, lambda item: None if item < 0 else named.get(ref_of(ClientKind.ITEM, item))
+            list_written_records(
+                written,
+                lambda item: None if item < 0 else named.get(compute_ref(ClientKind.ITEM, item)),
             )
         )

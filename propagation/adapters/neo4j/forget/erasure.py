@@ -4,22 +4,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
-from propagation.adapters.neo4j.forget.learned_rows import learned_weights_of, write_marked_rows
+from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import read_pages, text_of
+from propagation.adapters.neo4j.reason.texts import build_text, read_pages
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
     ASCII_IN_FOLDED,
-    ascii_word,
-    folded_words,
+    find_ascii_word,
+    fold_words,
+    list_searchable_words,
     says,
-    searchable_words,
 )
 from propagation.adapters.shared.json_text import escape_words
-from propagation.adapters.shared.reason_rows import evidence_tokens, interaction_of
-from propagation.graph_rules.withdrawal_order import affected_keys, counted_attributes
+from propagation.adapters.shared.reason_rows import build_evidence_tokens, build_interaction
+from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
 from propagation.model import (
     AffectedMessage,
     Citations,
@@ -49,14 +49,14 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
     wipes_in_seconds = True
 
-    async def event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
+    async def get_event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
             transaction: Transaction,
         ) -> Sequence[EventState]:
-            row = await transaction.single_row(
+            row = await transaction.read_single_row(
                 "forget/events/event_states", events=sorted(set(event_ids))
             )
-            recorded = {found[1]: interaction_of(found) for found in row[0]}
+            recorded = {found[1]: build_interaction(found) for found in row[0]}
             retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
             forgotten = dict.fromkeys(
                 await find_forgotten(transaction, row[2], event_ids), EventStatus.FORGOTTEN
@@ -71,21 +71,21 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
         return await self._database.read(work)
 
-    async def interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
         return [
-            interaction_of(row)
+            build_interaction(row)
             for row in await self._database.table(
                 "forget/events/interactions_of_clients", refs=sorted(set(refs))
             )
         ]
 
-    async def user_choices(self, users: Sequence[int]) -> UserChoices:
+    async def get_user_choices(self, users: Sequence[int]) -> UserChoices:
         return UserChoices.from_rows(
             await self._database.table("forget/events/user_choices", refs=sorted(set(users)))
         )
 
-    async def learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
-        return await learned_weights_of(self._database, sequences)
+    async def get_learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
+        return await read_learned_weights(self._database, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         asked, shared = _search_rows(searches)
@@ -96,12 +96,14 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             found = await self._database.table(
                 "forget/search/citing_texts", searches=rows, **shared
             )
-            return {(row[0], row[1]): StoredText(text_of(row), current) for *row, current in found}
+            return {
+                (row[0], row[1]): StoredText(build_text(row), current) for *row, current in found
+            }
 
         texts = await read_pages(read, asked, SEARCHES_PER_READ)
         return [texts[key] for key in sorted(texts)]
 
-    async def names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def get_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         used: set[str] = set()
         last = -1
         while unfound := names - used:
@@ -110,7 +112,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 after=last,
                 limit=CLIENTS_PER_READ,
                 ref=ref,
-                words=sorted({ascii_word(name) for name in unfound}),
+                words=sorted({find_ascii_word(name) for name in unfound}),
             )
             if row is None or row[0] is None:
                 break
@@ -118,7 +120,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             used.update(name for name in unfound if any(says(texts, name) for texts in row[1]))
         return frozenset(used)
 
-    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         found: set[int] = set()
         last = 0
         while True:
@@ -126,8 +128,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 "forget/search/clients_with_words",
                 after=last,
                 limit=VERSIONS_PER_READ,
-                words=folded_words(words),
-                escaped=escape_words(folded_words(words)),
+                words=fold_words(words),
+                escaped=escape_words(fold_words(words)),
                 letters=list(ASCII_IN_FOLDED),
             )
             if row is None or row[0] is None:
@@ -135,11 +137,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             last = row[0]
             found.update(row[1])
 
-    async def brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
+    async def get_brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
         names = await self._database.value("forget/search/brought_attributes", refs=list(refs))
         return frozenset(names or ())
 
-    async def affected_messages(
+    async def get_affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
@@ -163,8 +165,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         found = (
             await self._database.table(
                 "forget/messages/messages_with_words",
-                words=folded_words(words),
-                titles=folded_words(titles),
+                words=fold_words(words),
+                titles=fold_words(titles),
                 letters=list(ASCII_IN_FOLDED),
                 names=sorted(names),
                 lost=sorted(lost),
@@ -172,12 +174,12 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             if words or titles or names or lost
             else ()
         )
-        keys = affected_keys(rounds, map(tuple, found))
+        keys = choose_affected_keys(rounds, map(tuple, found))
         published = await self.brief(keys)
         counted = sorted(
             (*key, name)
             for key, message in published.items()
-            for name in counted_attributes(message, lost_parts.get(key, ()), names)
+            for name in choose_counted_attributes(message, lost_parts.get(key, ()), names)
         )
         remaining: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
         for router, version, name, senders in (
@@ -198,7 +200,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             for key, message in published.items()
         ]
 
-    async def merges_of_messages(
+    async def get_merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
         return [
@@ -221,7 +223,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def last_withdrawal(self) -> int:
         return int(await self._database.value("forget/progress/last_withdrawal"))
 
-    async def wiping_due(self) -> bool:
+    async def is_wiping_due(self) -> bool:
         return bool(await self._database.value("forget/wiping/wiping_pending"))
 
     async def wipe(self) -> None:
@@ -254,19 +256,19 @@ def _search_rows(
     lost = {
         str((router << 32) + version): {
             "names": None if names is None else sorted(names),
-            "words": searchable_words(one.message_words),
+            "words": list_searchable_words(one.message_words),
         }
         for one in distinct
         for (router, version), names in one.messages.items()
     }
     return [_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
-        "evidence": evidence_tokens(sequences),
-        "words": folded_words(words),
-        "escaped": escape_words(folded_words(words)),
+        "evidence": build_evidence_tokens(sequences),
+        "words": fold_words(words),
+        "escaped": escape_words(fold_words(words)),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "lost": lost,
-        "rule_words": searchable_words(word for one in distinct for word in one.rule_words),
+        "rule_words": list_searchable_words(word for one in distinct for word in one.rule_words),
         "letters": list(ASCII_IN_FOLDED),
     }
 

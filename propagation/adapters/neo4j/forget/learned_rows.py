@@ -11,19 +11,23 @@ import numpy as np
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learn import (
     apply_marks,
-    blocks_with_rows,
     draw_columns,
+    read_blocks_with_rows,
     split_columns,
 )
-from propagation.adapters.shared.learned_blocks import join_weights, places_of, weights_of_rows
+from propagation.adapters.shared.learned_blocks import (
+    build_weights_of_rows,
+    find_places,
+    join_weights,
+)
 from propagation.model import LearnedWeights, PromotedRepeat
 
 BLOCKS_PER_COMMIT = 16
 
 
-async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
-    """See ErasureStore.learned_weights."""
-    found = [part async for part in blocks_with_rows(database, sequences)]
+async def read_learned_weights(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
+    """See ErasureStore.get_learned_weights."""
+    found = [part async for part in read_blocks_with_rows(database, sequences)]
     total, learned = 0, {}
     for through, size in (
         await database.rows("forget/learned_rows/block_sizes", since=found[0][0].through)
@@ -33,7 +37,7 @@ async def learned_weights_of(database: Neo4jDatabase, sequences: Sequence[int]) 
         total += size
         learned[through] = total
     return join_weights(
-        [weights_of_rows(block, places, learned[block.through]) for block, places in found]
+        [build_weights_of_rows(block, places, learned[block.through]) for block, places in found]
     )
 
 
@@ -55,7 +59,7 @@ async def mark_rows(
     ):
         columns = draw_columns(*found)
         through, learned = columns.through, columns.sequence
-        places = places_of(learned, distinct).tolist()
+        places = find_places(learned, distinct).tolist()
         empty = [place for place in places if int(learned[place]) in without_weights]
         moving = [
             (place, moved[int(learned[place])])

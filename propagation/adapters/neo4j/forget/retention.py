@@ -71,7 +71,7 @@ class Neo4jRetention(StorePart):
             await self._database.execute("forget/progress/set_checked_round", before=before)
         return dropped or None
 
-    async def oldest_kept(self) -> int:
+    async def get_oldest_kept(self) -> int:
         return await self._database.value("forget/progress/oldest_sequence") or 0
 
     async def _find_candidates(self, before: int) -> Candidates:
@@ -131,7 +131,7 @@ class Neo4jRetention(StorePart):
 
 
 async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, limit: int) -> int:
-    states = await _message_states(transaction, run, keys)
+    states = await _read_message_states(transaction, run, keys)
     droppable = [list(key) for key, state in states.items() if may_drop_merges(state, run.before)]
     return int(
         await transaction.value("forget/retention/delete_merges", keys=droppable, limit=limit)
@@ -139,12 +139,12 @@ async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, 
 
 
 async def _delete_messages(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
-    states = await _message_states(transaction, run, keys)
+    states = await _read_message_states(transaction, run, keys)
     droppable = [list(key) for key, state in states.items() if may_drop_message(state, run.before)]
     return int(await transaction.value("forget/retention/delete_messages", keys=droppable))
 
 
-async def _message_states(
+async def _read_message_states(
     transaction: Transaction, run: Candidates, keys: Keys
 ) -> dict[MessageKey, MessageState]:
     """Look up what decides about messages.

@@ -17,17 +17,17 @@ from propagation.adapters.neo4j.connection import (
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
-from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients, text_row
+from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts, lock_clients
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.adapters.shared.erasure import contains_one
-from propagation.adapters.shared.reason_rows import evidence_tokens
+from propagation.adapters.shared.reason_rows import build_evidence_tokens
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
-    held_attributes,
-    lost_attributes,
-    withdrawal_steps,
+    find_lost_attributes,
+    list_held_attributes,
+    order_withdrawal_steps,
 )
 from propagation.model import (
     SENDERS_KEPT,
@@ -37,7 +37,7 @@ from propagation.model import (
     Withdrawal,
     WithdrawalResult,
     batches,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import (
     CACHED,
@@ -66,7 +66,7 @@ async def withdraw(
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
     for some in batches(past, ROWS_PER_STATEMENT):
-        rows = [text_row(text, 0) for text in some]
+        rows = [build_text_row(text, 0) for text in some]
         await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
@@ -132,7 +132,7 @@ class WithdrawalCommit:
             WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
             WithdrawalStep.EMPTY_CACHES: self._empty_caches,
         }
-        for step in withdrawal_steps(self.withdrawal):
+        for step in order_withdrawal_steps(self.withdrawal):
             await steps[step]()
         await set_log_end(self.transaction, self.end)
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
@@ -154,7 +154,7 @@ class WithdrawalCommit:
             "forget/search/cited_since",
             number=withdrawal.texts_read_through,
             sequences=sequences,
-            evidence=evidence_tokens(sequences),
+            evidence=build_evidence_tokens(sequences),
             messages=[[message.router, message.version] for message in withdrawal.messages],
         )
         if ref is not None:
@@ -211,10 +211,10 @@ class WithdrawalCommit:
         for some in batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute(
                 "forget/withdrawal/update_texts",
-                rows=[text_row(text, self.sequence) for text in some],
+                rows=[build_text_row(text, self.sequence) for text in some],
             )
         texts = self.withdrawal.texts
-        rows = [text_row(text, self.sequence) for text in texts]
+        rows = [build_text_row(text, self.sequence) for text in texts]
         await create_texts(self.transaction, texts, rows, ())
 
     async def _move_texts(self) -> None:
@@ -232,7 +232,7 @@ class WithdrawalCommit:
         ref = self.withdrawal.erased
         assert ref is not None, "this step is an erasure's"
         transaction = self.transaction
-        await self._dequeue(COLLECTIONS[kind_of(ref)], [ref])
+        await self._dequeue(COLLECTIONS[get_kind(ref)], [ref])
         await transaction.execute("forget/client/detach_texts", ref=ref)
         await transaction.execute("forget/client/delete_parts", ref=ref)
         await transaction.execute("forget/client/delete_client", ref=ref)
@@ -257,10 +257,10 @@ class WithdrawalCommit:
                 "forget/withdrawal/set_client_attributes",
                 rows=[[ref, list(names)] for ref, names in withdrawal.client_attributes.items()],
             )
-        if held := held_attributes(withdrawal):
+        if held := list_held_attributes(withdrawal):
             rows = [[one.name, one.holders, one.users] for one in held]
             await transaction.execute("forget/withdrawal/update_holders", rows=rows)
-        if lost := lost_attributes(withdrawal):
+        if lost := find_lost_attributes(withdrawal):
             await transaction.execute("forget/withdrawal/remove_unused_attributes", names=lost)
             found = await transaction.value(
                 "forget/search/gradients_with_words",

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.adapters.shared.json_text import without_nul
-from propagation.model import ClientText, Round, RouterVersion, kind_of
+from propagation.adapters.shared.json_text import remove_nul
+from propagation.model import ClientText, Round, RouterVersion, get_kind
 from propagation.ports import COLLECTIONS, Collection, IndexChange, Lease
 
 
@@ -19,12 +19,12 @@ class Neo4jOutbox(StorePart):
         rows = sorted(
             _row(change.collection, change.key, round_.number, change.version) for change in changes
         )
-        without_nul(orjson.dumps(rows))
+        remove_nul(orjson.dumps(rows))
         await self._database.execute(
             "index/outbox/stage_changes", lease, rows=rows, round=round_.number
         )
 
-    async def pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
+    async def get_pending_changes(self, age_ms: int, limit: int) -> Sequence[IndexChange]:
         rows = await self._database.rows(
             "index/outbox/list_changes", age=age_ms, limit=limit, now=self._database.now()
         )
@@ -56,7 +56,7 @@ async def enqueue_texts(transaction: Transaction, texts: Sequence[ClientText]) -
     """
     versions = {text.profile.ref: text.profile.version for text in texts}
     rows = sorted(
-        [*_row(COLLECTIONS[kind_of(ref)], ref, 0, version), 0] for ref, version in versions.items()
+        [*_row(COLLECTIONS[get_kind(ref)], ref, 0, version), 0] for ref, version in versions.items()
     )
     if rows:
         await transaction.execute("index/outbox/add_changes", rows=rows, now=transaction.now())

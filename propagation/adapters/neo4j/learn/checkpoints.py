@@ -8,7 +8,7 @@ from typing import Any
 
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.shared.checkpoint_pieces import array_of, pieces_of
+from propagation.adapters.shared.checkpoint_pieces import join_pieces, split_into_pieces
 from propagation.model import Array, Checkpoint, DamagedNumbers, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
 
@@ -60,7 +60,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
         pieces: list[dict[str, Any]] = []
         for name in list(checkpoint.arrays):
             array = checkpoint.arrays.pop(name)
-            for part, data in pieces_of(array, PART_BYTES):
+            for part, data in split_into_pieces(array, PART_BYTES):
                 pieces.append(
                     {
                         "checkpoint": id_,
@@ -77,7 +77,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
         await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
-    async def newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
+    async def get_newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """Read the newest checkpoint, piece by piece.
 
         If another one replaces it meanwhile, that one is read.
@@ -122,7 +122,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
                 until=len(pieces) + PARTS_PER_READ,
             ):
                 pieces.extend(data for (data,) in rows)
-            arrays[name] = array_of(name, dtype, shape, pieces)
+            arrays[name] = join_pieces(name, dtype, shape, pieces)
         if not arrays:
             raise DamagedNumbers("the newest checkpoint of the numbers has lost its arrays")
         return arrays

@@ -11,10 +11,10 @@ from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_lo
 from propagation.adapters.shared.learned_blocks import (
     BANKS,
     NOTHING,
+    collect_taste_written,
+    find_places,
     pack_columns,
-    places_of,
-    row_parts,
-    taste_written_by,
+    split_row,
     unpack_block,
 )
 from propagation.graph_rules.claims import DrawColumns
@@ -28,7 +28,7 @@ from propagation.model import (
     Epoch,
     LearnedBlock,
     LeaseLost,
-    naming_damage,
+    name_damage,
 )
 from propagation.ports import Lease
 
@@ -38,7 +38,7 @@ SEQUENCES_PER_READ = 64
 """Each may lie in a block of its own, and a block may hold thousands of interactions."""
 
 
-def properties_of(block: LearnedBlock) -> dict[str, object]:
+def build_properties(block: LearnedBlock) -> dict[str, object]:
     """Convert a block for cypher/learn/blocks/stage_blocks, and create_block without its trust."""
     drawn, wrote = split_columns(len(block.sequence), pack_columns(block))
     return {
@@ -51,7 +51,7 @@ def properties_of(block: LearnedBlock) -> dict[str, object]:
     }
 
 
-def block_of(
+def build_block(
     after: int,
     through: int,
     epoch: int,
@@ -69,7 +69,7 @@ def block_of(
 
     See `apply_marks`.
     """
-    with naming_damage(f"learned block {through}", after, through):
+    with name_damage(f"learned block {through}", after, through):
         columns = apply_marks(size, drawn, wrote, emptied, promoted, routers, weights)
     return unpack_block(after, through, epoch, size, columns, trust, combiner)
 
@@ -113,7 +113,7 @@ def split_columns(size: int, columns: bytes) -> tuple[bytes, bytes]:
 
 
 def _write(columns: bytearray, size: int, place: int, values: Mapping[str, Array]) -> None:
-    for start, data in row_parts(size, place, values):
+    for start, data in split_row(size, place, values):
         columns[start : start + len(data)] = data
 
 
@@ -126,7 +126,7 @@ def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
     return DrawColumns(through, sequence, negatives[:, 0], scores)
 
 
-async def blocks_with_rows(
+async def read_blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
 ) -> AsyncIterator[tuple[LearnedBlock, I64]]:
     """Yield the blocks of some interactions, with their places, in order.
@@ -137,8 +137,8 @@ async def blocks_with_rows(
     for start in range(0, len(distinct), SEQUENCES_PER_READ):
         some = distinct[start : start + SEQUENCES_PER_READ]
         for row in await database.rows("learn/blocks/blocks_of_sequences", sequences=some.tolist()):
-            block = block_of(*row)
-            if len(places := places_of(block.sequence, some)):
+            block = build_block(*row)
+            if len(places := find_places(block.sequence, some)):
                 yield block, places
 
 
@@ -146,7 +146,7 @@ class Neo4jLearn(Neo4jCheckpoints):
     """Blocks of learned columns, checkpoints, epochs."""
 
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
-        properties = properties_of(block)
+        properties = build_properties(block)
 
         async def work(transaction: Transaction) -> None:
             through = await transaction.value("learn/blocks/learned_through") or 0
@@ -166,18 +166,18 @@ class Neo4jLearn(Neo4jCheckpoints):
 
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         return [
-            block_of(*row)
+            build_block(*row)
             for row in await self._database.rows(
                 "learn/blocks/list_blocks", after=after, limit=limit
             )
         ]
 
-    async def taste_written(
+    async def get_taste_written(
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
-        async for block, places in blocks_with_rows(self._database, sequences):
-            found |= taste_written_by(block, places)
+        async for block, places in read_blocks_with_rows(self._database, sequences):
+            found |= collect_taste_written(block, places)
         return found
 
     async def learned_through(self) -> int:
@@ -186,7 +186,7 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def replace_learned(
         self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
     ) -> None:
-        rows = [properties_of(block) for block in blocks]
+        rows = [build_properties(block) for block in blocks]
 
         async def work(transaction: Transaction) -> None:
             if first:
@@ -217,7 +217,7 @@ class Neo4jLearn(Neo4jCheckpoints):
         await self.sweep()
         return sequence
 
-    async def current_epoch(self) -> Epoch | None:
+    async def get_current_epoch(self) -> Epoch | None:
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 

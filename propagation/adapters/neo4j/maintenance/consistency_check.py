@@ -83,4 +83,4 @@ async def _count_log(transaction: Transaction) -> list[int | None]:
     """Count the log while nothing is recorded, written or withdrawn."""
     await transaction.execute("record/log/wait_for_log")
     await transaction.execute("reason/texts/lock_commit_numbers")
-    return await transaction.single_row("maintenance/check/log/log_faults")
+    return await transaction.read_single_row("maintenance/check/log/log_faults")

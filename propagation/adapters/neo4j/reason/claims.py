@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.learn.learn import draw_columns
-from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts, text_row
-from propagation.adapters.shared.reason_rows import authors_of
+from propagation.adapters.neo4j.reason.texts import build_text_row, create_gradients, create_texts
+from propagation.adapters.shared.reason_rows import list_authors
 from propagation.graph_rules.claims import (
     Draw,
     choose_interactions,
-    drawn_items,
-    pending_to_fetch,
+    count_pending_to_fetch,
+    draw_items,
     read_draws,
     reason_work,
 )
@@ -39,7 +39,7 @@ class Neo4jClaims(StorePart):
                 "reason/claims/pending_interactions",
                 after=reasoned,
                 through=learned,
-                limit=pending_to_fetch(limit, len(claimed)),
+                limit=count_pending_to_fetch(limit, len(claimed)),
             )
             return choose_interactions(pending, claimed, limit)
 
@@ -58,7 +58,7 @@ class Neo4jClaims(StorePart):
 
     async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
-            reasoned, last_token, now, held, learned = await transaction.single_row(
+            reasoned, last_token, now, held, learned = await transaction.read_single_row(
                 "reason/claims/lock_claims", now=transaction.now()
             )
             claimed = frozenset(sequence for claim in held for sequence in claim)
@@ -94,7 +94,7 @@ class Neo4jClaims(StorePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         texts = [(text, result) for result in reasoned for text in result.texts]
-        rows = [text_row(text, result.written_at) for text, result in texts]
+        rows = [build_text_row(text, result.written_at) for text, result in texts]
 
         async def work(transaction: Transaction) -> None:
             found = await transaction.row("reason/claims/lock_claim", token=claim.token)
@@ -126,7 +126,7 @@ async def _store_outcomes(
                     result.reward,
                     result.written_at,
                     result.failure,
-                    *authors_of(result),
+                    *list_authors(result),
                 ]
                 for result in reasoned
             ],
@@ -146,9 +146,9 @@ async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list
     draws: dict[int, Draw] = {}
     for row in await transaction.rows("learn/blocks/draws_of_sequences", sequences=list(sequences)):
         draws |= read_draws(draw_columns(*row), sequences[len(draws) :])
-    interactions, known_items = await transaction.single_row(
+    interactions, known_items = await transaction.read_single_row(
         "reason/claims/claimed_interactions",
         sequences=list(sequences),
-        drawn=drawn_items(draws.values()),
+        drawn=draw_items(draws.values()),
     )
     return reason_work(interactions, draws, set(known_items))

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.reason.claims import Neo4jClaims
 from propagation.adapters.neo4j.reason.texts import (
+    build_text,
+    build_text_row,
     create_texts,
-    current_texts,
-    stored_texts,
-    text_of,
-    text_row,
+    read_current_texts,
+    read_stored_texts,
 )
-from propagation.adapters.shared.reason_rows import gradient_of, interaction_of
+from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
 from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
     ClientText,
@@ -37,7 +37,7 @@ class Neo4jReason(Neo4jClaims):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = [text_row(text, sequence) for text in texts]
+        rows = [build_text_row(text, sequence) for text in texts]
 
         async def work(transaction: Transaction) -> None:
             await create_texts(
@@ -54,19 +54,19 @@ class Neo4jReason(Neo4jClaims):
         await self._database.write(work)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        found = await current_texts(self._database, refs)
+        found = await read_current_texts(self._database, refs)
         return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
-    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+    async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is not None:
             return dict(await self._database.table("reason/texts/text_versions", refs=list(refs)))
         row = await self._database.row("reason/texts/all_versions")
         return dict(zip(*row, strict=True)) if row else {}
 
-    async def texts_through(self) -> int:
+    async def get_texts_through(self) -> int:
         return int((await self._numbers())[0])
 
-    async def texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
+    async def get_texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         rows = await self._database.write(
             lambda transaction: transaction.rows(
                 "reason/texts/texts_after", number=number, limit=limit
@@ -74,10 +74,12 @@ class Neo4jReason(Neo4jClaims):
         )
         return [NumberedText(*row) for row in rows]
 
-    async def merges_through(self) -> int:
+    async def get_merges_through(self) -> int:
         return int((await self._numbers())[1])
 
-    async def merges_after(self, number: int, through: int, limit: int) -> Sequence[NumberedMerge]:
+    async def get_merges_after(
+        self, number: int, through: int, limit: int
+    ) -> Sequence[NumberedMerge]:
         rows = await self._database.write(
             lambda transaction: transaction.rows(
                 "reason/merges/merges_after", number=number, through=through, limit=limit
@@ -92,21 +94,21 @@ class Neo4jReason(Neo4jClaims):
         """Return the numbers of all texts and merges that were ever committed."""
         return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
-    async def message_reach(self, newest: int) -> Sequence[MessageReach]:
-        after = await self.merges_through() - newest
+    async def get_message_reach(self, newest: int) -> Sequence[MessageReach]:
+        after = await self.get_merges_through() - newest
         return [
             MessageReach.from_row(row)
             for row in await self._database.rows("reason/merges/message_reach", after=after)
         ]
 
-    async def texts_of_versions(
+    async def get_texts_of_versions(
         self, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        return await stored_texts(self._database, versions)
+        return await read_stored_texts(self._database, versions)
 
-    async def text_at(self, ref: int, sequence: int) -> ClientText | None:
+    async def get_text_at(self, ref: int, sequence: int) -> ClientText | None:
         row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)
-        return None if row is None else text_of(row)
+        return None if row is None else build_text(row)
 
     async def reasoned_through(self) -> int:
         return await self._database.value("reason/interactions/reasoned_through") or 0
@@ -115,16 +117,16 @@ class Neo4jReason(Neo4jClaims):
         rows = await self._database.rows(
             "reason/interactions/interactions", sequences=list(sequences)
         )
-        found = {row[0]: interaction_of(row) for row in rows}
+        found = {row[0]: build_interaction(row) for row in rows}
         return [found[sequence] for sequence in sequences if sequence in found]
 
     async def find_event(self, event_id: str) -> InteractionRow | None:
         row = await self._database.row(
             "reason/interactions/interaction_of_event", event_id=event_id
         )
-        return None if row is None else interaction_of(row)
+        return None if row is None else build_interaction(row)
 
-    async def merges_of_message(
+    async def get_merges_of_message(
         self, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
         rows = await self._database.rows(
@@ -150,7 +152,7 @@ class Neo4jReason(Neo4jClaims):
                 after=after,
                 limit=limit,
             )
-        return [gradient_of(row) for row in rows]
+        return [build_gradient(row) for row in rows]
 
     async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         return [

@@ -12,8 +12,8 @@ import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
-from propagation.adapters.shared.json_text import without_nul
-from propagation.adapters.shared.reason_rows import rule_of, rule_row
+from propagation.adapters.shared.json_text import remove_nul
+from propagation.adapters.shared.reason_rows import build_rule, build_rule_row
 from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import (
     Author,
@@ -36,7 +36,7 @@ NONE = -1
 """Stands for None in lists of numbers, which have no gaps on the server."""
 
 
-def text_row(text: ClientText, sequence: int) -> list[object]:
+def build_text_row(text: ClientText, sequence: int) -> list[object]:
     """Convert a text to a row of cypher/reason/texts/create_texts.
 
     Raises:
@@ -44,10 +44,10 @@ def text_row(text: ClientText, sequence: int) -> list[object]:
     """
     profile = text.profile
     sources = [(line.id, source) for line in profile.lines for source in line.sources]
-    rules = [rule_row(rule) for rule in text.filter_memory.rules]
+    rules = [build_rule_row(rule) for rule in text.filter_memory.rules]
     texts = [line.text for line in profile.lines]
     names = [name for line in profile.lines for name in line.attributes]
-    without_nul(orjson.dumps((texts, names, rules)))
+    remove_nul(orjson.dumps((texts, names, rules)))
     return [
         profile.ref,
         profile.version,
@@ -70,11 +70,11 @@ def text_row(text: ClientText, sequence: int) -> list[object]:
     ]
 
 
-def text_of(row: Sequence[Any]) -> ClientText:
+def build_text(row: Sequence[Any]) -> ClientText:
     """Convert a row of cypher/reason/texts/current_texts to a text.
 
     Raises:
-        StoreCorrupt: It is no text that `text_row` wrote.
+        StoreCorrupt: It is no text that `build_text_row` wrote.
     """
     try:
         return _text_of(row)
@@ -127,7 +127,7 @@ def _text_of(row: Sequence[Any]) -> ClientText:
     return ClientText(
         profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
         filter_memory=FilterMemory(
-            rules=tuple(rule_of(rule) for rule in orjson.loads(rules or "[]"))
+            rules=tuple(build_rule(rule) for rule in orjson.loads(rules or "[]"))
         ),
         watermark=watermark,
         dropped=dropped,
@@ -172,7 +172,7 @@ async def create_texts(
     The texts' clients are locked, and the texts join the outbox.
 
     Args:
-        rows: The texts, as `text_row` makes them.
+        rows: The texts, as `build_text_row` makes them.
         merged: Merges with their sequences.
         interactions: The interaction that wrote each text, or None.
         written_by: The prompts or the fallback of texts that no interaction wrote.
@@ -193,10 +193,10 @@ async def create_texts(
         ]
         for merge, sequence in merged
     ]
-    without_nul(orjson.dumps(merges))
+    remove_nul(orjson.dumps(merges))
     if not rows and not merges:
         return
-    before = await transaction.single_row(
+    before = await transaction.read_single_row(
         "reason/texts/take_commit_numbers", texts=len(rows), merges=len(merges)
     )
     numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
@@ -233,7 +233,7 @@ async def create_gradients(
         for result in reasoned
         for g in result.gradients
     )
-    without_nul(orjson.dumps(list(rows.values())))
+    remove_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
     for some in batches(interactions, INTERACTIONS_PER_STATEMENT):
         await transaction.execute(
@@ -242,12 +242,12 @@ async def create_gradients(
         )
 
 
-async def current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+async def read_current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
     """Read the current text of each client that has one."""
     return await read_pages(partial(_newest, database), sorted(set(refs)), TEXTS_PER_READ)
 
 
-async def stored_texts(
+async def read_stored_texts(
     database: Neo4jDatabase, versions: Collection[tuple[int, int]]
 ) -> dict[tuple[int, int], ClientText]:
     """Read versions of texts, by client and version.
@@ -257,7 +257,7 @@ async def stored_texts(
 
     async def read(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
         rows = await database.table("reason/texts/texts_of_versions", keys=list(map(list, keys)))
-        return {(row[0], row[1]): text_of(row) for row in rows}
+        return {(row[0], row[1]): build_text(row) for row in rows}
 
     return await read_pages(read, sorted(set(versions)), TEXTS_PER_READ)
 
@@ -287,14 +287,14 @@ async def _newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, Cli
     found: dict[int, ClientText] = {}
     while refs:
         rows = await database.table("reason/texts/current_texts", refs=list(refs))
-        found.update((row[0], text_of(row)) for row in rows if row[1] is not None)
+        found.update((row[0], build_text(row)) for row in rows if row[1] is not None)
         refs = [row[0] for row in rows if row[1] is None]
         if refs:
             await database.execute("reason/texts/lock_clients", refs=list(refs))
     return found
 
 
-async def damaged_texts(database: Neo4jDatabase) -> list[str]:
+async def find_damaged_texts(database: Neo4jDatabase) -> list[str]:
     """Convert every current text, as reads do, and list unreadable ones.
 
     At most five are listed.
@@ -305,7 +305,7 @@ async def damaged_texts(database: Neo4jDatabase) -> list[str]:
         for row in await database.table("reason/texts/current_texts", refs=page):
             try:
                 if row[1] is not None:
-                    text_of(row)
+                    build_text(row)
             except StoreCorrupt as error:
                 found.append(str(error))
     return found[:5]

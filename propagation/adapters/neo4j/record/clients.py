@@ -7,7 +7,7 @@ import orjson
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.graph_rules.event_outcome import NamedClient
-from propagation.model import Client, ClientKey, ClientKind, kind_of
+from propagation.model import Client, ClientKey, ClientKind, get_kind
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
@@ -21,23 +21,25 @@ class Neo4jClients(StorePart):
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         named = [(key.kind, key.id) for key in keys]
-        row = await self._database.row("record/clients/client_refs", **ids_by_kind(named))
-        known = refs_of(*(row or ([], [])))
+        row = await self._database.row("record/clients/client_refs", **group_ids_by_kind(named))
+        known = list_refs(*(row or ([], [])))
         return [known.get(client) for client in named]
 
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
         if not refs:
             return []
         ids = dict(await self._database.table("record/clients/client_ids", refs=sorted(set(refs))))
-        return [ClientKey(kind=kind_of(ref), id=ids[ref]) if ref in ids else None for ref in refs]
+        return [ClientKey(kind=get_kind(ref), id=ids[ref]) if ref in ids else None for ref in refs]
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         if not refs:
             return []
-        found = await self._database.read(lambda transaction: clients_of(transaction, refs, as_of))
+        found = await self._database.read(
+            lambda transaction: read_clients(transaction, refs, as_of)
+        )
         return [found[ref] for ref in refs if ref in found]
 
-    async def client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
+    async def get_client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
         return [
             _client(row)
             for row in await self._database.table(
@@ -55,7 +57,7 @@ class Neo4jClients(StorePart):
         return int(await self._database.value(COUNTS[kind]))
 
 
-def ids_by_kind(clients: Iterable[NamedClient]) -> dict[str, list[str]]:
+def group_ids_by_kind(clients: Iterable[NamedClient]) -> dict[str, list[str]]:
     """Group distinct ids into the parameters `users` and `items`."""
     distinct = dict.fromkeys(clients)
     return {
@@ -64,7 +66,7 @@ def ids_by_kind(clients: Iterable[NamedClient]) -> dict[str, list[str]]:
     }
 
 
-def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
+def list_refs(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> Refs:
     """Map (kind, id) to ref.
 
     Args:
@@ -76,7 +78,7 @@ def refs_of(users: Iterable[Sequence[Any]], items: Iterable[Sequence[Any]]) -> R
     }
 
 
-async def clients_of(
+async def read_clients(
     transaction: Transaction, refs: Iterable[int], as_of: int | None = None
 ) -> dict[int, Client]:
     """Read clients by ref; unknown refs are left out."""
@@ -141,7 +143,7 @@ def _client(row: Sequence[Any]) -> Client:
     ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
     return Client(
         ref=ref,
-        key=ClientKey(kind=kind_of(ref), id=id_),
+        key=ClientKey(kind=get_kind(ref), id=id_),
         title=title or "",
         description=description or "",
         attributes=tuple(attributes or ()),

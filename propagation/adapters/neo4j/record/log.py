@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.model import ClientKind, EntryKind, Interactions, LogEntry, LogSlice, ref_of
+from propagation.model import ClientKind, EntryKind, Interactions, LogEntry, LogSlice, compute_ref
 
 
 @dataclass
@@ -33,7 +33,7 @@ class LogEnd:
         return first
 
     def take_ref(self, kind: ClientKind) -> int:
-        ref = ref_of(kind, self.given[kind])
+        ref = compute_ref(kind, self.given[kind])
         self.given[kind] += 1
         return ref
 
@@ -43,7 +43,7 @@ async def lock_log(transaction: Transaction) -> LogEnd:
 
     Commits then come in the order of their sequences.
     """
-    return log_end(await transaction.single_row("record/log/lock_log", now=transaction.now()))
+    return log_end(await transaction.read_single_row("record/log/lock_log", now=transaction.now()))
 
 
 def log_end(row: Sequence[Any]) -> LogEnd:
@@ -77,10 +77,10 @@ async def set_log_end(transaction: Transaction, end: LogEnd) -> None:
 
     It is the last statement of a commit that appends.
     """
-    await transaction.execute("record/log/set_log_end", **end_parameters(end))
+    await transaction.execute("record/log/set_log_end", **build_end_parameters(end))
 
 
-def end_parameters(end: LogEnd) -> dict[str, int]:
+def build_end_parameters(end: LogEnd) -> dict[str, int]:
     """Return the parameters of cypher/record/log/set_log_end."""
     return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
 
@@ -96,7 +96,7 @@ class Neo4jLog(StorePart):
     async def recorded_through(self) -> int:
         return int(await self._database.value("record/log/log_end"))
 
-    async def sequence_at(self, time_ms: int) -> int:
+    async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.value("record/log/sequence_at_time", time=time_ms) or 0
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
@@ -112,7 +112,7 @@ class Neo4jLog(StorePart):
 
     async def _read(self, after: int, through: int) -> LogSlice:
         async def work(transaction: Transaction) -> LogSlice:
-            sequence, user, item, negative, weight, seed, day = await transaction.single_row(
+            sequence, user, item, negative, weight, seed, day = await transaction.read_single_row(
                 "record/log/interactions", after=after, through=through
             )
             interactions = Interactions(
@@ -126,17 +126,19 @@ class Neo4jLog(StorePart):
             )
             return LogSlice(
                 interactions=interactions,
-                entries=tuple(await _entries(transaction, after, through)),
+                entries=tuple(await _read_entries(transaction, after, through)),
                 through=through,
             )
 
         return await self._database.read(work)
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
-        return await self._database.read(lambda transaction: _entries(transaction, after, through))
+        return await self._database.read(
+            lambda transaction: _read_entries(transaction, after, through)
+        )
 
 
-async def _entries(transaction: Transaction, after: int, through: int) -> list[LogEntry]:
+async def _read_entries(transaction: Transaction, after: int, through: int) -> list[LogEntry]:
     return [
         LogEntry(
             sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4]

@@ -11,25 +11,29 @@ import orjson
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.clients import (
     Refs,
-    clients_of,
     create_clients,
-    ids_by_kind,
-    refs_of,
+    group_ids_by_kind,
+    list_refs,
+    read_clients,
     update_clients,
 )
 from propagation.adapters.neo4j.record.log import (
     Neo4jLog,
     append_entry,
-    end_parameters,
+    build_end_parameters,
     lock_log,
     log_end,
     set_log_end,
 )
-from propagation.adapters.shared.erasure import hash_of, new_key
-from propagation.adapters.shared.json_text import without_nul
+from propagation.adapters.shared.erasure import create_key, hash_of
+from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
-from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
-from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent, clients_of_event
+from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
+from propagation.graph_rules.event_outcome import (
+    EventDecisions,
+    RecordedEvent,
+    list_clients_of_event,
+)
 from propagation.model import (
     Client,
     ClientChange,
@@ -39,7 +43,7 @@ from propagation.model import (
     EntryKind,
     NewInteraction,
     StoreUnreachable,
-    seed_of,
+    derive_seed,
 )
 from propagation.ports import RecordResult
 
@@ -74,23 +78,23 @@ class Neo4jRecords(Neo4jLog):
             (event.event_id, event.user_id, event.item_id, event.negative_id, dict(event.metadata))
             for event in events
         ]
-        without_nul(orjson.dumps(texts))
+        remove_nul(orjson.dumps(texts))
         return await self._calls.submit(RecordCall(events, auto_create))
 
     async def upsert_clients(self, changes: Sequence[ClientChange]) -> Sequence[ClientOutcome]:
-        without_nul(orjson.dumps([change.model_dump() for change in changes]))
+        remove_nul(orjson.dumps([change.model_dump() for change in changes]))
 
         async def work(transaction: Transaction) -> Sequence[ClientOutcome]:
             end = await lock_log(transaction)
-            refs = refs_of(
-                *await transaction.single_row(
+            refs = list_refs(
+                *await transaction.read_single_row(
                     "record/clients/client_refs",
-                    **ids_by_kind((change.key.kind, change.key.id) for change in changes),
+                    **group_ids_by_kind((change.key.kind, change.key.id) for change in changes),
                 )
             )
-            clients = await clients_of(transaction, refs.values())
+            clients = await read_clients(transaction, refs.values())
             known = {client.key: client for client in clients.values()}
-            created = {key: end.take_ref(key.kind) for key in keys_to_create(changes, known)}
+            created = {key: end.take_ref(key.kind) for key in list_keys_to_create(changes, known)}
             upsert = merge_changes(changes, known, created)
             if not upsert.changed:
                 return upsert.outcomes(0)
@@ -113,15 +117,15 @@ async def _record_calls(
     """Record the events of several calls in one transaction."""
     events = [event for call in calls for event in call.events]
     ids = [event.event_id for event in events]
-    row = await transaction.single_row(
+    row = await transaction.read_single_row(
         "record/events/lock_log_and_look_up",
         now=transaction.now(),
         events=ids,
-        **ids_by_kind(client for event in events for client in clients_of_event(event)),
+        **group_ids_by_kind(client for event in events for client in list_clients_of_event(event)),
     )
     end = log_end(row)
     recorded, *clients, key = row[4:]
-    refs = refs_of(*clients)
+    refs = list_refs(*clients)
     decisions = EventDecisions(
         {id_: RecordedEvent(hash_, sequence) for id_, hash_, sequence in recorded},
         await find_forgotten(transaction, key, ids),
@@ -149,11 +153,11 @@ async def _record_calls(
     first = end.take_sequences(len(decisions.accepted))
     if decisions.accepted:
         rows = [
-            _interaction_row(event, first + place, refs)
+            _build_interaction_row(event, first + place, refs)
             for place, event in enumerate(decisions.accepted)
         ]
         await transaction.execute(
-            "record/events/create_interactions", rows=rows, **end_parameters(end)
+            "record/events/create_interactions", rows=rows, **build_end_parameters(end)
         )
         negatives = [[row[0], row[5]] for row in rows if row[5] is not None]
         if negatives:
@@ -165,7 +169,7 @@ async def _record_calls(
     ]
 
 
-def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[object]:
+def _build_interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[object]:
     """Convert an event to a row of cypher/record/events/create_interactions."""
     return [
         sequence,
@@ -176,7 +180,7 @@ def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[o
         None if event.negative_id is None else refs[ClientKind.ITEM, event.negative_id],
         event.time,
         event.weight,
-        seed_of(event.event_id),
+        derive_seed(event.event_id),
         orjson.dumps(dict(event.metadata)).decode() if event.metadata else None,
     ]
 
@@ -184,7 +188,7 @@ def _interaction_row(event: NewInteraction, sequence: int, refs: Refs) -> list[o
 async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[str]) -> None:
     """Store hashes of event ids; the first call creates the key."""
     key = bytes.fromhex(
-        await transaction.value("record/events/create_hash_key", key=new_key().hex())
+        await transaction.value("record/events/create_hash_key", key=create_key().hex())
     )
     await transaction.execute(
         "record/events/store_forgotten_hashes",

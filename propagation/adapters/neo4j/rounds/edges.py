@@ -20,20 +20,20 @@ class Neo4jEdges(StorePart):
     _sequences_set = 0
     """The last round whose edges have their sequences, as far as this process knows."""
 
-    async def edges_of(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
+    async def get_edges(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         row = await self._database.row("rounds/edges/current_edges_of_clients", refs=sorted(edges))
         for ref, router, score, sequence in zip(*(row or ()), strict=True):
             edges[ref].append(RoutingEdge(router, ref, score, sequence))
         return edges
 
-    async def members_of(
+    async def get_members(
         self, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
         row = await self._database.row("rounds/edges/members", router=router, limit=limit, at=at)
         return [RoutingEdge(router, *edge) for edge in zip(*(row or ()), strict=True)]
 
-    async def edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
+    async def get_edges_to(self, routers: Sequence[int]) -> Sequence[RoutingEdge]:
         distinct = sorted(set(routers))
         parts = await asyncio.gather(
             *(

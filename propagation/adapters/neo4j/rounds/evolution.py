@@ -9,7 +9,7 @@ from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
 from propagation.adapters.neo4j.learn.learn import create_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import create_texts, text_row
+from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
@@ -41,13 +41,13 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await create_texts(
                 transaction,
                 publication.texts,
-                [text_row(text, sequence) for text in publication.texts],
+                [build_text_row(text, sequence) for text in publication.texts],
                 (),
             )
             run = await _create_run(
                 transaction,
                 end.at,
-                publication.published_run(sequence),
+                publication.get_published_run(sequence),
                 publication.map,
                 epoch.number,
             )
@@ -75,7 +75,9 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
 
         return await self._database.write(work)
 
-    async def evolution_runs(self, limit: int, before: int | None = None) -> Sequence[EvolutionRun]:
+    async def get_evolution_runs(
+        self, limit: int, before: int | None = None
+    ) -> Sequence[EvolutionRun]:
         rows = await self._database.rows(
             "rounds/evolution/list_runs", before=NEWEST if before is None else before, limit=limit
         )
@@ -99,7 +101,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             )
         ]
 
-    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
+    async def get_clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         return [
             row[0]
             for row in await self._database.rows(

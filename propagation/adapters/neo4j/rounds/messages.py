@@ -35,11 +35,11 @@ class Neo4jMessages(StorePart):
             key: replace(version, integrated=tuple(parts[key])) for key, version in found.items()
         }
 
-    async def messages_of(self, number: int) -> Sequence[RouterVersion]:
+    async def get_messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("rounds/messages/messages_of_round", round=number)
         return list((await self.brief([(router, version) for router, version in keys])).values())
 
-    async def router_versions(
+    async def get_router_versions(
         self, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
         newest = await self._database.table(
@@ -53,7 +53,7 @@ class Neo4jMessages(StorePart):
             ).values()
         )
 
-    async def version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
+    async def get_version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
         newest = await self._database.table(
             "rounds/messages/newest_messages", routers=sorted(set(routers)), at=None
         )
@@ -68,7 +68,7 @@ class Neo4jMessages(StorePart):
         )
         return replace(brief, integrated=tuple(IntegratedAttribute(*part) for part in parts))
 
-    async def parts_carrying(
+    async def get_parts_carrying(
         self, keys: Sequence[MessageKey], attributes: Sequence[str], except_ref: int
     ) -> Mapping[MessageKey, Sequence[IntegratedAttribute]]:
         if not (keys and attributes):
@@ -83,7 +83,7 @@ class Neo4jMessages(StorePart):
             )
         )
 
-    async def contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
+    async def get_contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts: dict[MessageKey, list[IntegratedAttribute]] = {}
         for router, version, *part in await self._database.rows(
             "rounds/messages/contributions", ref=ref
@@ -105,12 +105,12 @@ class Neo4jMessages(StorePart):
         )
         return {(row[0], row[1]): _version(row) for row in rows}
 
-    async def waiting_messages(
+    async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
         keys = (
             await self._database.read(
-                lambda transaction: _waiting_keys(transaction, refs_after, through)
+                lambda transaction: _list_waiting_keys(transaction, refs_after, through)
             )
             if refs_after
             else {}
@@ -119,7 +119,7 @@ class Neo4jMessages(StorePart):
         return {ref: [versions[key] for key in keys.get(ref, ())] for ref in refs_after}
 
 
-def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
+def build_properties(version: RouterVersion, round_: int) -> dict[str, object]:
     """Convert a router version to a row of cypher/rounds/staging/stage_messages."""
     senders = version.first_parts
     return {
@@ -141,7 +141,7 @@ def properties_of(version: RouterVersion, round_: int) -> dict[str, object]:
     }
 
 
-def parts_of(version: RouterVersion) -> list[list[object]]:
+def list_parts(version: RouterVersion) -> list[list[object]]:
     """List the parts of a router version for cypher/rounds/staging/stage_parts, in order."""
     return [
         [
@@ -173,19 +173,19 @@ def _version(row: Sequence[Any]) -> RouterVersion:
     )
 
 
-async def _waiting_keys(
+async def _list_waiting_keys(
     transaction: Transaction, refs_after: Mapping[int, int], through: int | None
 ) -> dict[int, list[MessageKey]]:
     last = await transaction.value("rounds/newest_rounds", limit=1) or 0
     through = last if through is None else min(through, last)
-    search = WaitingMessages(await _receivers(transaction, refs_after, through), through)
-    rounds, current = search.rounds(), {}
+    search = WaitingMessages(await _read_receivers(transaction, refs_after, through), through)
+    rounds, current = search.list_rounds(), {}
     if rounds:
         for router, round_, *sent in await transaction.rows(
             "rounds/messages/current_messages", pairs=[list(pair) for pair in rounds]
         ):
             current[router, round_] = SentMessage(router, *sent)
-    own, from_others = search.own_windows(current), {}
+    own, from_others = search.list_own_windows(current), {}
     if own:
         for place, *sent in await transaction.rows(
             "rounds/messages/newest_from_others", spans=[list(astuple(window)) for window in own]
@@ -194,10 +194,10 @@ async def _waiting_keys(
     return search.choose(current, from_others)
 
 
-async def _receivers(
+async def _read_receivers(
     transaction: Transaction, refs_after: Mapping[int, int], through: int
 ) -> list[Receiver]:
-    columns = await transaction.single_row(
+    columns = await transaction.read_single_row(
         "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
     )
     edges = group_pairs(

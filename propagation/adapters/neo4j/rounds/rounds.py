@@ -12,7 +12,7 @@ import orjson
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
-from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, parts_of, properties_of
+from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, build_properties, list_parts
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedRows,
@@ -20,7 +20,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
     split_by_client,
     split_by_size,
 )
-from propagation.adapters.shared.json_text import without_nul
+from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
 from propagation.model import (
     Attribute,
@@ -61,14 +61,14 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         )
 
     async def last_round(self) -> Round | None:
-        newest = await self.last_rounds(1)
+        newest = await self.get_last_rounds(1)
         return newest[0] if newest else None
 
-    async def last_rounds(self, limit: int) -> Sequence[Round]:
+    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/newest_rounds", limit=limit)
         return [Round.from_row(row) for row in reversed(rows)]
 
-    async def rounds_after(self, number: int, limit: int) -> Sequence[Round]:
+    async def get_rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         return [
             Round.from_row(row)
             for row in await self._database.rows("rounds/rounds_after", number=number, limit=limit)
@@ -96,7 +96,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         held: Mapping[int, Sequence[str]],
     ) -> None:
         rows = [[a.name, a.router, a.holders, a.users, a.canonical] for a in attributes]
-        without_nul(orjson.dumps(rows))
+        remove_nul(orjson.dumps(rows))
         await self._staging.submit(
             StageCall(
                 lease,
@@ -111,15 +111,15 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
     async def stage_routers(
         self, lease: Lease, round_: Round, versions: Sequence[RouterVersion]
     ) -> None:
-        rows = [properties_of(version, round_.number) for version in versions]
-        parts = [part for version in versions for part in parts_of(version)]
-        without_nul(orjson.dumps(rows))
+        rows = [build_properties(version, round_.number) for version in versions]
+        parts = [part for version in versions for part in list_parts(version)]
+        remove_nul(orjson.dumps(rows))
         await self._staging.submit(
             StageCall(
                 lease,
                 round_.number,
                 first=[
-                    _routers(version.router for version in versions),
+                    _stage_routers(version.router for version in versions),
                     StagedRows("rounds/staging/stage_messages", rows),
                 ],
                 then=[StagedRows("rounds/staging/stage_parts", parts, pack=group_by_attribute)],
@@ -162,7 +162,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         )
         return {row[0]: Attribute.from_row(row) for row in rows}
 
-    async def all_attributes(self) -> Sequence[Attribute]:
+    async def get_all_attributes(self) -> Sequence[Attribute]:
         return [
             Attribute.from_row(row)
             for row in await self._database.rows("rounds/attributes/list_attributes")
@@ -177,7 +177,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         }
         return {ref: held.get(ref, ()) for ref in refs}
 
-    async def holders_of(
+    async def get_holders(
         self, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
         return dict(
@@ -187,7 +187,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         )
 
 
-def _routers(numbers: Iterable[int]) -> StagedRows:
+def _stage_routers(numbers: Iterable[int]) -> StagedRows:
     return StagedRows("rounds/staging/create_routers", sorted(set(numbers)))
 
 
@@ -204,7 +204,7 @@ async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequenc
     """
     first = [
         *(some for call in calls for some in call.first),
-        _routers(edge.router for call in calls for edge in call.opened),
+        _stage_routers(edge.router for call in calls for edge in call.opened),
     ]
     then = [some for call in calls for some in call.then]
     leases = list({call.lease.token: call.lease for call in calls}.values())

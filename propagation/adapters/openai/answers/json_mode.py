@@ -112,7 +112,7 @@ class JsonModeDetector:
             asked = {"word": {"type": "string", "const": word}, **bound}
             if (
                 await self._answer(
-                    schema_format(
+                    build_schema_format(
                         {
                             "type": "object",
                             "properties": asked,
@@ -138,7 +138,7 @@ class JsonModeDetector:
         return mode
 
 
-def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+def build_schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return the response format that demands a JSON schema."""
     return {
         "type": "json_schema",

@@ -11,7 +11,7 @@ from propagation.adapters.openai.answers.json_mode import (
     ENFORCED,
     JsonModeDetector,
     Mode,
-    schema_format,
+    build_schema_format,
 )
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
@@ -21,11 +21,11 @@ from propagation.adapters.openai.prompting import (
     Question,
     build_schema,
     check_part,
+    count_tokens_in,
     describe_schema,
     document,
     list_answer_names,
     match_parts,
-    tokens_in,
 )
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import (
@@ -162,7 +162,7 @@ class QuestionAsker:
                     self._for_thoughts = THOUGHTS
                 exchange.tokens = 2 * exchange.question.tokens + self._for_thoughts
             wrong = {name: str(exchange.parts[name]) for name in exchange.missing}
-            exchange.before = _complaint(reply, answer, wrong)
+            exchange.before = _write_complaint(reply, answer, wrong)
 
     async def _reply(self, exchange: Exchange) -> Response:
         """Get an answer, in another JSON mode if the first is refused."""
@@ -183,7 +183,7 @@ class QuestionAsker:
 
     async def _reply_in(self, mode: Mode, exchange: Exchange) -> Response:
         messages = _messages(exchange, mode)
-        about = sum(tokens_in(message["content"]) for message in messages)
+        about = sum(count_tokens_in(message["content"]) for message in messages)
         room = self._endpoint.options.context_tokens - about
         if room < min(exchange.tokens, 100):
             raise ReasonerGaveUp(
@@ -233,7 +233,7 @@ def _messages(exchange: Exchange, mode: Mode) -> Messages:
     ]
 
 
-def _complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
+def _write_complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
     """Show what is wrong with an answer, and ask for unusable parts."""
     part = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
@@ -246,5 +246,5 @@ def _complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) 
 
 def _format(mode: Mode, parts: Mapping[str, ExpectedPart]) -> dict[str, Any] | None:
     if mode in ENFORCED:
-        return schema_format(build_schema(parts, bounded=mode is Mode.BOUNDED))
+        return build_schema_format(build_schema(parts, bounded=mode is Mode.BOUNDED))
     return {"type": "json_object"} if mode is Mode.JSON else None

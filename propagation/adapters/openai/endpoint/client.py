@@ -81,7 +81,7 @@ class ModelClient:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):
             _raise_error(completion, "choices")
-        spoken = [(choice, text) for choice in choices if (text := _text_of_choice(choice))]
+        spoken = [(choice, text) for choice in choices if (text := _read_text_of_choice(choice))]
         choice, text = spoken[0] if spoken else (choices[0] if choices else None, None)
         if not text and getattr(choice, "error", None):
             _raise_error(choice, "answer")
@@ -136,7 +136,7 @@ class LimitedStream(httpx2.AsyncByteStream):
         await self.stream.aclose()
 
 
-def error_message(body: object) -> str:
+def read_error_message(body: object) -> str:
     """Return the message of an error's body in one line.
 
     The body may have any form.
@@ -150,19 +150,19 @@ def error_message(body: object) -> str:
 
 def _raise_error(answer: object, missing: str) -> NoReturn:
     error = getattr(answer, "error", None)
-    message = error_message(
+    message = read_error_message(
         {"error": error} if error else answer if isinstance(answer, str) else ""
     )
     raise NoAnswer(f"the response has no {missing}: {message}")
 
 
-def _text_of_choice(choice: object) -> str | None:
+def _read_text_of_choice(choice: object) -> str | None:
     """Return the content of a choice, or else its reasoning.
 
     Some servers put the answer into the reasoning.
     """
     message = getattr(choice, "message", None)
-    content = _text_of_content(getattr(message, "content", None))
+    content = _read_text_of_content(getattr(message, "content", None))
     if content is not None and content.strip():
         return content
     thought = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
@@ -171,7 +171,7 @@ def _text_of_choice(choice: object) -> str | None:
     return thought if thought.strip().startswith("{") else f"<think>{thought}"
 
 
-def _text_of_content(content: object) -> str | None:
+def _read_text_of_content(content: object) -> str | None:
     """Return a text, or the texts of a list of parts."""
     if not isinstance(content, list):
         return _string(content)

@@ -24,10 +24,10 @@ from propagation.adapters.openai.endpoint.failures import (
     Failure,
     classify_failure,
     has_system,
-    requested_pause,
+    read_requested_pause,
 )
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.prompting import tokens_in
+from propagation.adapters.openai.prompting import count_tokens_in
 from propagation.model import (
     NO_USAGE,
     EndpointUnavailable,
@@ -120,7 +120,7 @@ class Endpoint:
         """
         call = Call(
             label,
-            sum(tokens_in(message["content"]) + 4 for message in messages),
+            sum(count_tokens_in(message["content"]) + 4 for message in messages),
             min(tokens, self._most_tokens),
             lambda call: self._parameters(messages, call, response_format, least_temperature),
             self.client.complete,
@@ -230,7 +230,7 @@ class Endpoint:
         }
         return Call(
             "embed@1",
-            sum(map(tokens_in, texts)),
+            sum(map(count_tokens_in, texts)),
             0,
             lambda _: parameters,
             self.client.embed,
@@ -291,7 +291,7 @@ class Endpoint:
                 prompt_tokens, completion_tokens = call.prompt_tokens, call.completion_tokens
         elif outcome is not None:
             prompt_tokens = outcome.prompt_tokens or call.prompt_tokens
-            completion_tokens = outcome.completion_tokens or tokens_in(outcome.text or "")
+            completion_tokens = outcome.completion_tokens or count_tokens_in(outcome.text or "")
         return PromptCost(
             calls=1,
             prompt_tokens=prompt_tokens,
@@ -309,7 +309,7 @@ class Endpoint:
         """Adapt the breaker, the limiter and the parameters to an attempt's outcome."""
         if not isinstance(outcome, Failure):
             self._pause(
-                requested_pause(outcome.headers, 0.0),
+                read_requested_pause(outcome.headers, 0.0),
                 "its answer says that nothing is left of a rate",
             )
             self._takes_system = self._takes_system or has_system(parameters)
@@ -340,7 +340,9 @@ class Endpoint:
         sent: dict[str, Any] = {
             "model": self.options.model,
             limit: call.completion_tokens,
-            "messages": _without_system(messages) if SYSTEM in self._refused else list(messages),
+            "messages": _remove_system_message(messages)
+            if SYSTEM in self._refused
+            else list(messages),
         }
         if self.options.temperature is not None and "temperature" not in self._refused:
             sent["temperature"] = max(self.options.temperature, least_temperature)
@@ -349,7 +351,7 @@ class Endpoint:
         return sent
 
 
-def _without_system(messages: Messages) -> list[Mapping[str, str]]:
+def _remove_system_message(messages: Messages) -> list[Mapping[str, str]]:
     """Put the system messages at the head of the first user message.
 
     Some models take no system messages.
@@ -379,7 +381,7 @@ class EndpointAdapter:
         await self.endpoint.ledger.save(closing=True)
 
 
-def openai_endpoint(
+def create_openai_endpoint(
     options: OpenAIOptions, key: str | None, store: GraphStore, holder: str
 ) -> Endpoint:
     """Build the endpoint; `store` keeps the budgets, `holder` names this process."""

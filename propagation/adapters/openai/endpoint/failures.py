@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-from propagation.adapters.openai.endpoint.client import NoAnswer, error_message
+from propagation.adapters.openai.endpoint.client import NoAnswer, read_error_message
 
 CONTEXT = (
     "context_length_exceeded",
@@ -79,8 +79,8 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
     if isinstance(error, APITimeoutError | TimeoutError):
         return Failure("timed out", "again", pause=AFTER_TIMEOUT, slow=True)
     if isinstance(error, APIStatusError):
-        return _of_status(
-            error.status_code, error_message(error.body), error.response.headers, parameters
+        return _classify_status(
+            error.status_code, read_error_message(error.body), error.response.headers, parameters
         )
     if isinstance(error, NoAnswer):
         too_long = any(words in str(error).lower() for words in CONTEXT)
@@ -96,7 +96,7 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
     return Failure(f"broken answer: {type(error).__name__}: {error}"[:300], "again")
 
 
-def _of_status(
+def _classify_status(
     status: int, message: str, headers: Mapping[str, str], sent: Mapping[str, Any]
 ) -> Failure:
     reason = f"{status}: {message}" if message else str(status)
@@ -106,7 +106,9 @@ def _of_status(
             f"{reason}; is the account in funds?", "later", pause=LONGEST_ASKED, counts=False
         )
     if status == 429:
-        return Failure(reason, "again", pause=requested_pause(headers), counts=False, busy=True)
+        return Failure(
+            reason, "again", pause=read_requested_pause(headers), counts=False, busy=True
+        )
     if status in ADVICE:
         return Failure(f"{reason}; {ADVICE[status]}", "later", pause=AFTER_TIMEOUT)
     if status in (400, 413, 422, 500):
@@ -115,7 +117,7 @@ def _of_status(
             return refused
     if status in (408, 409) or (status >= 500 and status != 501):
         return Failure(
-            reason, "again", pause=requested_pause(headers, 0.0), unexplained=status == 500
+            reason, "again", pause=read_requested_pause(headers, 0.0), unexplained=status == 500
         )
     return Failure(reason, "never", counts=status == 501, unexplained=status in (400, 413, 422))
 
@@ -151,7 +153,7 @@ def has_system(parameters: Mapping[str, Any]) -> bool:
     return any(message["role"] == SYSTEM for message in parameters.get("messages", ()))
 
 
-def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
+def read_requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Return how many seconds the server asks us to wait.
 
     It asks by Retry-After; else we wait until the last exhausted rate limit is reset. We never wait
@@ -163,7 +165,7 @@ def requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float
     if "retry-after" in headers:
         return _bound(_seconds(headers["retry-after"]))
     resets = [
-        _duration(headers[name])
+        _parse_duration(headers[name])
         for kind in ("requests", "tokens")
         if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
         and (name := f"x-ratelimit-reset-{kind}") in headers
@@ -185,6 +187,6 @@ def _seconds(value: str) -> float:
             return 1.0
 
 
-def _duration(value: str) -> float:
+def _parse_duration(value: str) -> float:
     """Read `250ms`, `1.5s`, `6m0s`, `1h2m3s`, or seconds."""
     return sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(value))

@@ -91,12 +91,12 @@ def _names(value: Any) -> list[Any]:
     ]
 
 
-def several(value: Any) -> Any:
+def read_several(value: Any) -> Any:
     """Return things that are texts or objects as a list."""
     return to_list(value if isinstance(value, list) else [value])
 
 
-def _good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _keep_good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     """Keep the valid items of a list.
 
     Raises:
@@ -131,7 +131,7 @@ def _number(value: Any) -> Any:
     return found.pop() if len(found) == 1 else value
 
 
-def _truth(value: Any) -> Any:
+def _read_truth(value: Any) -> Any:
     """Read whether something helped.
 
     Models say it in words, in part, or as a share of 1. Where the model said nothing, it did no
@@ -148,7 +148,7 @@ def _truth(value: Any) -> Any:
 
 
 Number = Annotated[int, BeforeValidator(_number)]
-Truth = Annotated[bool, BeforeValidator(_truth)]
+Truth = Annotated[bool, BeforeValidator(_read_truth)]
 Names = Annotated[list[str], BeforeValidator(_names), Field(default_factory=list)]
 Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 T = TypeVar("T")
@@ -162,7 +162,7 @@ def most(chars: int) -> Any:
     return Field(json_schema_extra={"maxLength": chars})
 
 
-def at_most(items: int, least: int = 0) -> Any:
+def limit_length(items: int, least: int = 0) -> Any:
     """Bound the length of a list in schemas.
 
     Items beyond the bounds are left out, not refused.
@@ -171,5 +171,8 @@ def at_most(items: int, least: int = 0) -> Any:
 
 
 Several = Annotated[
-    list[T], WrapValidator(_good_ones), BeforeValidator(several), Field(default_factory=list)
+    list[T],
+    WrapValidator(_keep_good_ones),
+    BeforeValidator(read_several),
+    Field(default_factory=list),
 ]

@@ -13,8 +13,8 @@ from propagation.adapters.openai.prompting.answer_types import (
     Number,
     Several,
     Words,
-    at_most,
-    several,
+    limit_length,
+    read_several,
 )
 from propagation.adapters.openai.prompting.prompt_data import Letters
 from propagation.model import (
@@ -29,8 +29,8 @@ from propagation.model import (
     Profile,
     ReplaceLine,
     Source,
-    kind_of,
-    names_in_text,
+    find_names_in_text,
+    get_kind,
     normalize_name,
 )
 
@@ -100,15 +100,15 @@ class EditAnswer(Answer):
         return self.model_copy(update={"op": "replace"}) if unsaid else self
 
 
-def _without_none(value: Any) -> Any:
+def _drop_none(value: Any) -> Any:
     return [
         one
-        for one in several(value)
+        for one in read_several(value)
         if not (isinstance(one, dict) and read_word(one.get("op", "add"), OPS) in NO_OP)
     ]
 
 
-Edits = Annotated[Several[EditAnswer], BeforeValidator(_without_none), at_most(EDITS)]
+Edits = Annotated[Several[EditAnswer], BeforeValidator(_drop_none), limit_length(EDITS)]
 
 
 def words(text: str, most: int) -> str:
@@ -139,7 +139,7 @@ def names(found: Sequence[str]) -> tuple[str, ...]:
     )[:ATTRIBUTES]
 
 
-def heard_edits(
+def build_heard_edits(
     profile: Profile,
     answers: Sequence[EditAnswer],
     letters: Letters,
@@ -162,7 +162,7 @@ def heard_edits(
     )
 
 
-def own_edits(
+def build_own_edits(
     profile: Profile,
     answers: Sequence[EditAnswer],
     letters: Letters,
@@ -194,7 +194,7 @@ def own_edits(
         raise ValueError(
             f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
         )
-    is_user = kind_of(profile.ref) == ClientKind.USER
+    is_user = get_kind(profile.ref) == ClientKind.USER
     return _edits(
         profile,
         answers,
@@ -206,14 +206,14 @@ def own_edits(
             (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
         ),
         [line for line in profile.lines if line.id in hidden],
-        lambda old, new: is_user or _said_in(new, known) <= _said_in(old, known),
+        lambda old, new: is_user or _find_said_in(new, known) <= _find_said_in(old, known),
     )
 
 
-def _said_in(line: Line, known: Collection[str]) -> frozenset[str]:
+def _find_said_in(line: Line, known: Collection[str]) -> frozenset[str]:
     """Return attributes that a line names, and titles that it quotes."""
     quotes = QUOTE.findall(line.text)
-    return frozenset((*line.attributes, *names_in_text(known, line.text), *quotes))
+    return frozenset((*line.attributes, *find_names_in_text(known, line.text), *quotes))
 
 
 def _edits(

@@ -68,14 +68,16 @@ def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[st
     """
     return {
         "type": "object",
-        "properties": {name: _shape(part.model, bounded=bounded) for name, part in parts.items()},
+        "properties": {
+            name: _build_shape(part.model, bounded=bounded) for name, part in parts.items()
+        },
         "required": list(parts),
         "additionalProperties": False,
     }
 
 
 @cache
-def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
+def _build_shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     """Build the schema of a type.
 
     Each type is built once, since it takes pydantic milliseconds. Texts and lists without bounds of
@@ -84,7 +86,9 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     schema = model.model_json_schema()
 
     def bounds(node: Mapping[str, Any], **usual: int) -> dict[str, Any]:
-        return {**usual, **_those(node, "minItems", "maxItems", "maxLength")} if bounded else {}
+        return (
+            {**usual, **_select_keys(node, "minItems", "maxItems", "maxLength")} if bounded else {}
+        )
 
     def walk(node: Any, chars: int = TEXT_CHARS) -> Any:
         if "$ref" in node:
@@ -104,12 +108,12 @@ def _shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
             }
         if node.get("type") == "string" and not node.keys() & {"enum", "const"}:
             return {"type": "string", **bounds(node, maxLength=chars)}
-        return _those(node, "type", "enum", "const")
+        return _select_keys(node, "type", "enum", "const")
 
     return dict(walk(schema))
 
 
-def _those(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _select_keys(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: node[name] for name in names if name in node}
 
 

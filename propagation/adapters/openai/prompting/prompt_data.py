@@ -26,7 +26,7 @@ CONTROLS = re.compile(
 )
 
 
-def as_data(text: str, most: int) -> str:
+def quote_as_data(text: str, most: int) -> str:
     """Write a text in one bounded line without any marker.
 
     The text is a user's or a catalogue's.
@@ -46,12 +46,12 @@ def document(data: Mapping[str, Any]) -> str:
     )
 
 
-def without_none(**fields: Any) -> dict[str, Any]:
+def drop_none(**fields: Any) -> dict[str, Any]:
     """Leave out fields that are None: a prompt names what exists."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def lines_of(
+def number_lines(
     profile: Profile, most: int | None = None, hidden: Collection[int] = ()
 ) -> dict[str, str]:
     """Return a profile's lines by their number from 1.
@@ -60,13 +60,13 @@ def lines_of(
     """
     return {
         str(place): ("(heard) " if line.author is Author.RECEPTION else "")
-        + as_data(line.text, LINE_CHARS)
+        + quote_as_data(line.text, LINE_CHARS)
         for place, line in enumerate(profile.lines[:most], 1)
         if line.id not in hidden
     }
 
 
-def names_of(parties: Iterable[Party]) -> frozenset[str]:
+def list_line_names(parties: Iterable[Party]) -> frozenset[str]:
     """Return the attributes of all lines of clients."""
     lines = (line for party in parties for line in party.profile.lines)
     return frozenset(name for line in lines for name in line.attributes)
@@ -82,10 +82,10 @@ def show_party(
     Args:
         whole: Show unshared lines too: the answer writes into no other client's text.
     """
-    heard = letters.heard_by(party) if letters else {}
-    return without_none(
-        title=_item_title(party.client),
-        profile=lines_of(party.profile, hidden=() if whole else party.unshared),
+    heard = letters.list_heard_by(party) if letters else {}
+    return drop_none(
+        title=_find_item_title(party.client),
+        profile=number_lines(party.profile, hidden=() if whole else party.unshared),
         messages=list(heard) or None,
         rules=(_show_rules(party, heard) or None) if heard else None,
     )
@@ -93,16 +93,16 @@ def show_party(
 
 def brief(of: Party, lines: int) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
-    return without_none(
-        title=as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
-        profile=list(lines_of(of.profile, lines).values()),
+    return drop_none(
+        title=quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
+        profile=list(number_lines(of.profile, lines).values()),
     )
 
 
-def _item_title(client: Client) -> str | None:
+def _find_item_title(client: Client) -> str | None:
     """Show an item's title; a user's name is never shown."""
     return (
-        as_data(client.title, TITLE_CHARS)
+        quote_as_data(client.title, TITLE_CHARS)
         if client.title and client.key.kind == ClientKind.ITEM
         else None
     )
@@ -119,12 +119,12 @@ def _show_rules(party: Party, heard: Mapping[str, RouterVersion]) -> list[str]:
         about = (
             by_router.get(rule.router)
             if rule.router is not None
-            else as_data(rule.attribute or "", TITLE_CHARS)
+            else quote_as_data(rule.attribute or "", TITLE_CHARS)
         )
         if about:
             out.append(
                 f"{about} ({'more' if rule.factor >= 1 else 'less'}): "
-                f"{as_data(rule.text, LINE_CHARS)}"
+                f"{quote_as_data(rule.text, LINE_CHARS)}"
             )
     return out
 
@@ -132,7 +132,7 @@ def _show_rules(party: Party, heard: Mapping[str, RouterVersion]) -> list[str]:
 def show_counts(counts: Mapping[str, int], most: int) -> dict[str, int]:
     """Show the names with the largest counts."""
     kept = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:most]
-    return {as_data(name, TITLE_CHARS): count for name, count in kept}
+    return {quote_as_data(name, TITLE_CHARS): count for name, count in kept}
 
 
 class Letters:
@@ -155,13 +155,13 @@ class Letters:
         """Show the messages by their letters."""
         return {
             letter: {
-                "community": as_data(message.name, TITLE_CHARS),
-                "says": as_data(message.text, MESSAGE_CHARS),
+                "community": quote_as_data(message.name, TITLE_CHARS),
+                "says": quote_as_data(message.text, MESSAGE_CHARS),
             }
             for letter, message in self.messages.items()
         }
 
-    def heard_by(self, party: Party) -> dict[str, RouterVersion]:
+    def list_heard_by(self, party: Party) -> dict[str, RouterVersion]:
         """Return the messages of one client by their letters."""
         return {
             self._letters[message.router, message.version]: message for message in party.messages
@@ -173,7 +173,7 @@ class Letters:
         return LETTER.sub(lambda found: names.get(found.group()) or found.group(), text)
 
 
-def letter_in(text: str, known: Collection[str]) -> str | None:
+def find_letter_in(text: str, known: Collection[str]) -> str | None:
     """Find the one letter that a model means.
 
     Models write `m1`, `M1 (soul)`, `1`, or `M1: ...`.
@@ -186,25 +186,25 @@ def letter_in(text: str, known: Collection[str]) -> str | None:
     return letter if letter in known else None
 
 
-def own_text(client: Client) -> dict[str, Any]:
+def describe_own_text(client: Client) -> dict[str, Any]:
     """Show a catalogue's text of a client, or a user's own.
 
     No user's name is shown.
     """
     names = dict.fromkeys(
-        as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
+        quote_as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
     )
-    return without_none(
+    return drop_none(
         kind=client.key.kind.name.lower(),
-        title=_item_title(client),
+        title=_find_item_title(client),
         listed_under=list(names)[:NAMES] or None,
         description=(
-            as_data(client.description, DESCRIPTION_CHARS) if client.description else None
+            quote_as_data(client.description, DESCRIPTION_CHARS) if client.description else None
         ),
     )
 
 
-def tokens_in(text: str) -> int:
+def count_tokens_in(text: str) -> int:
     """Estimate the tokens of a text, on the safe side.
 
     Four characters of ASCII make one, any other character makes one.

@@ -14,10 +14,10 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
-    names_of,
-    own_edits,
+    build_own_edits,
+    drop_none,
+    list_line_names,
     show_party,
-    without_none,
 )
 from propagation.adapters.openai.prompts.gradient import (
     GRADIENT_HOW,
@@ -33,7 +33,7 @@ from propagation.adapters.openai.prompts.optimizer import (
     EDIT_HOW,
     RULE_HOW,
     RuleAnswers,
-    rules_of,
+    build_rules,
 )
 from propagation.model import Gradient, ReasonWork
 from propagation.ports import OptimizeAnswer, Party
@@ -77,9 +77,9 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
-    known = names_of(parties.values())
+    known = list_line_names(parties.values())
     parts = {
-        name: _expected_client(work, reward, party, letters, known)
+        name: _check_expected_client(work, reward, party, letters, known)
         for name, party in parties.items()
     }
     if heard:
@@ -88,7 +88,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         )
     return Question(
         PROMPT,
-        without_none(
+        drop_none(
             outcome=outcome(reward),
             messages=letters.show() or None,
             **{name: show_party(party, letters) for name, party in parties.items()},
@@ -98,14 +98,14 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     )
 
 
-def _expected_client(
+def _check_expected_client(
     work: ReasonWork, reward: int | None, party: Party, letters: Letters, known: frozenset[str]
 ) -> ExpectedPart:
     def read(answer: Any) -> ClientAnswer:
-        edits = own_edits(
+        edits = build_own_edits(
             party.profile, answer.edits, letters, work.sequence, party.unshared, known
         )
-        rules = rules_of(work, party, letters, answer.rules) if party.messages else ()
+        rules = build_rules(work, party, letters, answer.rules) if party.messages else ()
         gradients = [] if reward is None else of_client(work, party, letters, answer)
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))
 

@@ -16,10 +16,10 @@ from propagation.adapters.openai.prompting import (
     Question,
     Several,
     Words,
-    as_data,
-    at_most,
+    drop_none,
+    limit_length,
+    quote_as_data,
     show_counts,
-    without_none,
     words,
 )
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS, Router
@@ -55,7 +55,7 @@ class Decision(Answer):
         BeforeValidator(lambda value: str(value).strip().lower()),
     ]
     reason: Words = ""
-    routers: Annotated[Several[Router], at_most(max(TEXTS.values()))]
+    routers: Annotated[Several[Router], limit_length(max(TEXTS.values()))]
 
 
 def build_question(case: RouterCase) -> Question:
@@ -97,14 +97,14 @@ def _show(case: RouterCase) -> dict[str, Any]:
         {"share": round(half.share, 2), "chose": show_counts(half.choices, NAMES)}
         for half in case.halves or ()
     ]
-    return without_none(
-        says=as_data(case.router.text, MESSAGE_CHARS),
+    return drop_none(
+        says=quote_as_data(case.router.text, MESSAGE_CHARS),
         helped=case.praised,
         misled=case.blamed,
-        gradients=[as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
+        gradients=[quote_as_data(one.text, MESSAGE_CHARS) for one in case.gradients[:GRADIENTS]],
         chose=show_counts(case.choices, NAMES),
         missing=case.missing,
         halves=halves or None,
-        nearest=as_data(case.nearest.text, MESSAGE_CHARS) if case.nearest else None,
+        nearest=quote_as_data(case.nearest.text, MESSAGE_CHARS) if case.nearest else None,
         likeness=round(case.similarity, 2) if case.nearest else None,
     )

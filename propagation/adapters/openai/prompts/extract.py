@@ -11,9 +11,9 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Several,
-    at_most,
+    describe_own_text,
+    limit_length,
     names,
-    own_text,
     words,
 )
 from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
@@ -41,20 +41,23 @@ class CatalogueLine(Answer, stands_for="text"):
 class Profile(Answer, stands_for="lines"):
     """A client's lines."""
 
-    lines: Annotated[Several[CatalogueLine], at_most(LINES, least=1)]
+    lines: Annotated[Several[CatalogueLine], limit_length(LINES, least=1)]
 
 
 def build_question(clients: Sequence[Client]) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
     return Question(
         PROMPT,
-        {f"client_{place}": own_text(client) for place, client in enumerate(clients, 1)},
-        {f"client_{place}": ExpectedPart(Profile, edits_of) for place, _ in enumerate(clients, 1)},
+        {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
+        {
+            f"client_{place}": ExpectedPart(Profile, build_edits)
+            for place, _ in enumerate(clients, 1)
+        },
         TOKENS_A_CLIENT * len(clients) + 50,
     )
 
 
-def edits_of(answer: Profile) -> Sequence[Edit]:
+def build_edits(answer: Profile) -> Sequence[Edit]:
     """Turn the answer into lines of the catalogue."""
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:

@@ -12,8 +12,8 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
+    drop_none,
     show_party,
-    without_none,
 )
 from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports import Party
@@ -33,7 +33,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     parties = (user, *candidates)
     letters = Letters(parties)
     parts: dict[str, ExpectedPart] = {
-        name: merge.expected_reception(party, letters)
+        name: merge.check_reception(party, letters)
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
@@ -43,7 +43,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         tokens += predict.TOKENS
     return Question(
         PROMPT if letters.messages else predict.PROMPT,
-        without_none(
+        drop_none(
             messages=letters.show() or None,
             **{
                 name: show_party(party, letters, whole=not letters.messages)

@@ -15,8 +15,8 @@ from propagation.adapters.openai.prompting import (
     Several,
     Truth,
     Words,
-    at_most,
-    letter_in,
+    find_letter_in,
+    limit_length,
     most,
     show_party,
     words,
@@ -59,7 +59,7 @@ class MessageCredit(Answer):
 class Messages(Answer, stands_for="heard"):
     """Those of all routers that were heard."""
 
-    heard: Annotated[Several[MessageCredit], at_most(MESSAGES)]
+    heard: Annotated[Several[MessageCredit], limit_length(MESSAGES)]
 
 
 def outcome(reward: int | None) -> str:
@@ -130,7 +130,7 @@ def of_messages(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gr
     """Turn the answer into one gradient a router."""
     out: dict[int, Gradient] = {}
     for one in answer.heard:
-        message = letters.messages.get(letter_in(one.message, letters.messages) or "")
+        message = letters.messages.get(find_letter_in(one.message, letters.messages) or "")
         if message is not None and one.gradient.strip():
             out.setdefault(
                 message.router,

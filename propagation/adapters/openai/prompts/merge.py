@@ -15,9 +15,9 @@ from propagation.adapters.openai.prompting import (
     Names,
     Prompt,
     Question,
-    at_most,
-    heard_edits,
-    letter_in,
+    build_heard_edits,
+    find_letter_in,
+    limit_length,
     show_party,
 )
 from propagation.model import MERGED_OUTCOME, RouterVersion, Source
@@ -39,7 +39,7 @@ PROMPT = Prompt("merge@3", RULES + "\n" + HOW)
 class Reception(Answer, stands_for="edits"):
     """At most two edits, and the messages they rest on."""
 
-    used: Annotated[Names, at_most(MESSAGES)]
+    used: Annotated[Names, limit_length(MESSAGES)]
     edits: Edits
 
 
@@ -49,12 +49,12 @@ def build_question(party: Party) -> Question:
     return Question(
         PROMPT,
         {"messages": letters.show(), "client": show_party(party, letters)},
-        {"client": expected_reception(party, letters)},
+        {"client": check_reception(party, letters)},
         TOKENS,
     )
 
 
-def expected_reception(party: Party, letters: Letters) -> ExpectedPart:
+def check_reception(party: Party, letters: Letters) -> ExpectedPart:
     """Describe the part of one client."""
     return ExpectedPart(Reception, lambda answer: merge_of(party, letters, answer))
 
@@ -65,10 +65,12 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
     A message that no edit rests on was declined. An edit that names none rests on all of the
     client's.
     """
-    known = letters.heard_by(party)
+    known = letters.list_heard_by(party)
     used: dict[str, RouterVersion] = {}
     if answer.edits:
-        used = {letter: known[letter] for name in answer.used if (letter := letter_in(name, known))}
+        used = {
+            letter: known[letter] for name in answer.used if (letter := find_letter_in(name, known))
+        }
         if answer.used and not used:
             raise ValueError(
                 f"used: there is no message {answer.used[0][:20]!r}; its messages are "
@@ -77,13 +79,13 @@ def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
         used = used or known
     factor = max(
         (
-            party.filter_memory.factor_for(message.router, message.attributes)
+            party.filter_memory.get_factor(message.router, message.attributes)
             for message in used.values()
         ),
         default=1.0,
     )
     sources = [Source(router=message.router, version=message.version) for message in used.values()]
-    edits = heard_edits(
+    edits = build_heard_edits(
         party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
     )
     return MergeAnswer(

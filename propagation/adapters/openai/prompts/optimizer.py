@@ -18,12 +18,12 @@ from propagation.adapters.openai.prompting import (
     Question,
     Several,
     Words,
-    as_data,
-    at_most,
-    letter_in,
+    build_own_edits,
+    find_letter_in,
+    limit_length,
+    list_line_names,
     most,
-    names_of,
-    own_edits,
+    quote_as_data,
     read_word,
     show_party,
     words,
@@ -75,7 +75,7 @@ class RuleAnswer(Answer):
     text: Words = ""
 
 
-RuleAnswers = Annotated[Several[RuleAnswer], at_most(RULES_A_CALL)]
+RuleAnswers = Annotated[Several[RuleAnswer], limit_length(RULES_A_CALL)]
 
 
 class ProfileEdits(Answer, stands_for="edits"):
@@ -90,7 +90,7 @@ class FilterRules(Answer, stands_for="rules"):
     rules: RuleAnswers
 
 
-def profile_question(
+def build_profile_question(
     work: ReasonWork,
     reward: int | None,
     name: str,
@@ -101,9 +101,9 @@ def profile_question(
     """Ask for a profile's edits; one part: client."""
 
     def read(answer: ProfileEdits) -> OptimizeAnswer:
-        known = names_of([party, other])
+        known = list_line_names([party, other])
         return OptimizeAnswer(
-            own_edits(party.profile, answer.edits, Letters(()), work.sequence, known=known)
+            build_own_edits(party.profile, answer.edits, Letters(()), work.sequence, known=known)
         )
 
     return Question(
@@ -130,7 +130,7 @@ def filter_question(
     letters = Letters([party])
 
     def read(answer: FilterRules) -> OptimizeAnswer:
-        return OptimizeAnswer((), rules_of(work, party, letters, answer.rules))
+        return OptimizeAnswer((), build_rules(work, party, letters, answer.rules))
 
     return Question(
         FILTER,
@@ -151,10 +151,10 @@ def show_gradients(gradients: Sequence[Gradient]) -> list[str]:
 
     The model that wrote them may have repeated what users wrote.
     """
-    return [as_data(gradient.text, LINE_CHARS) for gradient in gradients]
+    return [quote_as_data(gradient.text, LINE_CHARS) for gradient in gradients]
 
 
-def rules_of(
+def build_rules(
     work: ReasonWork,
     party: Party,
     letters: Letters,
@@ -164,10 +164,10 @@ def rules_of(
 
     A rule about a message is about its router; any other name is an attribute.
     """
-    routers = {letter: message.router for letter, message in letters.heard_by(party).items()}
+    routers = {letter: message.router for letter, message in letters.list_heard_by(party).items()}
     rules: list[FilterRule] = []
     for answer in answers[:RULES_A_CALL]:
-        router = routers.get(letter_in(answer.about, routers) or "")
+        router = routers.get(find_letter_in(answer.about, routers) or "")
         attribute = (
             None
             if router is not None or LETTER.search(answer.about.upper())

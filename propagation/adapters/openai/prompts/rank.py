@@ -18,8 +18,8 @@ from propagation.adapters.openai.prompting import (
     Number,
     Prompt,
     Question,
-    at_most,
     brief,
+    limit_length,
     show_party,
     to_list,
 )
@@ -43,7 +43,7 @@ class Ranking(Answer, stands_for="order"):
         list[Number],
         BeforeValidator(to_list),
         Field(default_factory=list),
-        at_most(CANDIDATES, least=1),
+        limit_length(CANDIDATES, least=1),
     ]
 
 

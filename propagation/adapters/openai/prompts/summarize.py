@@ -12,10 +12,10 @@ from propagation.adapters.openai.prompting import (
     ExpectedPart,
     Prompt,
     Question,
-    as_data,
+    drop_none,
     most,
+    quote_as_data,
     show_counts,
-    without_none,
     words,
 )
 from propagation.model import rank_by_distinctiveness
@@ -58,12 +58,15 @@ def build_question(routers: Sequence[Integration]) -> Question:
 
 def _show(one: Integration) -> dict[str, Any]:
     distinctive = rank_by_distinctiveness(one.standing, one.common)[:STANDING]
-    return without_none(
-        called=as_data(one.before.name, NAME_CHARS) if one.before and one.before.name else None,
-        before=as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
-        stands_for=[as_data(name, TITLE_CHARS) for name in distinctive],
+    return drop_none(
+        called=quote_as_data(one.before.name, NAME_CHARS)
+        if one.before and one.before.name
+        else None,
+        before=quote_as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
+        stands_for=[quote_as_data(name, TITLE_CHARS) for name in distinctive],
         arrived=show_counts(one.arrived, ARRIVED),
-        seen_around=[as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]] or None,
+        seen_around=[quote_as_data(title, TITLE_CHARS) for title in one.examples[:EXAMPLES]]
+        or None,
     )
 
 

@@ -7,21 +7,21 @@ from propagation.adapters.sqlite.connection.backup_digest import (
 )
 from propagation.adapters.sqlite.connection.client_ids import (
     Directory,
+    get_sequence_at,
     recorded_through,
-    sequence_at,
 )
 from propagation.adapters.sqlite.connection.database import Database, free_all
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
-    fact_of,
     fields,
     many,
-    next_number,
     one,
-    progress_of,
     put,
     put_json,
     raise_progress,
+    read_fact,
+    read_next_number,
+    read_progress,
     set_progress,
     to_json,
 )
@@ -33,7 +33,7 @@ from propagation.adapters.sqlite.connection.schema import (
     check_schema,
     connect,
     create_tables,
-    newest_version,
+    get_newest_version,
     open_file,
     open_reader,
     translate_errors,
@@ -41,8 +41,8 @@ from propagation.adapters.sqlite.connection.schema import (
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
     reads,
+    write_under_lease,
     writes,
-    writes_under_lease,
 )
 
 __all__ = [
@@ -58,27 +58,27 @@ __all__ = [
     "connect",
     "copy_checked",
     "create_tables",
-    "fact_of",
     "fields",
     "free_all",
+    "get_newest_version",
+    "get_sequence_at",
     "hold_database",
     "is_backup",
     "many",
-    "newest_version",
-    "next_number",
     "one",
     "open_file",
     "open_reader",
-    "progress_of",
     "put",
     "put_json",
     "raise_progress",
+    "read_fact",
+    "read_next_number",
+    "read_progress",
     "reads",
     "recorded_through",
-    "sequence_at",
     "set_progress",
     "to_json",
     "translate_errors",
+    "write_under_lease",
     "writes",
-    "writes_under_lease",
 ]

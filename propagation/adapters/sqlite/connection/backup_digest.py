@@ -16,7 +16,7 @@ CHUNK_BYTES = 4 << 20
 def append_digest(path: Path) -> None:
     """Append the digest of a database file, which makes it a back-up."""
     with path.open("r+b") as file:
-        digest = file_digest(file, _new_digest).hexdigest().encode()
+        digest = file_digest(file, _create_digest).hexdigest().encode()
         file.seek(0, os.SEEK_END)
         file.write(MARK + digest + END)
 
@@ -41,7 +41,7 @@ def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None
     Raises:
         StoreCorrupt: The digest does not match: bytes were lost or changed.
     """
-    digest, done, size = _new_digest(), 0, source.stat().st_size - SIZE
+    digest, done, size = _create_digest(), 0, source.stat().st_size - SIZE
     with source.open("rb") as file, target.open("wb") as copy:
         while data := file.read(min(CHUNK_BYTES, size - done)):
             digest.update(data)
@@ -55,5 +55,5 @@ def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None
             )
 
 
-def _new_digest() -> blake2b:
+def _create_digest() -> blake2b:
     return blake2b(digest_size=HEX_CHARS // 2)

@@ -3,8 +3,8 @@
 import sqlite3
 from bisect import bisect_right
 
-from propagation.adapters.sqlite.connection.json_rows import one, progress_of
-from propagation.model import ClientKey, ClientKind, kind_of, ref_of
+from propagation.adapters.sqlite.connection.json_rows import one, read_progress
+from propagation.model import ClientKey, ClientKind, compute_ref, get_kind
 from propagation.ports import Clock
 
 Changes = dict[tuple[int, str], int | None]
@@ -34,12 +34,12 @@ class Directory:
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
         for kind in ClientKind:
-            given = progress_of(connection, f"refs_given_{int(kind)}")
+            given = read_progress(connection, f"refs_given_{int(kind)}")
             self._next[kind] = max(
                 given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
             )
         self._sequence = recorded_through(connection)
-        self._at = committed_at(connection, self._sequence)
+        self._at = get_commit_time(connection, self._sequence)
 
     def mark(self) -> Mark:
         """Return the state to which `undo` leads back."""
@@ -67,7 +67,7 @@ class Directory:
     def key(self, ref: int) -> ClientKey | None:
         """Return the key that readers see."""
         id_ = self._ids.get(ref)
-        return None if id_ is None else ClientKey(kind_of(ref), id_)
+        return None if id_ is None else ClientKey(get_kind(ref), id_)
 
     def ref_now(self, kind: int, id_: str) -> int | None:
         """Return the ref that the writer's transaction sees."""
@@ -79,7 +79,7 @@ class Directory:
 
     def add(self, kind: ClientKind, id_: str) -> int:
         """Give a new client a ref."""
-        ref = ref_of(kind, self._next[kind])
+        ref = compute_ref(kind, self._next[kind])
         self._next[kind] += 1
         self._changes[int(kind), id_] = ref
         return ref
@@ -113,7 +113,7 @@ def recorded_through(connection: sqlite3.Connection) -> int:
     )
 
 
-def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
+def get_commit_time(connection: sqlite3.Connection, sequence: int) -> int:
     """Return the commit time of a sequence or the last before it.
 
     It rises with the sequence.
@@ -129,10 +129,12 @@ def committed_at(connection: sqlite3.Connection, sequence: int) -> int:
     )
 
 
-def sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
+def get_sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
     """Return the last sequence committed at or before a time.
 
     It is 0 if there is none.
     """
     sequences = range(1, recorded_through(connection) + 1)
-    return bisect_right(sequences, time_ms, key=lambda sequence: committed_at(connection, sequence))
+    return bisect_right(
+        sequences, time_ms, key=lambda sequence: get_commit_time(connection, sequence)
+    )

@@ -180,14 +180,14 @@ class Database:
     def _write_loop(self, connection: sqlite3.Connection) -> None:
         stopping = False
         while not stopping:
-            group, stopping = self._next_group()
+            group, stopping = self._take_next_group()
             ready = [work for work in group if work.done.set_running_or_notify_cancel()]
             self._commit([work for work in ready if not work.alone], connection)
             for work in ready:
                 if work.alone:
                     self._run_alone(work, connection)
 
-    def _next_group(self) -> tuple[list[QueuedWork], bool]:
+    def _take_next_group(self) -> tuple[list[QueuedWork], bool]:
         """Wait for work, and take what else waits.
 
         Also tell whether the database is closing. Work that runs alone ends a group, so that

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.shared.json_text import without_nul
+from propagation.adapters.shared.json_text import remove_nul
 
 
 def to_json(value: object) -> str:
@@ -18,7 +18,7 @@ def to_json(value: object) -> str:
     Raises:
         InvalidInput: It holds U+0000, at which SQLite's JSON would cut a string.
     """
-    return without_nul(orjson.dumps(value)).decode()
+    return remove_nul(orjson.dumps(value)).decode()
 
 
 def one(connection: sqlite3.Connection, sql: str, *parameters: object) -> Any:
@@ -65,13 +65,13 @@ LAST_WITHDRAWAL = "taken_back"
 """Progress: the sequence of the newest retraction or erasure."""
 
 
-def fact_of(connection: sqlite3.Connection, name: str) -> bytes | None:
+def read_fact(connection: sqlite3.Connection, name: str) -> bytes | None:
     """Return a named fact; None if it was never stored."""
     fact: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
     return fact
 
 
-def progress_of(connection: sqlite3.Connection, name: str) -> int:
+def read_progress(connection: sqlite3.Connection, name: str) -> int:
     """Return a named number; 0 if it was never set."""
     return one(connection, "SELECT value FROM progress WHERE name = ?", name) or 0
 
@@ -90,7 +90,7 @@ def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> Non
     )
 
 
-def next_number(connection: sqlite3.Connection, name: str) -> int:
+def read_next_number(connection: sqlite3.Connection, name: str) -> int:
     """Return the next number of a named counter; none is given twice."""
     return int(
         one(

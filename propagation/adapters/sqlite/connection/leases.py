@@ -4,9 +4,9 @@ import sqlite3
 
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
-    fact_of,
     one,
-    progress_of,
+    read_fact,
+    read_progress,
 )
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
@@ -55,7 +55,7 @@ class SqliteLeases(SqlitePart):
         )
 
     async def get_blob(self, name: str) -> bytes | None:
-        return await self._database.read(lambda connection: fact_of(connection, name), rows=1)
+        return await self._database.read(lambda connection: read_fact(connection, name), rows=1)
 
     async def put_blob(self, name: str, value: bytes, lease: Lease | None = None) -> None:
         leases = [] if lease is None else [lease]
@@ -70,5 +70,5 @@ class SqliteLeases(SqlitePart):
     def put_cached(
         self, connection: sqlite3.Connection, name: str, value: bytes, after_withdrawal: int
     ) -> None:
-        if progress_of(connection, LAST_WITHDRAWAL) == after_withdrawal:
+        if read_progress(connection, LAST_WITHDRAWAL) == after_withdrawal:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -55,7 +55,7 @@ def _take_lock(path: Path, lock_file: Path, handles: ExitStack) -> None:
         itself = os.open(path, os.O_RDONLY)
         if not _try_lock(itself):
             # left open: it may be this process whose locks its closing would drop
-            raise _busy(path, _holder_of(itself))
+            raise _busy(path, _read_holder(itself))
         handles.callback(os.close, itself)
     os.ftruncate(lock_handle, 0)
     os.write(lock_handle, f"process {os.getpid()}".encode())
@@ -69,7 +69,7 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
-def _holder_of(handle: int) -> str:
+def _read_holder(handle: int) -> str:
     """Return the process that the kernel names as the holder.
 
     A line is `7: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`, with the file's inode last in the

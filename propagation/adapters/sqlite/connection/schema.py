@@ -198,9 +198,9 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreCorrupt(
             f"{path} is another program's database; name a file of your own with --database"
         )
-    if version > newest_version():
+    if version > get_newest_version():
         raise SchemaTooNew(
-            f"{path} has schema {version}, this release knows up to {newest_version()};"
+            f"{path} has schema {version}, this release knows up to {get_newest_version()};"
             " upgrade the service"
         )
     if version < 1:
@@ -210,7 +210,7 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def newest_version() -> int:
+def get_newest_version() -> int:
     """Return the schema version of this release."""
     return 1 + len(MIGRATIONS)
 
@@ -223,7 +223,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a database to the schema of this release, in one transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version < newest_version():
+    if version < get_newest_version():
         _run_script(connection, "\n".join(MIGRATIONS[version - 1 :]))
 
 
@@ -234,7 +234,7 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
     """
     connection.executescript(
         f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
-        f"PRAGMA user_version={newest_version()};\nCOMMIT;"
+        f"PRAGMA user_version={get_newest_version()};\nCOMMIT;"
     )
 
 

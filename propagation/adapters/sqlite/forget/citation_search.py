@@ -14,10 +14,10 @@ from typing import TypeVar
 
 import orjson
 
-from propagation.adapters.shared.erasure import ascii_word, says
+from propagation.adapters.shared.erasure import find_ascii_word, says
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.sqlite.connection import one
-from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, plain_body
+from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, decompress_body
 from propagation.grouping import group_pairs
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
@@ -79,7 +79,7 @@ class Needles:
             _encoded(one.rule_words for one in known),
         )
 
-    def messages_in(self, plain: bytes) -> Collection[bytes]:
+    def find_messages_in(self, plain: bytes) -> Collection[bytes]:
         """Return the messages that a body cites, with any attribute.
 
         Later bodies of the client may cite them with another attribute.
@@ -92,7 +92,7 @@ class Needles:
         """Return whether a body may cite.
 
         Args:
-            messages: The result of `messages_in`.
+            messages: The result of `find_messages_in`.
         """
         folded = _fold(plain)
         if any(map(folded.__contains__, self.words)):
@@ -151,7 +151,7 @@ class Needles:
         return is_in_rule
 
 
-def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
+def _unite(sets: Iterable[frozenset[T]]) -> frozenset[T]:
     """Unite sets, of which most are the same object."""
     distinct = {id(one): one for one in sets}.values()
     return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
@@ -159,7 +159,7 @@ def _union(sets: Iterable[frozenset[T]]) -> frozenset[T]:
 
 def _encoded(sets: Iterable[frozenset[str]]) -> tuple[bytes, ...]:
     """Return the case-folded words of all sets as JSON writes them."""
-    return tuple(map(_encode, sorted(_union(sets))))
+    return tuple(map(_encode, sorted(_unite(sets))))
 
 
 @lru_cache(4_096)
@@ -179,7 +179,7 @@ def _fold(plain: bytes) -> bytes:
     return plain.decode().casefold().encode() if strange else plain.lower()
 
 
-def texts_along(
+def find_texts_along(
     connection: sqlite3.Connection,
     searches: Sequence[CitationSearch],
     known: dict[tuple[int, ...], Needles],
@@ -214,13 +214,13 @@ def _texts_of(
             while place < len(spans) and spans[place][0] <= version:
                 last = max(last, spans[place][1])
                 place += 1
-            plain = plain_body(body)
-            messages = needles.messages_in(plain)
+            plain = decompress_body(body)
+            messages = needles.find_messages_in(plain)
             if needles.are_in(plain, messages):
                 newest = newest or one(
                     connection, "SELECT max(version) FROM profile_version WHERE ref = ?", ref
                 )
-                lines, memory = reader.parts_of(plain)
+                lines, memory = reader.read_parts(plain)
                 profile = Profile(ref=ref, version=version, next_id=next_id, lines=lines)
                 yield StoredText(
                     ClientText(
@@ -264,7 +264,7 @@ def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tupl
         (after, VERSIONS_A_READ),
     ).fetchall()
     return (rows[-1][0] if rows else after), {
-        ref for _, ref, body in rows if needles.are_in(plain_body(body))
+        ref for _, ref, body in rows if needles.are_in(decompress_body(body))
     }
 
 
@@ -278,7 +278,7 @@ def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> b
         "SELECT title, description, attributes, categories FROM (SELECT *, title || ' ' ||"
         " description || ' ' || attributes || ' ' || categories AS text FROM client) WHERE ref <> ?"
         " AND (instr(lower(text), ?) OR text GLOB ?)",
-        (ref, ascii_word(name), BEYOND_ASCII),
+        (ref, find_ascii_word(name), BEYOND_ASCII),
     )
     return any(
         says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name)

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 import orjson
 
-from propagation.adapters.shared.learned_blocks import written_records
-from propagation.adapters.shared.reason_rows import version_record
+from propagation.adapters.shared.learned_blocks import list_written_records
+from propagation.adapters.shared.reason_rows import build_version_record
 from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
-from propagation.adapters.sqlite.reason.texts import text_of
-from propagation.model import ClientKind, kind_of, ref_of
+from propagation.adapters.sqlite.reason.texts import build_text
+from propagation.model import ClientKind, compute_ref, get_kind
 from propagation.ports import EXPORTED_KINDS
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
@@ -81,11 +81,11 @@ class SqliteExport(SqlitePart):
 
     async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:
-            for record in await self._records(kind, ref):
+            for record in await self._read_records(kind, ref):
                 yield kind, record
 
     @reads
-    def _records(
+    def _read_records(
         self, connection: sqlite3.Connection, kind: str, ref: int
     ) -> list[Mapping[str, object]]:
         if kind == "written":
@@ -97,19 +97,19 @@ class SqliteExport(SqlitePart):
 
 def _read_weights(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     """Return by event what it wrote to each bank (rule 5)."""
-    column = "item" if kind_of(ref) == ClientKind.ITEM else "user"
+    column = "item" if get_kind(ref) == ClientKind.ITEM else "user"
     rows = connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))
     learned = read_weights(connection, [row[0] for row in rows])
-    return written_records(learned, lambda item: _name(connection, item))
+    return list_written_records(learned, lambda item: _name(connection, item))
 
 
 def _name(connection: sqlite3.Connection, item: int) -> str | None:
     row = connection.execute(
-        "SELECT 'item:' || id FROM client WHERE ref = ?", (ref_of(ClientKind.ITEM, item),)
+        "SELECT 'item:' || id FROM client WHERE ref = ?", (compute_ref(ClientKind.ITEM, item),)
     ).fetchone()
     return None if item < 0 or row is None else row[0]
 
 
 def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     for *columns, sequence, written_at, author in connection.execute(VERSIONS, (ref,)):
-        yield version_record(text_of(columns), sequence, written_at, author)
+        yield build_version_record(build_text(columns), sequence, written_at, author)

@@ -6,21 +6,21 @@ from functools import partial
 
 import orjson
 
-from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
     Needles,
+    find_texts_along,
     is_used_by_another,
     naming,
-    texts_along,
 )
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
-from propagation.adapters.sqlite.reason.reason import event_of, interactions_where
-from propagation.adapters.sqlite.reason.texts import bodies_of
-from propagation.adapters.sqlite.record.record import forgotten_among
-from propagation.adapters.sqlite.rounds.messages import brief_versions
-from propagation.graph_rules.withdrawal_order import affected_keys, counted_attributes
+from propagation.adapters.sqlite.reason.reason import build_event, read_interactions_where
+from propagation.adapters.sqlite.reason.texts import read_bodies
+from propagation.adapters.sqlite.record.record import find_forgotten_among
+from propagation.adapters.sqlite.rounds.messages import read_brief_versions
+from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
 from propagation.grouping import group_pairs
 from propagation.model import (
     AffectedMessage,
@@ -38,7 +38,7 @@ from propagation.model import (
     UserChoices,
     Withdrawal,
     WithdrawalResult,
-    seed_of,
+    derive_seed,
 )
 from propagation.ports import Lease
 
@@ -81,25 +81,25 @@ class SqliteErasure(SqliteWiping):
     """Reads what a withdrawal needs, and commits it."""
 
     @reads
-    def event_statuses(
+    def get_event_statuses(
         self, connection: sqlite3.Connection, event_ids: Sequence[str]
     ) -> Sequence[EventState]:
-        return list(_statuses(connection, event_ids))
+        return list(_read_statuses(connection, event_ids))
 
     @reads
-    def interactions_of_clients(
+    def get_interactions_of_clients(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[InteractionRow]:
-        return interactions_where(connection, OF_CLIENTS, to_json(sorted(set(refs))))
+        return read_interactions_where(connection, OF_CLIENTS, to_json(sorted(set(refs))))
 
     @reads
-    def user_choices(self, connection: sqlite3.Connection, users: Sequence[int]) -> UserChoices:
+    def get_user_choices(self, connection: sqlite3.Connection, users: Sequence[int]) -> UserChoices:
         return UserChoices.from_rows(
             connection.execute(CHOICES, (to_json(sorted(set(users))),)).fetchall()
         )
 
     @reads
-    def learned_weights(
+    def get_learned_weights(
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> LearnedWeights:
         return read_weights(connection, sequences)
@@ -110,17 +110,19 @@ class SqliteErasure(SqliteWiping):
         ordered = sorted(searches, key=lambda search: search.ref)
         for start in range(0, len(ordered), SEARCHES_A_READ):
             some = ordered[start : start + SEARCHES_A_READ]
-            for one in await self._database.read(partial(texts_along, searches=some, known=known)):
+            for one in await self._database.read(
+                partial(find_texts_along, searches=some, known=known)
+            ):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
     @reads
-    def names_used_by_others(
+    def get_names_used_by_others(
         self, connection: sqlite3.Connection, ref: int, names: frozenset[str]
     ) -> frozenset[str]:
         return frozenset(name for name in names if is_used_by_another(connection, ref, name))
 
-    async def clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         needles = Needles.of([Citations(words=words)])
         found: set[int] = set()
         row = 0
@@ -132,13 +134,13 @@ class SqliteErasure(SqliteWiping):
             row = last
 
     @reads
-    def brought_attributes(
+    def get_brought_attributes(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> frozenset[str]:
         return frozenset(name for (name,) in connection.execute(BROUGHT, (to_json(list(refs)),)))
 
     @reads
-    def affected_messages(
+    def get_affected_messages(
         self,
         connection: sqlite3.Connection,
         refs: Sequence[int],
@@ -159,7 +161,7 @@ class SqliteErasure(SqliteWiping):
         rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in lost_parts.values() for part in parts}
         found = (
-            _messages_naming(connection, words, titles, names, lost)
+            _find_messages_naming(connection, words, titles, names, lost)
             if words or titles or names or lost
             else ()
         )
@@ -169,11 +171,13 @@ class SqliteErasure(SqliteWiping):
                 lost_parts.get(key, ()),
                 _find_holders(connection, message, lost_parts.get(key, ()), names, limit),
             )
-            for key, message in brief_versions(connection, affected_keys(rounds, found)).items()
+            for key, message in read_brief_versions(
+                connection, choose_affected_keys(rounds, found)
+            ).items()
         ]
 
     @reads
-    def merges_of_messages(
+    def get_merges_of_messages(
         self, connection: sqlite3.Connection, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
         return [
@@ -183,7 +187,10 @@ class SqliteErasure(SqliteWiping):
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:
-        rewritten, texts = await bodies_of(withdrawal.rewritten), await bodies_of(withdrawal.texts)
+        rewritten, texts = (
+            await read_bodies(withdrawal.rewritten),
+            await read_bodies(withdrawal.texts),
+        )
         done = await self._database.write(
             lambda connection: WithdrawalCommit(
                 connection, self._directory, withdrawal, barrier, rewritten, texts
@@ -195,19 +202,21 @@ class SqliteErasure(SqliteWiping):
 
     async def last_withdrawal(self) -> int:
         return await self._database.read(
-            lambda connection: progress_of(connection, LAST_WITHDRAWAL), 1
+            lambda connection: read_progress(connection, LAST_WITHDRAWAL), 1
         )
 
 
-def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Iterator[EventState]:
-    forgotten = forgotten_among(connection, event_ids)
+def _read_statuses(
+    connection: sqlite3.Connection, event_ids: Sequence[str]
+) -> Iterator[EventState]:
+    forgotten = find_forgotten_among(connection, event_ids)
     for event_id in event_ids:
-        event = event_of(connection, event_id)
+        event = build_event(connection, event_id)
         if event is not None:
             yield EventState(EventStatus.RECORDED, event)
         elif connection.execute(
             "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?",
-            (seed_of(event_id), event_id),
+            (derive_seed(event_id), event_id),
         ).fetchone():
             yield EventState(EventStatus.RETRACTED)
         else:
@@ -216,14 +225,14 @@ def _statuses(connection: sqlite3.Connection, event_ids: Sequence[str]) -> Itera
             )
 
 
-def _messages_naming(
+def _find_messages_naming(
     connection: sqlite3.Connection,
     words: frozenset[str],
     titles: frozenset[str],
     names: frozenset[str],
     lost: Collection[str],
 ) -> Iterator[tuple[int, int, int, bool]]:
-    """Yield messages for `affected_keys`, in one pass.
+    """Yield messages for `choose_affected_keys`, in one pass.
 
     Args:
         words: Find messages that may hold one of these in either case.
@@ -261,7 +270,7 @@ def _find_holders(
     An attribute loses a part, or is one of the names. Only as much is read as is needed.
     """
     going = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
-    short = set(counted_attributes(message, lost_parts, names))
+    short = set(choose_counted_attributes(message, lost_parts, names))
     remaining: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
     key = message.router, message.version
     for attribute, ref, sequence in (

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from propagation.adapters.shared.learned_blocks import (
     NOTHING,
     Row,
-    ascends,
+    build_weights_of_rows,
+    find_places,
+    is_ascending,
     join_weights,
-    places_of,
-    row_parts,
-    weights_of_rows,
+    split_row,
 )
 from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.learn.learn import block_of
-from propagation.model import LearnedWeights, PromotedRepeat, naming_damage
+from propagation.adapters.sqlite.learn.learn import build_block
+from propagation.model import LearnedWeights, PromotedRepeat, name_damage
 
 LEARNED_FROM = (
     "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
@@ -30,15 +30,15 @@ LEARNED_FROM = (
 
 
 def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
-    """Return learned weights (see ErasureStore.learned_weights)."""
+    """Return learned weights (see ErasureStore.get_learned_weights)."""
     found = {through: places for through, _, _, places in _places(connection, sequences)}
     # For each block, how many interactions were learned from its first one on.
     learned = dict(connection.execute(LEARNED_FROM, (to_json(list(found)),)))
     return join_weights(
         [
-            weights_of_rows(block, places, learned[through])
+            build_weights_of_rows(block, places, learned[through])
             for through, places in found.items()
-            if (block := block_of(connection, through)) is not None
+            if (block := build_block(connection, through)) is not None
         ]
     )
 
@@ -85,13 +85,13 @@ def _places(
         through, size = row
         inside, remaining = remaining[remaining <= through], remaining[remaining > through]
         with (
-            naming_damage(f"learned block {through}"),
+            name_damage(f"learned block {through}"),
             connection.blobopen("learned", "columns", through, readonly=True) as blob,
         ):
             sequence = np.frombuffer(blob.read(8 * size), np.int64, size)
-            if not ascends(sequence, 0, through):
+            if not is_ascending(sequence, 0, through):
                 raise ValueError("its sequences do not ascend")
-        if len(places := places_of(sequence, inside)):
+        if len(places := find_places(sequence, inside)):
             yield through, size, sequence, places
 
 
@@ -104,6 +104,6 @@ def _write_rows(
     """
     with connection.blobopen("learned", "columns", through) as blob:
         for place, values in rows:
-            for start, data in row_parts(size, place, values):
+            for start, data in split_row(size, place, values):
                 blob.seek(start)
                 blob.write(data)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.reason.text_bodies import cited_messages
+from propagation.adapters.sqlite.reason.text_bodies import list_cited_messages
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.graph_rules.retention import MessageState, may_drop_text
 
@@ -103,7 +103,9 @@ def count_again(
     return cited.keys() | set(merged)
 
 
-def replaced_messages(connection: sqlite3.Connection, after: int, before: int) -> Sequence[Row]:
+def find_replaced_messages(
+    connection: sqlite3.Connection, after: int, before: int
+) -> Sequence[Row]:
     """Return messages whose routers sent the next one in these rounds.
 
     Rounds are given by the sequences of their barriers.
@@ -112,7 +114,7 @@ def replaced_messages(connection: sqlite3.Connection, after: int, before: int) -
     return connection.execute(REPLACED, rounds).fetchall()
 
 
-def message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
+def read_message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
     """Return the next messages, or what is left of some."""
     found, key = list[Row](), after
     while (
@@ -128,10 +130,10 @@ def _count_citations(
 ) -> Counter[Row]:
     """Count the clients of those in `asked` whose texts cite each message."""
     bodies = connection.execute(STOOD, (asked, texts.at, texts.committed))
-    return Counter(key for (body,) in bodies for key in set(cited_messages(body)))
+    return Counter(key for (body,) in bodies for key in set(list_cited_messages(body)))
 
 
-def message_state(
+def read_message_state(
     connection: sqlite3.Connection, key: Row, before: int
 ) -> tuple[bool, MessageState]:
     """Return the facts about a message that no text cites.
@@ -144,14 +146,14 @@ def message_state(
     return bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at)
 
 
-def message_states(
+def read_message_states(
     connection: sqlite3.Connection, keys: Sequence[Row], before: int
 ) -> list[tuple[bool, MessageState]]:
-    """Return the facts about several messages; see `message_state`."""
-    return [message_state(connection, key, before) for key in keys]
+    """Return the facts about several messages; see `read_message_state`."""
+    return [read_message_state(connection, key, before) for key in keys]
 
 
-def droppable_texts(
+def find_droppable_texts(
     connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int
 ) -> list[Row]:
     """Return those of these texts that may go."""
@@ -168,7 +170,7 @@ def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], b
     Returns:
         How many were dropped.
     """
-    droppable = droppable_texts(connection, texts, before)
+    droppable = find_droppable_texts(connection, texts, before)
     return connection.execute(
         "DELETE FROM profile_version WHERE rowid IN (SELECT v.rowid FROM json_each(?) e CROSS JOIN "
         "profile_version v ON v.ref = e.value->>0 AND v.version = e.value->>1)",

@@ -17,8 +17,8 @@ from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     SqlitePart,
     one,
-    progress_of,
     raise_progress,
+    read_progress,
     reads,
     to_json,
     writes,
@@ -32,14 +32,14 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     Row,
     count_again,
     drop_texts,
-    droppable_texts,
-    message_keys,
-    message_state,
-    message_states,
-    replaced_messages,
+    find_droppable_texts,
+    find_replaced_messages,
+    read_message_keys,
+    read_message_state,
+    read_message_states,
 )
 from propagation.adapters.sqlite.reason.claims import REASONED
-from propagation.adapters.sqlite.reason.texts import texts_through
+from propagation.adapters.sqlite.reason.texts import get_texts_through
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.graph_rules.retention import (
     MessageState,
@@ -102,7 +102,7 @@ class SqliteRetention(SqlitePart):
             self._run = run
         return dropped
 
-    async def oldest_kept(self) -> int:
+    async def get_oldest_kept(self) -> int:
         return await self._read_progress(OLDEST_KEPT)
 
     async def _steps(self, before: int) -> AsyncGenerator[int]:
@@ -112,9 +112,11 @@ class SqliteRetention(SqlitePart):
         last, self._citations = self._citations, CitationCounts()
         if last.at > before or last.withdrawal != withdrawal:
             last = CitationCounts()
-        committed = await read(texts_through)
+        committed = await read(get_texts_through)
         now = CitationCounts(before, committed, withdrawal, Counter(last.clients))
-        changed = set(await read(lambda connection: replaced_messages(connection, last.at, before)))
+        changed = set(
+            await read(lambda connection: find_replaced_messages(connection, last.at, before))
+        )
         refs = await (
             self._rows(CHANGED, last.at, before, last.committed)
             if last.committed
@@ -132,7 +134,7 @@ class SqliteRetention(SqlitePart):
                 yield dropped
         else:
             keys: list[Row] = [FIRST]
-            while keys := await read(partial(message_keys, after=keys[-1])):
+            while keys := await read(partial(read_message_keys, after=keys[-1])):
                 async for dropped in self._messages(keys, now):
                     yield dropped
         self._citations = now
@@ -145,7 +147,7 @@ class SqliteRetention(SqlitePart):
         through = await self._read_progress("texts_pruned")
         end = min(before, await self._read_progress(REASONED))
         while through < end:
-            through, keys = await self._ended_texts(through, end, before)
+            through, keys = await self._find_ended_texts(through, end, before)
             yield 0
             while keys:
                 some = self._take(keys)
@@ -186,7 +188,7 @@ class SqliteRetention(SqlitePart):
         for start in range(0, len(uncited), MESSAGES_A_READ):
             some = uncited[start : start + MESSAGES_A_READ]
             states = await self._database.read(
-                partial(message_states, keys=some, before=citations.at)
+                partial(read_message_states, keys=some, before=citations.at)
             )
             yield 0
             for key, (stands, state) in zip(some, states, strict=True):
@@ -229,18 +231,18 @@ class SqliteRetention(SqlitePart):
         return connection.execute(statement, parameters).fetchall()
 
     @reads
-    def _ended_texts(
+    def _find_ended_texts(
         self, connection: sqlite3.Connection, after: int, end: int, before: int
     ) -> tuple[int, list[Row]]:
         """Return how far was searched, and the texts that may go."""
         through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
         replaced = connection.execute(TEXTS, (after, through)).fetchall()
-        return through, droppable_texts(connection, replaced, before)
+        return through, find_droppable_texts(connection, replaced, before)
 
     @writes
     def _drop_message(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
         """Drop a message that no text cites, unless it was merged meanwhile."""
-        _, state = message_state(connection, key, before)
+        _, state = read_message_state(connection, key, before)
         if not may_drop_message(state, before):
             return 0
         return connection.execute(
@@ -281,7 +283,7 @@ class SqliteRetention(SqlitePart):
 
     @reads
     def _read_progress(self, connection: sqlite3.Connection, name: str) -> int:
-        return progress_of(connection, name)
+        return read_progress(connection, name)
 
     @writes
     def _mark(self, connection: sqlite3.Connection, name: str, value: int) -> None:

@@ -8,7 +8,7 @@ file anew removes the first, emptying the log the second.
 import asyncio
 import sqlite3
 
-from propagation.adapters.sqlite.connection import progress_of, reads, writes
+from propagation.adapters.sqlite.connection import read_progress, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.model import StoreBusy
 
@@ -24,14 +24,14 @@ class SqliteWiping(SqliteCheckpoints):
     wipes_in_seconds = False  # the file is written anew, which holds up commits
 
     @reads
-    def _erasures_to_wipe(self, connection: sqlite3.Connection) -> int:
-        return progress_of(connection, TO_WIPE)
+    def _find_erasures_to_wipe(self, connection: sqlite3.Connection) -> int:
+        return read_progress(connection, TO_WIPE)
 
-    async def wiping_due(self) -> bool:
-        return await self._erasures_to_wipe() > 0
+    async def is_wiping_due(self) -> bool:
+        return await self._find_erasures_to_wipe() > 0
 
     async def wipe(self) -> None:
-        erasures = await self._erasures_to_wipe()
+        erasures = await self._find_erasures_to_wipe()
         # First: what is dropped after the file was written anew would stay in its free pages.
         await self.sweep()
         await self._empty_log()

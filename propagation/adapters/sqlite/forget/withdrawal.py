@@ -8,10 +8,10 @@ from propagation.adapters.shared.erasure import contains_one
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     Directory,
-    next_number,
-    progress_of,
     put,
     raise_progress,
+    read_next_number,
+    read_progress,
     set_progress,
     to_json,
 )
@@ -21,16 +21,16 @@ from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
-from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, text_rows
+from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, read_text_rows
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import forget_events
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
-    held_attributes,
-    lost_attributes,
-    withdrawal_steps,
+    find_lost_attributes,
+    list_held_attributes,
+    order_withdrawal_steps,
 )
 from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
 from propagation.ports import CACHED, POSTPONED_ARRIVALS
@@ -116,7 +116,7 @@ class WithdrawalCommit:
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
-            WithdrawalStep.MARK_FOR_WIPING: lambda: next_number(self.connection, TO_WIPE),
+            WithdrawalStep.MARK_FOR_WIPING: lambda: read_next_number(self.connection, TO_WIPE),
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
                 self.connection, LAST_WITHDRAWAL, self.sequence
             ),
@@ -124,7 +124,7 @@ class WithdrawalCommit:
                 "DELETE FROM meta WHERE name GLOB ?", f"{CACHED}*"
             ),
         }
-        for step in withdrawal_steps(self.withdrawal):
+        for step in order_withdrawal_steps(self.withdrawal):
             steps[step]()
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
 
@@ -205,7 +205,7 @@ class WithdrawalCommit:
         )
         put_texts(
             self.connection,
-            text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
+            read_text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
             self.directory.now(),
         )
 
@@ -242,8 +242,8 @@ class WithdrawalCommit:
         raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
 
     def _change_attributes(self) -> None:
-        lost = lost_attributes(self.withdrawal)
-        drop_texts(self.connection, self.freed, progress_of(self.connection, OLDEST_KEPT))
+        lost = find_lost_attributes(self.withdrawal)
+        drop_texts(self.connection, self.freed, read_progress(self.connection, OLDEST_KEPT))
         put(
             self.connection,
             "held",
@@ -253,7 +253,7 @@ class WithdrawalCommit:
         )
         self.connection.executemany(
             "UPDATE attribute SET holders = ?, users = ? WHERE name = ?",
-            [(one.holders, one.users, one.name) for one in held_attributes(self.withdrawal)],
+            [(one.holders, one.users, one.name) for one in list_held_attributes(self.withdrawal)],
         )
         self._execute(f"DELETE FROM attribute WHERE name {IN}", to_json(lost))
         self._execute(f"DELETE FROM attribute WHERE canonical {IN}", to_json(lost))

@@ -11,10 +11,10 @@ from propagation.adapters.sqlite.connection import (
     put,
     reads,
     to_json,
+    write_under_lease,
     writes,
-    writes_under_lease,
 )
-from propagation.model import Round, RouterVersion, kind_of
+from propagation.model import Round, RouterVersion, get_kind
 from propagation.ports import COLLECTIONS, Collection, IndexChange
 
 PUT = (
@@ -29,7 +29,7 @@ PUT = (
 class SqliteOutbox(SqlitePart):
     """Rows by (collection, key, round)."""
 
-    @writes_under_lease
+    @write_under_lease
     def stage_changes(
         self,
         connection: sqlite3.Connection,
@@ -45,7 +45,7 @@ class SqliteOutbox(SqlitePart):
         )
 
     @reads
-    def pending_changes(
+    def get_pending_changes(
         self, connection: sqlite3.Connection, age_ms: int, limit: int
     ) -> Sequence[IndexChange]:
         return [
@@ -78,7 +78,7 @@ def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], a
     Call it in the transaction that writes them.
     """
     rows = [
-        (COLLECTIONS[kind_of(ref)], to_json(ref), 0, version) for ref, version in versions.items()
+        (COLLECTIONS[get_kind(ref)], to_json(ref), 0, version) for ref, version in versions.items()
     ]
     connection.execute(PUT, (to_json(rows), at))
 

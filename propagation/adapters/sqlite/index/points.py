@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, fact_of, reads, to_json, writes
+from propagation.adapters.sqlite.connection import SqlitePart, read_fact, reads, to_json, writes
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
@@ -27,7 +27,7 @@ class SqlitePoints(SqlitePart):
 
     @reads
     def get_description(self, connection: sqlite3.Connection) -> bytes | None:
-        return fact_of(connection, DESCRIPTION)
+        return read_fact(connection, DESCRIPTION)
 
     @writes
     def describe(

@@ -12,14 +12,14 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from propagation.adapters.shared.checkpoint_pieces import array_of, pieces_of
+from propagation.adapters.shared.checkpoint_pieces import join_pieces, split_into_pieces
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    next_number,
+    read_next_number,
     reads,
     to_json,
+    write_under_lease,
     writes,
-    writes_under_lease,
 )
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
@@ -55,7 +55,7 @@ class SqliteCheckpoints(SqlitePart):
         )
         return StagedCheckpoint(id_, checkpoint.sequence)
 
-    @writes_under_lease
+    @write_under_lease
     def _begin(
         self,
         connection: sqlite3.Connection,
@@ -72,7 +72,7 @@ class SqliteCheckpoints(SqlitePart):
             )
             return onto.id
         connection.execute("DELETE FROM checkpoint WHERE NOT complete")
-        id_ = next_number(connection, "checkpoint")
+        id_ = read_next_number(connection, "checkpoint")
         connection.execute(
             "INSERT INTO checkpoint (id, sequence, epoch, barrier) VALUES (?, ?, ?, ?)",
             (id_, checkpoint.sequence, checkpoint.epoch, checkpoint.barrier),
@@ -99,7 +99,7 @@ class SqliteCheckpoints(SqlitePart):
         self._database.after_commit.start("dropping old checkpoints", self.sweep)
 
     @reads
-    def newest_checkpoint(
+    def get_newest_checkpoint(
         self, connection: sqlite3.Connection, *, barrier: bool = False
     ) -> Checkpoint | None:
         row = connection.execute(
@@ -118,7 +118,9 @@ class SqliteCheckpoints(SqlitePart):
                 "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
                 (row[0], name),
             )
-            arrays[name] = array_of(name, dtype, orjson.loads(shape), (data for (data,) in pieces))
+            arrays[name] = join_pieces(
+                name, dtype, orjson.loads(shape), (data for (data,) in pieces)
+            )
         return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
 
@@ -178,5 +180,5 @@ def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
     """Take a checkpoint's arrays out one by one, and yield their parts."""
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)
-        for part, data in pieces_of(array, PART_BYTES):
+        for part, data in split_into_pieces(array, PART_BYTES):
             yield name, part, array.dtype.str, to_json(list(array.shape)), data

@@ -7,9 +7,9 @@ from contextlib import closing
 import numpy as np
 
 from propagation.adapters.shared.learned_blocks import (
+    collect_taste_written,
+    find_places,
     pack_columns,
-    places_of,
-    taste_written_by,
     unpack_block,
 )
 from propagation.adapters.sqlite.connection import (
@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.connection import (
     one,
     reads,
     to_json,
-    writes_under_lease,
+    write_under_lease,
 )
 from propagation.adapters.sqlite.learn.checkpoints import (
     SqliteCheckpoints,
@@ -50,7 +50,7 @@ class SqliteLearn(SqliteCheckpoints):
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
         await self._commit_row(lease, block, _row(block))  # packed before the writer's turn
 
-    @writes_under_lease
+    @write_under_lease
     def _commit_row(
         self,
         connection: sqlite3.Connection,
@@ -82,13 +82,13 @@ class SqliteLearn(SqliteCheckpoints):
         return [unpack_block(*row) for row in rows]
 
     @reads
-    def taste_written(
+    def get_taste_written(
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
         found: dict[int, Sequence[tuple[int, float]]] = {}
         distinct = np.array(sorted(set(sequences)), np.int64)
-        for block in blocks_of(connection, sequences):
-            found |= taste_written_by(block, places_of(block.sequence, distinct))
+        for block in read_blocks_of(connection, sequences):
+            found |= collect_taste_written(block, find_places(block.sequence, distinct))
         return found
 
     async def learned_through(self) -> int:
@@ -99,7 +99,7 @@ class SqliteLearn(SqliteCheckpoints):
     ) -> None:
         await self._stage_rows(lease, [_row(block) for block in blocks], first)
 
-    @writes_under_lease
+    @write_under_lease
     def _stage_rows(
         self,
         connection: sqlite3.Connection,
@@ -110,7 +110,7 @@ class SqliteLearn(SqliteCheckpoints):
             connection.execute("DELETE FROM staged_learned")
         connection.executemany(PUT_BLOCK.format("staged_learned"), rows)
 
-    @writes_under_lease
+    @write_under_lease
     def drop_learned(self, connection: sqlite3.Connection, after: int) -> None:
         for rows in (
             "learned WHERE through",
@@ -125,7 +125,7 @@ class SqliteLearn(SqliteCheckpoints):
         await self.sweep()
         return sequence
 
-    @writes_under_lease
+    @write_under_lease
     def _publish_epoch(
         self, connection: sqlite3.Connection, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
@@ -135,11 +135,11 @@ class SqliteLearn(SqliteCheckpoints):
         connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
         return publish_epoch(connection, self._directory, EntryKind.BOOTSTRAP, epoch, start)
 
-    async def current_epoch(self) -> Epoch | None:
+    async def get_current_epoch(self) -> Epoch | None:
         epochs = await self.epochs()
         return epochs[-1] if epochs else None
 
-    @writes_under_lease
+    @write_under_lease
     def fix_tau(self, connection: sqlite3.Connection, number: int, tau: float) -> None:
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
 
@@ -173,7 +173,9 @@ def publish_epoch(
     return sequence
 
 
-def blocks_of(connection: sqlite3.Connection, sequences: Sequence[int]) -> Iterator[LearnedBlock]:
+def read_blocks_of(
+    connection: sqlite3.Connection, sequences: Sequence[int]
+) -> Iterator[LearnedBlock]:
     """Yield learned blocks in order, without their increments of trust."""
     # closed: an open cursor would keep this connection at its snapshot after an error
     with closing(connection.execute(BLOCKS_OF, (to_json(list(sequences)),))) as rows:
@@ -181,9 +183,9 @@ def blocks_of(connection: sqlite3.Connection, sequences: Sequence[int]) -> Itera
             yield unpack_block(*row)
 
 
-def block_of(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
+def build_block(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
     """Return the learned block of a sequence, without its increments of trust."""
-    return next(blocks_of(connection, [sequence]), None)
+    return next(read_blocks_of(connection, [sequence]), None)
 
 
 def learned_through(connection: sqlite3.Connection) -> int:

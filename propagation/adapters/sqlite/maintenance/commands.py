@@ -20,9 +20,9 @@ from propagation.adapters.sqlite.connection import (
     check_schema,
     connect,
     copy_checked,
+    get_newest_version,
     hold_database,
     is_backup,
-    newest_version,
     open_file,
     open_reader,
     translate_errors,
@@ -30,7 +30,7 @@ from propagation.adapters.sqlite.connection import (
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
     findings,
-    leftovers,
+    list_leftovers,
 )
 from propagation.adapters.sqlite.maintenance.json_export import (
     OnProgress,
@@ -40,7 +40,7 @@ from propagation.adapters.sqlite.maintenance.json_export import (
 from propagation.atomic_file import (
     SIDE_FILES,
     drop_partial_files,
-    partial_files_of,
+    list_partial_files,
     write_atomically,
 )
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt
@@ -170,7 +170,7 @@ class SqliteFiles:
         with self._hold(open_reader) as reader:
             return _older(reader)
 
-    def leftovers(self) -> Sequence[str]:
+    def list_leftovers(self) -> Sequence[str]:
         """Count what killed processes left behind.
 
         Raises:
@@ -184,9 +184,9 @@ class SqliteFiles:
                     f"{path} ({path.stat().st_size >> 20:,} MiB), a copy that a killed command had "
                     "begun"
                 )
-                for path in partial_files_of(self._database)
+                for path in list_partial_files(self._database)
             ]
-            return [*(leftovers(reader) if _older(reader) is None else ()), *copies]
+            return [*(list_leftovers(reader) if _older(reader) is None else ()), *copies]
 
     def drop_leftovers(self) -> None:
         """Remove what killed processes left behind; raises as `leftovers`."""
@@ -209,7 +209,7 @@ class SqliteFiles:
 def _older(connection: sqlite3.Connection) -> int | None:
     """Return the schema of a database that opening would migrate."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    return schema if schema < newest_version() else None
+    return schema if schema < get_newest_version() else None
 
 
 def _settle(partial: Path) -> None:

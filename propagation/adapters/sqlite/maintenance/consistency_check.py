@@ -11,7 +11,7 @@ from zstandard import ZstdError
 
 from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
 from propagation.adapters.sqlite.connection import free_all
-from propagation.adapters.sqlite.reason.text_bodies import is_body_of, parts_of
+from propagation.adapters.sqlite.reason.text_bodies import is_body_of, read_parts
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.errors import REBUILD
@@ -343,21 +343,21 @@ def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[s
         for row in connection.execute(f"{question} LIMIT {FINDINGS_A_QUESTION}")
     ]
     if thorough:
-        found.extend(islice(_unreadable_texts(connection), FINDINGS_A_QUESTION))
+        found.extend(islice(_find_unreadable_texts(connection), FINDINGS_A_QUESTION))
     return found
 
 
-def _unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
+def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
     for ref, version, body in connection.execute("SELECT ref, version, body FROM profile_version"):
         try:
-            parts_of(body)
+            read_parts(body)
             if not is_body_of(body, ref, version):
                 yield f"client {ref}: version {version} of its profile is not what was written"
         except (ZstdError, ValueError, TypeError, LookupError) as error:
             yield f"client {ref}: version {version} of its profile cannot be read: {error}"
 
 
-def leftovers(connection: sqlite3.Connection) -> list[str]:
+def list_leftovers(connection: sqlite3.Connection) -> list[str]:
     """Count remains, while no process serves the database.
 
     The work of such a process looks the same.

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from propagation.adapters.sqlite.connection import create_tables, newest_version
-from propagation.adapters.sqlite.reason.text_bodies import pack_body, plain_body
+from propagation.adapters.sqlite.connection import create_tables, get_newest_version
+from propagation.adapters.sqlite.reason.text_bodies import decompress_body, pack_body
 from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1
@@ -70,7 +70,7 @@ def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict
     That is by rowid, or by key if it has none.
     """
     for table, columns in tables.items():
-        for row in reader.execute(f'SELECT {_column_list(columns)} FROM "{table}" NOT INDEXED'):
+        for row in reader.execute(f'SELECT {_list_columns(columns)} FROM "{table}" NOT INDEXED'):
             yield {
                 table: {
                     column: _plain(table, column, value)
@@ -83,7 +83,7 @@ def _plain(table: str, column: str, value: object) -> object:
     if not isinstance(value, bytes):
         return value
     if (table, column) in BODIES:
-        return orjson.Fragment(plain_body(value))
+        return orjson.Fragment(decompress_body(value))
     return {"base64": base64.b64encode(value).decode()}
 
 
@@ -105,9 +105,9 @@ def read_export(
     """
     lines = _Lines(file, source)
     schema, total, tables = lines.head()
-    if schema > newest_version():
+    if schema > get_newest_version():
         raise SchemaTooNew(
-            f"{source} has schema {schema}, this release knows up to {newest_version()};"
+            f"{source} has schema {schema}, this release knows up to {get_newest_version()};"
             " upgrade the service"
         )
     create_tables(new)
@@ -118,7 +118,7 @@ def read_export(
     new.execute("BEGIN")
     for table, rows in groupby(lines.rows(tables), key=lambda row: row[0]):
         put = (
-            f'INSERT INTO "{table}" ({_column_list(tables[table])}) VALUES '
+            f'INSERT INTO "{table}" ({_list_columns(tables[table])}) VALUES '
             f"({', '.join('?' * len(tables[table]))})"
         )
         while part := [values for _, values in islice(rows, ROWS_A_STATEMENT)]:
@@ -132,7 +132,7 @@ def read_export(
     new.execute("COMMIT")
 
 
-def _column_list(columns: Sequence[str]) -> str:
+def _list_columns(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 

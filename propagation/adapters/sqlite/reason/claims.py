@@ -9,27 +9,27 @@ from collections.abc import Sequence
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
     many,
-    next_number,
     one,
-    progress_of,
+    read_next_number,
+    read_progress,
     set_progress,
     to_json,
     writes,
 )
-from propagation.adapters.sqlite.learn.learn import blocks_of, learned_through
+from propagation.adapters.sqlite.learn.learn import learned_through, read_blocks_of
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
     pack_reasoned,
     put_packed,
-    texts_of,
+    read_texts,
 )
-from propagation.adapters.sqlite.reason.texts import bodies_of
+from propagation.adapters.sqlite.reason.texts import read_bodies
 from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
     choose_interactions,
-    drawn_items,
-    pending_to_fetch,
+    count_pending_to_fetch,
+    draw_items,
     read_draws,
     reason_work,
 )
@@ -50,7 +50,7 @@ class SqliteClaims(SqlitePart):
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
         claimed = self._end_expired(connection)
-        pending = _pending(connection, pending_to_fetch(limit, len(claimed)))
+        pending = _pending(connection, count_pending_to_fetch(limit, len(claimed)))
         chosen = choose_interactions(pending, set(claimed), limit)
         return self._claim(connection, worker, ttl_ms, chosen)
 
@@ -79,7 +79,7 @@ class SqliteClaims(SqlitePart):
     ) -> ReasonClaim | None:
         if not sequences:
             return None
-        token = next_number(connection, "claim")
+        token = read_next_number(connection, "claim")
         connection.execute(
             "INSERT INTO claim VALUES (?, ?, ?, ?)",
             (token, worker, self._clock.now_ms() + ttl_ms, to_json(sequences)),
@@ -99,7 +99,7 @@ class SqliteClaims(SqlitePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         await self.commit_packed(
-            claim, pack_reasoned(reasoned, await bodies_of(texts_of(reasoned))), more=more
+            claim, pack_reasoned(reasoned, await read_bodies(read_texts(reasoned))), more=more
         )
 
     @writes
@@ -134,7 +134,7 @@ def _pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
         "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT i.sequence, i.user FROM"
         " interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence WHERE i.sequence > ? AND"
         " i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
-        progress_of(connection, REASONED),
+        read_progress(connection, REASONED),
         learned_through(connection),
         limit,
     )
@@ -153,7 +153,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
     known_items = many(
         connection,
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
-        to_json(drawn_items(draws.values())),
+        to_json(draw_items(draws.values())),
     )
     return reason_work(rows, draws, set(known_items))
 
@@ -161,7 +161,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
 def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
     """Read the draws of interactions, ascending, as learn stored them."""
     draws: dict[int, Draw] = {}
-    for block in blocks_of(connection, sequences):
+    for block in read_blocks_of(connection, sequences):
         columns = DrawColumns(block.through, block.sequence, block.negatives[:, 0], block.scores)
         draws |= read_draws(columns, sequences[len(draws) :])
     return draws

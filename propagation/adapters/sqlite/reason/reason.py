@@ -5,16 +5,21 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.shared.reason_rows import gradient_of, interaction_of
-from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, progress_of, reads, to_json
+from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
+from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     GRADIENT,
     MERGED,
-    merged_rows,
+    build_merged_rows,
     put_merged,
 )
-from propagation.adapters.sqlite.reason.texts import SqliteTexts, bodies_of, put_texts, text_rows
+from propagation.adapters.sqlite.reason.texts import (
+    SqliteTexts,
+    put_texts,
+    read_bodies,
+    read_text_rows,
+)
 from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
     ClientText,
@@ -25,7 +30,7 @@ from propagation.model import (
     MessageReach,
     Module,
     NumberedMerge,
-    seed_of,
+    derive_seed,
 )
 
 REACH = (
@@ -52,11 +57,11 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = text_rows([(text, sequence) for text in texts], await bodies_of(texts))
-        merges = merged_rows([(merge, sequence) for merge in merged])
+        rows = read_text_rows([(text, sequence) for text in texts], await read_bodies(texts))
+        merges = build_merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
-            check_no_withdrawal(texts, after_withdrawal, progress_of(connection, LAST_WITHDRAWAL))
+            check_no_withdrawal(texts, after_withdrawal, read_progress(connection, LAST_WITHDRAWAL))
             put_texts(connection, rows, self._directory.now(), written_by)
             put_merged(connection, merges)
 
@@ -67,15 +72,15 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(
-            lambda connection: interactions_of(connection, sequences), len(sequences)
+            lambda connection: read_interactions(connection, sequences), len(sequences)
         )
 
     @reads
     def find_event(self, connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
-        return event_of(connection, event_id)
+        return build_event(connection, event_id)
 
     @reads
-    def merges_of_message(
+    def get_merges_of_message(
         self, connection: sqlite3.Connection, router: int, version: int, limit: int
     ) -> Sequence[MessageMerge]:
         return [
@@ -88,15 +93,17 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         ]
 
     @reads
-    def message_reach(self, connection: sqlite3.Connection, newest: int) -> Sequence[MessageReach]:
+    def get_message_reach(
+        self, connection: sqlite3.Connection, newest: int
+    ) -> Sequence[MessageReach]:
         return [MessageReach.from_row(row) for row in connection.execute(REACH, (newest,))]
 
     @reads
-    def merges_through(self, connection: sqlite3.Connection) -> int:
-        return progress_of(connection, "merged")
+    def get_merges_through(self, connection: sqlite3.Connection) -> int:
+        return read_progress(connection, "merged")
 
     @reads
-    def merges_after(
+    def get_merges_after(
         self, connection: sqlite3.Connection, number: int, through: int, limit: int
     ) -> Sequence[NumberedMerge]:
         return [
@@ -125,7 +132,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
             else ("gradient_sequence", "", ())
         )
         return [
-            gradient_of((*row[:6], orjson.loads(row[6]), row[7]))
+            build_gradient((*row[:6], orjson.loads(row[6]), row[7]))
             for row in connection.execute(
                 f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND "
                 f"{which} sequence > ?"
@@ -144,18 +151,18 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         ]
 
 
-def interactions_of(
+def read_interactions(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> list[InteractionRow]:
     """Return interactions in the order of `sequences`; unknown ones are left out."""
-    return interactions_where(
+    return read_interactions_where(
         connection,
         "json_each(?) e CROSS JOIN interaction ON sequence = e.value ORDER BY e.key",
         to_json(list(sequences)),
     )
 
 
-def interactions_where(
+def read_interactions_where(
     connection: sqlite3.Connection, which: str, *parameters: object
 ) -> list[InteractionRow]:
     """Return the interactions that a query finds.
@@ -164,17 +171,17 @@ def interactions_where(
         which: The SQL of a query of ROW after FROM.
     """
     return [
-        interaction_of((*row[:7], orjson.loads(row[7] or "[]"), row[8]))
+        build_interaction((*row[:7], orjson.loads(row[7] or "[]"), row[8]))
         for row in connection.execute(f"SELECT {ROW} FROM {which}", parameters)
     ]
 
 
-def event_of(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
+def build_event(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
     """Return a recorded event; None if there is none."""
-    found = interactions_where(
+    found = read_interactions_where(
         connection,
         "interaction WHERE seed = ? AND event_id = ?",
-        seed_of(event_id),
+        derive_seed(event_id),
         event_id,
     )
     return found[0] if found else None

@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.adapters.shared.reason_rows import authors_of
+from propagation.adapters.shared.reason_rows import list_authors
 from propagation.adapters.sqlite.connection import fields, put_json, to_json
-from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, text_rows
+from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, read_text_rows
 from propagation.model import (
     ClientText,
     MessageMerge,
@@ -53,7 +53,7 @@ class PackedReasoned:
     dead_letters: str
 
 
-def texts_of(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
+def read_texts(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
     """Return every written version, in order."""
     return [text for result in reasoned for text in result.texts]
 
@@ -64,17 +64,17 @@ def pack_reasoned(
     """Pack reasoned interactions.
 
     Args:
-        bodies: Of `texts_of`.
+        bodies: Of `read_texts`.
 
     Raises:
         InvalidInput: A text holds U+0000.
     """
     return PackedReasoned(
         finished=[summarize_reasoned(result) for result in reasoned],
-        texts=text_rows(
+        texts=read_text_rows(
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),
-        merged=merged_rows(
+        merged=build_merged_rows(
             [(merge, result.written_at) for result in reasoned for merge in result.merges]
         ),
         gradients=to_json(
@@ -86,7 +86,7 @@ def pack_reasoned(
         ),
         reasoned=to_json(
             [
-                (result.sequence, result.user, result.reward, result.late, *authors_of(result))
+                (result.sequence, result.user, result.reward, result.late, *list_authors(result))
                 for result in reasoned
             ]
         ),
@@ -97,7 +97,7 @@ def pack_reasoned(
     )
 
 
-def merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
+def build_merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
     """Return the rows of merges, each with its sequence, in order."""
     return to_json(
         [

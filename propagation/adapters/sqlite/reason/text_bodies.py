@@ -17,9 +17,9 @@ from typing import Any
 import orjson
 import zstandard
 
-from propagation.adapters.shared.digests import DIGEST_BYTES, digest_of
-from propagation.adapters.shared.json_text import without_nul
-from propagation.adapters.shared.reason_rows import rule_of, rule_row
+from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
+from propagation.adapters.shared.json_text import remove_nul
+from propagation.adapters.shared.reason_rows import build_rule, build_rule_row
 from propagation.model import Author, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
@@ -27,7 +27,7 @@ RULE = b'{"router":'
 """The beginning of a rule, before its router; no text holds it, as quotes in texts are escaped."""
 
 
-def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, version: int) -> bytes:
+def build_body(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, version: int) -> bytes:
     """Encode lines and rules.
 
     Args:
@@ -37,8 +37,13 @@ def body_of(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, versio
         InvalidInput: A text holds U+0000.
     """
     return pack_body(
-        without_nul(
-            orjson.dumps([[_line_row(line) for line in lines], [rule_row(rule) for rule in rules]])
+        remove_nul(
+            orjson.dumps(
+                [
+                    [_build_line_row(line) for line in lines],
+                    [build_rule_row(rule) for rule in rules],
+                ]
+            )
         ),
         ref,
         version,
@@ -49,14 +54,14 @@ def is_body_of(body: bytes, ref: int, version: int) -> bool:
     """Return whether a body was written for this version."""
     reader = _zstd().unpack.decompressobj()
     reader.decompress(body)
-    return reader.unused_data == digest_of(body[:-DIGEST_BYTES], ref, version)
+    return reader.unused_data == compute_digest(body[:-DIGEST_BYTES], ref, version)
 
 
-def parts_of(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
+def read_parts(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
     """Decode lines and filter memory."""
-    lines, rules = orjson.loads(plain_body(body))
+    lines, rules = orjson.loads(decompress_body(body))
     return tuple(_line(line) for line in lines), FilterMemory(
-        rules=tuple(rule_of(rule) for rule in rules)
+        rules=tuple(build_rule(rule) for rule in rules)
     )
 
 
@@ -70,7 +75,7 @@ class BodyReader:
         self._lines: dict[int, tuple[list[Any], Line]] = {}
         self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule]] = {}
 
-    def parts_of(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
+    def read_parts(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
         """Return lines and filter memory of a body's JSON."""
         lines, rules = orjson.loads(plain)
         return tuple(map(self._line, lines)), FilterMemory(rules=tuple(map(self._rule, rules)))
@@ -85,21 +90,21 @@ class BodyReader:
         target = (row["router"], row["attribute"])
         known = self._rules.get(target)
         if known is None or known[0] != row:
-            known = self._rules[target] = (row, rule_of(row))
+            known = self._rules[target] = (row, build_rule(row))
         return known[1]
 
 
-def cited_messages(body: bytes) -> list[tuple[int, int]]:
+def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
     """Return (router, version) of the messages that the lines rest on."""
     return [
         (router, version)
-        for line in orjson.loads(plain_body(body))[0]
+        for line in orjson.loads(decompress_body(body))[0]
         for _, router, version in line[5]
         if router is not None
     ]
 
 
-def plain_body(body: bytes) -> bytes:
+def decompress_body(body: bytes) -> bytes:
     """Return the JSON of a body."""
     return _zstd().unpack.decompress(body)
 
@@ -111,10 +116,10 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
         ref: The client and the number of the version: no other version's body has this digest.
     """
     body = _zstd().pack.compress(plain)
-    return body + digest_of(body, ref, version)
+    return body + compute_digest(body, ref, version)
 
 
-def _line_row(line: Line) -> list[object]:
+def _build_line_row(line: Line) -> list[object]:
     return [
         line.id,
         line.text,

@@ -9,7 +9,7 @@ from typing import Any
 
 from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
-from propagation.adapters.sqlite.reason.text_bodies import body_of, parts_of
+from propagation.adapters.sqlite.reason.text_bodies import build_body, read_parts
 from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import ClientText, NumberedText, Profile
 from propagation.ports import VersionClash
@@ -31,19 +31,21 @@ class SqliteTexts(SqlitePart):
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         return await self._database.read(
-            lambda connection: texts_or_none_yet(connection, refs), TEXT_ROWS * len(refs)
+            lambda connection: read_texts_or_none_yet(connection, refs), TEXT_ROWS * len(refs)
         )
 
-    async def text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
+    async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         if refs is None:
-            return await self._database.read(_all_versions)
+            return await self._database.read(_read_all_versions)
         return await self._database.read(
-            lambda connection: newest_versions(connection, refs), len(refs)
+            lambda connection: read_newest_versions(connection, refs), len(refs)
         )
 
     @reads
-    def text_at(self, connection: sqlite3.Connection, ref: int, sequence: int) -> ClientText | None:
-        found = _texts_from(
+    def get_text_at(
+        self, connection: sqlite3.Connection, ref: int, sequence: int
+    ) -> ClientText | None:
+        found = _build_texts_from(
             connection,
             "(SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
             " ORDER BY version DESC LIMIT 1) v",
@@ -53,10 +55,10 @@ class SqliteTexts(SqlitePart):
         return found[0] if found else None
 
     @reads
-    def texts_of_versions(
+    def get_texts_of_versions(
         self, connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        found = _texts_from(
+        found = _build_texts_from(
             connection,
             "json_each(?) e CROSS JOIN profile_version v"
             " ON v.ref = e.value->>0 AND v.version = e.value->>1",
@@ -64,11 +66,11 @@ class SqliteTexts(SqlitePart):
         )
         return {(text.profile.ref, text.profile.version): text for text in found}
 
-    async def texts_through(self) -> int:
-        return await self._database.read(texts_through)
+    async def get_texts_through(self) -> int:
+        return await self._database.read(get_texts_through)
 
     @reads
-    def texts_after(
+    def get_texts_after(
         self, connection: sqlite3.Connection, number: int, limit: int
     ) -> Sequence[NumberedText]:
         return [
@@ -81,21 +83,21 @@ class SqliteTexts(SqlitePart):
         ]
 
 
-async def bodies_of(texts: Sequence[ClientText]) -> list[bytes]:
+async def read_bodies(texts: Sequence[ClientText]) -> list[bytes]:
     """Return the stored bodies of texts, packed before the transaction.
 
     More than TEXTS_AT_ONCE are packed on a thread: packing is most of the work and needs no
     interpreter lock.
     """
     if len(texts) <= TEXTS_AT_ONCE:
-        return bodies_now(texts)
-    return await asyncio.to_thread(bodies_now, texts)
+        return read_bodies_now(texts)
+    return await asyncio.to_thread(read_bodies_now, texts)
 
 
-def bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
+def read_bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
     """Return the stored bodies of texts, packed here."""
     return [
-        body_of(
+        build_body(
             text.profile.lines, text.filter_memory.rules, text.profile.ref, text.profile.version
         )
         for text in texts
@@ -117,7 +119,7 @@ class TextRows:
     bodies: bytes
 
 
-def text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
+def read_text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
     """Return the rows of texts."""
     ends = accumulate(map(len, bodies))
     rows = [
@@ -157,14 +159,16 @@ def put_texts(
         " (e.value & 1))",
         to_json(refs),
     )
-    newest = dict.fromkeys(set(refs).difference(forgotten), 0) | newest_versions(connection, refs)
+    newest = dict.fromkeys(set(refs).difference(forgotten), 0) | read_newest_versions(
+        connection, refs
+    )
     check_texts_follow(texts.versions, newest)
     count = len(texts.versions)
     through = one(
         connection,
         "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
         " SET value = value + ?2 RETURNING value",
-        texts_through(connection),
+        get_texts_through(connection),
         count,
     )
     connection.execute(
@@ -173,7 +177,7 @@ def put_texts(
     put_texts_out(connection, dict(texts.versions), at)
 
 
-def texts_through(connection: sqlite3.Connection) -> int:
+def get_texts_through(connection: sqlite3.Connection) -> int:
     """Return the number of the last committed text.
 
     It is the row's number. A compaction may lower numbers of older rows, which nothing asks for
@@ -188,7 +192,7 @@ def texts_through(connection: sqlite3.Connection) -> int:
     )
 
 
-def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
+def read_newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, int]:
     """Return the current version of each of these clients that has one."""
     return {
         ref: version
@@ -203,7 +207,7 @@ def newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) -> dict
     }
 
 
-def _all_versions(connection: sqlite3.Connection) -> dict[int, int]:
+def _read_all_versions(connection: sqlite3.Connection) -> dict[int, int]:
     """Return the current version of every client that has one."""
     return dict(
         many(
@@ -215,13 +219,15 @@ def _all_versions(connection: sqlite3.Connection) -> dict[int, int]:
     )
 
 
-def texts_or_none_yet(connection: sqlite3.Connection, refs: Sequence[int]) -> dict[int, ClientText]:
+def read_texts_or_none_yet(
+    connection: sqlite3.Connection, refs: Sequence[int]
+) -> dict[int, ClientText]:
     """Return the current text of each client.
 
     Returns:
         Empty for one without a text.
     """
-    texts = _texts_from(
+    texts = _build_texts_from(
         connection,
         "json_each(?) e CROSS JOIN profile_version v ON v.ref = e.value"
         " AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
@@ -239,7 +245,7 @@ def check_citations(
     Raises:
         VersionClash: One does.
     """
-    for text in _texts_from(connection, "profile_version v WHERE v.rowid > ?", number):
+    for text in _build_texts_from(connection, "profile_version v WHERE v.rowid > ?", number):
         if any(
             source.sequence in sequences or (source.router, source.version) in messages
             for line in text.profile.lines
@@ -251,7 +257,7 @@ def check_citations(
             raise VersionClash(text.profile.ref)
 
 
-def _texts_from(
+def _build_texts_from(
     connection: sqlite3.Connection, source: str, *parameters: object
 ) -> list[ClientText]:
     """Return the texts of rows `v` of profile_version.
@@ -260,15 +266,15 @@ def _texts_from(
         source: The SQL after FROM.
     """
     return [
-        text_of(row)
+        build_text(row)
         for row in many(connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters)
     ]
 
 
-def text_of(row: Sequence[Any]) -> ClientText:
+def build_text(row: Sequence[Any]) -> ClientText:
     """Build a client's text from a row of the columns TEXT."""
     ref, version, next_id, body, watermark, dropped = row
-    lines, memory = parts_of(bytes.fromhex(body))
+    lines, memory = read_parts(bytes.fromhex(body))
     return ClientText(
         profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
         filter_memory=memory,

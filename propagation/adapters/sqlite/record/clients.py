@@ -44,11 +44,11 @@ class SqliteClients(SqlitePart):
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         return await self._database.read(
-            lambda connection: clients_of(connection, refs, as_of), len(refs)
+            lambda connection: read_clients(connection, refs, as_of), len(refs)
         )
 
     @reads
-    def client_contents(
+    def get_client_contents(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[Client]:
         return [
@@ -69,7 +69,7 @@ class SqliteClients(SqlitePart):
         return self._directory.count(kind)
 
 
-def clients_of(
+def read_clients(
     connection: sqlite3.Connection, refs: Sequence[int], as_of: int | None = None
 ) -> list[Client]:
     """Return clients in the order of `refs`; unknown refs are left out."""

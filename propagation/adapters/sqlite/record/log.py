@@ -9,10 +9,10 @@ import orjson
 from propagation.adapters.sqlite.connection import (
     Directory,
     SqlitePart,
+    get_sequence_at,
     many,
     reads,
     recorded_through,
-    sequence_at,
     to_json,
 )
 from propagation.model import F64, I64, EntryKind, Interactions, LogEntry, LogSlice
@@ -46,18 +46,20 @@ class SqliteLog(SqlitePart):
                 seed=seed.view(np.uint64),
                 day=day,
             ),
-            entries=tuple(_entries(connection, after, through)),
+            entries=tuple(_read_entries(connection, after, through)),
             through=max(through, after),
         )
 
     async def read_entries(self, after: int, through: int) -> Sequence[LogEntry]:
-        return await self._database.read(lambda connection: _entries(connection, after, through))
+        return await self._database.read(
+            lambda connection: _read_entries(connection, after, through)
+        )
 
     async def recorded_through(self) -> int:
         return await self._database.read(recorded_through, 1)
 
-    async def sequence_at(self, time_ms: int) -> int:
-        return await self._database.read(lambda connection: sequence_at(connection, time_ms))
+    async def get_sequence_at(self, time_ms: int) -> int:
+        return await self._database.read(lambda connection: get_sequence_at(connection, time_ms))
 
 
 def append_entry(
@@ -76,7 +78,7 @@ def append_entry(
     return sequence
 
 
-def _entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:
+def _read_entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:
     return [
         LogEntry(
             sequence=row[0],

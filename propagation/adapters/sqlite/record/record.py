@@ -6,11 +6,11 @@ Of forgotten events it keeps keyed hashes of the ids.
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
-from propagation.adapters.shared.erasure import hash_of, new_key
-from propagation.adapters.sqlite.connection import fact_of, fields, many, one, to_json, writes
-from propagation.adapters.sqlite.record.clients import clients_of, put_clients
+from propagation.adapters.shared.erasure import create_key, hash_of
+from propagation.adapters.sqlite.connection import fields, many, one, read_fact, to_json, writes
+from propagation.adapters.sqlite.record.clients import put_clients, read_clients
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
-from propagation.graph_rules.client_upsert import keys_to_create, merge_changes
+from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
 from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
 from propagation.model import (
     Client,
@@ -20,7 +20,7 @@ from propagation.model import (
     ClientOutcome,
     EntryKind,
     NewInteraction,
-    seed_of,
+    derive_seed,
 )
 from propagation.ports import RecordResult
 
@@ -30,9 +30,9 @@ FORGETTING_KEY = "forgetting_key"
 
 def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
     """Store the hashes of event ids."""
-    key = fact_of(connection, FORGETTING_KEY)
+    key = read_fact(connection, FORGETTING_KEY)
     if key is None:
-        key = new_key()
+        key = create_key()
         connection.execute("INSERT INTO meta VALUES (?, ?)", (FORGETTING_KEY, key))
     connection.executemany(
         "INSERT OR IGNORE INTO forgotten VALUES (?)",
@@ -40,9 +40,9 @@ def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> N
     )
 
 
-def forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
+def find_forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
     """Return those of the event ids that were forgotten."""
-    key = fact_of(connection, FORGETTING_KEY)
+    key = read_fact(connection, FORGETTING_KEY)
     if key is None:
         return set()
     return {
@@ -71,28 +71,29 @@ class SqliteRecords(SqliteLog):
         refs = [self._directory.ref_now(change.key.kind, change.key.id) for change in changes]
         known = {
             client.key: client
-            for client in clients_of(connection, [ref for ref in refs if ref is not None])
+            for client in read_clients(connection, [ref for ref in refs if ref is not None])
         }
         created = {
-            key: self._directory.add(key.kind, key.id) for key in keys_to_create(changes, known)
+            key: self._directory.add(key.kind, key.id)
+            for key in list_keys_to_create(changes, known)
         }
         upsert = merge_changes(changes, known, created)
         return upsert.outcomes(self._put_clients(connection, upsert.changed))
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
         # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
-        seeds = {event.event_id: seed_of(event.event_id) for event in events}
+        seeds = {event.event_id: derive_seed(event.event_id) for event in events}
         ids_and_seeds = to_json(list(seeds.items()))
         user_ids = {event.user_id for event in events}
         item_ids = {event.item_id for event in events}
         item_ids.update(event.negative_id for event in events if event.negative_id is not None)
 
         def work(connection: sqlite3.Connection) -> RecordResult:
-            users = self._refs_of(ClientKind.USER, user_ids)
-            items = self._refs_of(ClientKind.ITEM, item_ids)
+            users = self._find_refs_of(ClientKind.USER, user_ids)
+            items = self._find_refs_of(ClientKind.ITEM, item_ids)
             decisions = EventDecisions(
-                _recorded_events(connection, ids_and_seeds),
-                forgotten_among(connection, list(seeds)),
+                _read_recorded_events(connection, ids_and_seeds),
+                find_forgotten_among(connection, list(seeds)),
                 users,
                 items,
             )
@@ -106,7 +107,9 @@ class SqliteRecords(SqliteLog):
                 (items if client.key.kind else users)[client.key.id] = client.ref
             self._put_clients(connection, new)
             first = self._directory.take_sequences(len(decisions.accepted))
-            rows = [_interaction_row(event, seeds, users, items) for event in decisions.accepted]
+            rows = [
+                _build_interaction_row(event, seeds, users, items) for event in decisions.accepted
+            ]
             if rows:
                 connection.execute(INSERT, (first, self._directory.now(), to_json(rows)))
             return RecordResult(
@@ -116,7 +119,7 @@ class SqliteRecords(SqliteLog):
 
         return await self._database.write(work)
 
-    def _refs_of(self, kind: ClientKind, ids: Collection[str]) -> dict[str, int]:
+    def _find_refs_of(self, kind: ClientKind, ids: Collection[str]) -> dict[str, int]:
         """Map those ids that the graph has to their refs."""
         found = {id_: self._directory.ref_now(kind, id_) for id_ in ids}
         return {id_: ref for id_, ref in found.items() if ref is not None}
@@ -136,7 +139,7 @@ class SqliteRecords(SqliteLog):
         return sequence
 
 
-def _interaction_row(
+def _build_interaction_row(
     event: NewInteraction,
     seeds: Mapping[str, int],
     users: Mapping[str, int],
@@ -155,7 +158,7 @@ def _interaction_row(
     )
 
 
-def _recorded_events(
+def _read_recorded_events(
     connection: sqlite3.Connection, ids_and_seeds: str
 ) -> dict[str, RecordedEvent]:
     """Find recorded and retracted events.

@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.connection import (
     fields,
     reads,
     to_json,
-    writes_under_lease,
+    write_under_lease,
 )
 from propagation.adapters.sqlite.rounds.messages import last_round
 from propagation.model import Round, RoutingEdge
@@ -62,7 +62,7 @@ OPEN_EDGES = (
 class SqliteEdges(SqlitePart):
     """Stages changes of the routing table, and reads it as it was."""
 
-    @writes_under_lease
+    @write_under_lease
     def stage_edges(
         self,
         connection: sqlite3.Connection,
@@ -80,7 +80,7 @@ class SqliteEdges(SqlitePart):
         connection.execute(OPEN_EDGES, (round_.number, to_json(stand)))
 
     @reads
-    def edges_of(
+    def get_edges(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
@@ -94,7 +94,7 @@ class SqliteEdges(SqlitePart):
         }
 
     @reads
-    def members_of(
+    def get_members(
         self, connection: sqlite3.Connection, router: int, limit: int, at: int | None = None
     ) -> Sequence[RoutingEdge]:
         return [
@@ -103,7 +103,7 @@ class SqliteEdges(SqlitePart):
         ]
 
     @reads
-    def edges_to(
+    def get_edges_to(
         self, connection: sqlite3.Connection, routers: Sequence[int]
     ) -> Sequence[RoutingEdge]:
         return [

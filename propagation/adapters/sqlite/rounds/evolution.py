@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from propagation.adapters.shared.router_map_bytes import map_body, map_of
-from propagation.adapters.sqlite.connection import next_number, reads, writes
+from propagation.adapters.sqlite.connection import read_next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
-from propagation.adapters.sqlite.reason.text_bodies import RULE, plain_body
-from propagation.adapters.sqlite.reason.texts import bodies_of, put_texts, text_rows
+from propagation.adapters.sqlite.reason.text_bodies import RULE, decompress_body
+from propagation.adapters.sqlite.reason.texts import put_texts, read_bodies, read_text_rows
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication
@@ -29,7 +29,7 @@ class SqliteEvolution(SqliteCheckpoints):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        bodies = await bodies_of(publication.texts)
+        bodies = await read_bodies(publication.texts)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             sequence = publish_epoch(
@@ -42,11 +42,11 @@ class SqliteEvolution(SqliteCheckpoints):
             publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,
-                text_rows([(text, sequence) for text in publication.texts], bodies),
+                read_text_rows([(text, sequence) for text in publication.texts], bodies),
                 self._directory.now(),
             )
             connection.execute("DELETE FROM claim")
-            run = self._store_run(connection, publication.published_run(sequence))
+            run = self._store_run(connection, publication.get_published_run(sequence))
             connection.execute(
                 "INSERT INTO router_map VALUES (?, ?, ?, ?)",
                 (
@@ -72,7 +72,7 @@ class SqliteEvolution(SqliteCheckpoints):
 
     def _store_run(self, connection: sqlite3.Connection, run: EvolutionRun) -> EvolutionRun:
         numbered = run.model_copy(
-            update={"run": next_number(connection, "evolution"), "time": self._directory.now()}
+            update={"run": read_next_number(connection, "evolution"), "time": self._directory.now()}
         )
         connection.execute(
             "INSERT INTO evolution_run VALUES (?, ?, ?, ?)",
@@ -81,7 +81,7 @@ class SqliteEvolution(SqliteCheckpoints):
         return numbered
 
     @reads
-    def evolution_runs(
+    def get_evolution_runs(
         self, connection: sqlite3.Connection, limit: int, before: int | None = None
     ) -> Sequence[EvolutionRun]:
         return [
@@ -111,7 +111,7 @@ class SqliteEvolution(SqliteCheckpoints):
             )
         ]
 
-    async def clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
+    async def get_clients_with_rules(self, routers: Sequence[int]) -> Sequence[int]:
         numbers = {b"%d" % router for router in routers}
 
         def read(connection: sqlite3.Connection, after: int) -> tuple[int | None, list[int]]:
@@ -120,7 +120,8 @@ class SqliteEvolution(SqliteCheckpoints):
                 ref
                 for ref, body in rows
                 if any(
-                    rule.partition(b",")[0] in numbers for rule in plain_body(body).split(RULE)[1:]
+                    rule.partition(b",")[0] in numbers
+                    for rule in decompress_body(body).split(RULE)[1:]
                 )
             ]
             return rows[-1][0] if rows else None, matching

@@ -37,14 +37,18 @@ class SqliteMessages(SqlitePart):
     """Reads published messages and those that wait, whole or in parts."""
 
     @reads
-    def messages_of(self, connection: sqlite3.Connection, number: int) -> Sequence[RouterVersion]:
+    def get_messages_of(
+        self, connection: sqlite3.Connection, number: int
+    ) -> Sequence[RouterVersion]:
         keys = connection.execute(
             "SELECT router, version FROM router_version WHERE round = ?", (number,)
         ).fetchall()
-        return sorted(brief_versions(connection, keys).values(), key=lambda version: version.router)
+        return sorted(
+            read_brief_versions(connection, keys).values(), key=lambda version: version.router
+        )
 
     @reads
-    def router_versions(
+    def get_router_versions(
         self, connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
         """Return the newest published version of each router since the newest bootstrap."""
@@ -54,24 +58,24 @@ class SqliteMessages(SqlitePart):
             " LIMIT 1",
             at,
         )
-        newest = version_numbers(connection, routers, at)
+        newest = get_version_numbers(connection, routers, at)
         return [
             version
-            for version in brief_versions(connection, list(newest.items())).values()
+            for version in read_brief_versions(connection, list(newest.items())).values()
             if version.epoch >= (era or 0)
         ]
 
     @reads
-    def version_numbers(
+    def get_version_numbers(
         self, connection: sqlite3.Connection, routers: Sequence[int]
     ) -> Mapping[int, int]:
-        return version_numbers(connection, routers)
+        return get_version_numbers(connection, routers)
 
     @reads
     def router_version(
         self, connection: sqlite3.Connection, router: int, version: int
     ) -> RouterVersion | None:
-        found = brief_versions(connection, [(router, version)]).get((router, version))
+        found = read_brief_versions(connection, [(router, version)]).get((router, version))
         if found is None:
             return None
         parts = many(
@@ -91,7 +95,7 @@ class SqliteMessages(SqlitePart):
         )
 
     @reads
-    def parts_carrying(
+    def get_parts_carrying(
         self,
         connection: sqlite3.Connection,
         keys: Sequence[tuple[int, int]],
@@ -113,7 +117,7 @@ class SqliteMessages(SqlitePart):
         )
 
     @reads
-    def contributions(
+    def get_contributions(
         self, connection: sqlite3.Connection, ref: int, limit: int
     ) -> Sequence[RouterVersion]:
         parts: dict[tuple[int, int], list[list[Any]]] = {}
@@ -128,17 +132,17 @@ class SqliteMessages(SqlitePart):
         ).fetchall():
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(part)
-        versions = brief_versions(connection, list(parts))
+        versions = read_brief_versions(connection, list(parts))
         return [
             replace(versions[key], integrated=tuple(starmap(IntegratedAttribute, of)))
             for key, of in parts.items()
         ]
 
-    async def waiting_messages(
+    async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:
         return await self._database.read(
-            lambda connection: waiting_messages(connection, refs_after, through),
+            lambda connection: get_waiting_messages(connection, refs_after, through),
             WAITING_ROWS * len(refs_after),
         )
 
@@ -160,7 +164,7 @@ def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     )
 
 
-def brief_versions(
+def read_brief_versions(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], RouterVersion]:
     """Return published versions by (router, version), with `integrated` shortened.
@@ -172,7 +176,7 @@ def brief_versions(
     }
 
 
-def version_numbers(
+def get_version_numbers(
     connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
 ) -> dict[int, int]:
     """Return the newest published version's number of each router, by router."""
@@ -200,7 +204,7 @@ def _messages(
     }
     return {
         key: replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))
-        for key, version in brief_versions(connection, keys).items()
+        for key, version in read_brief_versions(connection, keys).items()
     }
 
 
@@ -220,17 +224,21 @@ def _version(row: Sequence[Any]) -> RouterVersion:
     )
 
 
-def waiting_messages(
+def get_waiting_messages(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
 ) -> dict[int, list[RouterVersion]]:
     """Return what waits for each client after its watermark, newest round first."""
     last = last_round(connection)
-    keys = waiting_keys(connection, refs_after, last if through is None else min(through, last))
-    versions = brief_versions(connection, sorted({key for found in keys.values() for key in found}))
+    keys = read_waiting_keys(
+        connection, refs_after, last if through is None else min(through, last)
+    )
+    versions = read_brief_versions(
+        connection, sorted({key for found in keys.values() for key in found})
+    )
     return {ref: [versions[key] for key in found] for ref, found in keys.items()}
 
 
-def waiting_keys(
+def read_waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[tuple[int, int]]]:
     """Return the messages that wait for each client, newest first.

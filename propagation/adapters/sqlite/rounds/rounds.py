@@ -9,12 +9,12 @@ from dataclasses import astuple
 
 from propagation.adapters.sqlite.connection import (
     many,
-    progress_of,
     put,
+    read_progress,
     reads,
     set_progress,
     to_json,
-    writes_under_lease,
+    write_under_lease,
 )
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
@@ -38,14 +38,16 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     """Stages by round number, and publishes once."""
 
     async def last_round(self) -> Round | None:
-        newest = await self.last_rounds(1)
+        newest = await self.get_last_rounds(1)
         return newest[0] if newest else None
 
-    async def last_rounds(self, limit: int) -> Sequence[Round]:
-        return await self._database.read(lambda connection: last_rounds(connection, limit), limit)
+    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
+        return await self._database.read(
+            lambda connection: get_last_rounds(connection, limit), limit
+        )
 
     @reads
-    def rounds_after(
+    def get_rounds_after(
         self, connection: sqlite3.Connection, number: int, limit: int
     ) -> Sequence[Round]:
         return [
@@ -70,14 +72,14 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             )
         )
 
-    @writes_under_lease
+    @write_under_lease
     def begin_round(self, connection: sqlite3.Connection, boundary: int) -> Round:
         last = last_round(connection)
         discard_unpublished(connection, last)
         set_progress(connection, STAGING, last + 1)
         return Round(number=last + 1, boundary=boundary)
 
-    @writes_under_lease
+    @write_under_lease
     def stage_attributes(
         self,
         connection: sqlite3.Connection,
@@ -100,7 +102,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             "INSERT OR REPLACE",
         )
 
-    @writes_under_lease
+    @write_under_lease
     def stage_routers(
         self,
         connection: sqlite3.Connection,
@@ -140,7 +142,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             ],
         )
 
-    @writes_under_lease
+    @write_under_lease
     def publish_round(
         self,
         connection: sqlite3.Connection,
@@ -177,7 +179,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         }
 
     @reads
-    def all_attributes(self, connection: sqlite3.Connection) -> Sequence[Attribute]:
+    def get_all_attributes(self, connection: sqlite3.Connection) -> Sequence[Attribute]:
         return [
             Attribute.from_row(row)
             for row in connection.execute(f"SELECT {ATTRIBUTE} FROM attribute ORDER BY name")
@@ -199,7 +201,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         return {ref: held.get(ref, ()) for ref in refs}
 
     @reads
-    def holders_of(
+    def get_holders(
         self, connection: sqlite3.Connection, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
         found = many(
@@ -214,7 +216,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         return {name: sorted(refs) for name, refs in found}
 
 
-def last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
+def get_last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
     """Return the newest published rounds, oldest first."""
     return [
         Round.from_row(row)
@@ -264,6 +266,6 @@ def discard_unpublished(
         (last,),
     )
     connection.execute("DELETE FROM router_version WHERE round > ?", (last,))
-    if everywhere or progress_of(connection, STAGING):
+    if everywhere or read_progress(connection, STAGING):
         discard_edges(connection, last)
     connection.execute("DELETE FROM progress WHERE name = ?", (STAGING,))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from propagation.adapters.neo4j.connection import Neo4jDatabase, load_statements, schema_steps
+from propagation.adapters.neo4j.connection import Neo4jDatabase, load_schema_steps, load_statements
 from propagation.adapters.neo4j.connection.statements import parse_statement
 from propagation.adapters.neo4j.forget.client_export import STATEMENTS
 from propagation.adapters.neo4j.settings import Neo4jSettings
@@ -65,4 +65,4 @@ def test_no_query_text_is_built_in_python():
 
 
 def test_schema_steps_are_numbered_one_after_another():
-    assert list(schema_steps()) == list(range(1, len(schema_steps()) + 1))
+    assert list(load_schema_steps()) == list(range(1, len(load_schema_steps()) + 1))

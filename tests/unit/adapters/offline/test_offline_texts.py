@@ -18,7 +18,7 @@ FILMS = [
 ]
 
 
-def text_of(read):
+def build_text(read):
     return "\n".join(one.text for one in read.lines)
 
 
@@ -41,7 +41,7 @@ async def test_after_fifty_films_the_taste_is_on_top_and_every_line_is_short_and
     read = await after_choices(FILMS[:3] * 5 + FILMS[3:], 50)
     assert "film-noir" in read.lines[0].text
     assert "animation" in read.lines[-1].text
-    assert "“The Third Man (1949)”" in text_of(read)
+    assert "“The Third Man (1949)”" in build_text(read)
     assert all(len(one.text.split()) <= 25 and one.sources for one in read.lines)
     assert len({one.text.split()[0] for one in read.lines}) > 1 or len(read.lines) == 1
 
@@ -66,7 +66,7 @@ async def test_no_id_no_overlong_line_whatever_the_catalogue_holds(thing):
         party(user()),
         Party(client=thing, profile=described, filter_memory=party(thing).filter_memory),
     )
-    text = f"{text_of(described)}\n{text_of(Profile(ref=USER).apply_edits(answer.edits, 12))}"
+    text = f"{build_text(described)}\n{build_text(Profile(ref=USER).apply_edits(answer.edits, 12))}"
     assert "4711" not in text
     assert "0815" not in text
     assert all(len(one.split()) <= 25 for one in text.splitlines())
@@ -79,7 +79,7 @@ async def test_the_choice_of_a_wordless_item_says_nothing_of_what_others_who_cho
         filter_memory=party(user()).filter_memory,
     )
     answer = await OfflineReasoner().optimize(work(), 1, party(user()), wordless)
-    assert "jazz" not in text_of(Profile(ref=USER).apply_edits(answer.edits, 12))
+    assert "jazz" not in build_text(Profile(ref=USER).apply_edits(answer.edits, 12))
 
 
 async def test_what_others_said_reads_as_such():

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from propagation.adapters.offline.sentences import (
+    clean_title,
     fit_titles,
     list_names,
-    plain_title,
     quote,
     shorten,
 )
@@ -27,7 +27,7 @@ from tests.unit.parties import item
     ],
 )
 def test_titles(raw, read):
-    assert plain_title(raw) == read
+    assert clean_title(raw) == read
 
 
 def test_names_are_split_unescaped_and_never_an_id():
@@ -59,7 +59,7 @@ def test_lists():
 
 @given(st.text(max_size=60))
 def test_a_quoted_title_can_be_read_back(title):
-    read = plain_title(title)
+    read = clean_title(title)
     assert TITLE.findall(f"Loves jazz: lately {quote(read)}.") == [quote(read)[1:-1]]
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
-from propagation.adapters.openai.embedder import openai_embedder
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.embedder import create_openai_embedder
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.paper_reasoner import openai_reasoner
+from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -43,7 +43,7 @@ async def reasoner_of(server, store, **options):
             **options,
         }
     )
-    reasoner = openai_reasoner(openai_endpoint(told, None, store, "test"), store)
+    reasoner = create_openai_reasoner(create_openai_endpoint(told, None, store, "test"), store)
     reasoner._asker._json_modes._mode = Mode.PLAIN
     try:
         yield reasoner
@@ -135,7 +135,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
             "counted at the server"
         )
         assert "summarize@3" in {
-            version.written_by for version in await engine.store.router_versions(range(4))
+            version.written_by for version in await engine.store.get_router_versions(range(4))
         }
     finally:
         await engine.close()
@@ -149,5 +149,5 @@ async def test_embeddings_in_other_forms_are_read(server, store, form):
     }[form]
     server.embedding = lambda texts: {"data": [rows(n) for n in range(len(texts))]}
     async with reasoner_of(server, store) as reasoner:
-        found = await openai_embedder(reasoner.endpoint, store).embed(["jazz", "opera"])
+        found = await create_openai_embedder(reasoner.endpoint, store).embed(["jazz", "opera"])
     assert np.array_equal(found, [[0, 1, 0, 0]] * 2)

@@ -8,7 +8,7 @@ from propagation.adapters.openai.prompting import (
     build_schema,
     check_part,
     describe_schema,
-    letter_in,
+    find_letter_in,
     match_parts,
 )
 from propagation.adapters.openai.prompts import (
@@ -166,7 +166,7 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
     ],
 )
 def test_a_message_is_known_by_its_letter_however_it_is_said(said, meant):
-    assert letter_in(said, {"M1", "M2"}) == meant
+    assert find_letter_in(said, {"M1", "M2"}) == meant
 
 
 def test_a_rule_about_a_message_that_is_another_s_is_none():

@@ -6,7 +6,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from propagation.adapters.openai.embedder import OpenAIEmbedder, openai_embedder
+from propagation.adapters.openai.embedder import OpenAIEmbedder, create_openai_embedder
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.model import (
     ClientChange,
@@ -29,7 +29,7 @@ TEXTS = ["jazz trumpet", "opera", "", "jazz trumpet", "jazz piano"]
 
 
 def embedder(asked):
-    return openai_embedder(asked.reasoner.endpoint, asked.store)
+    return create_openai_embedder(asked.reasoner.endpoint, asked.store)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         for n in range(5)
     ]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
-        engine = build_engine(settings_of(tmp_path, server))
+        engine = build_engine(get_settings(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -171,7 +171,7 @@ async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
 
 async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     async with fake_llm() as server:
-        engine = build_engine(settings_of(tmp_path, server))
+        engine = build_engine(get_settings(tmp_path, server))
         await engine.open()
         assert spending_to_proto(engine) is None
         await engine.upsert_clients(
@@ -184,7 +184,7 @@ async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     assert prompt.prompt_tokens > 0
 
 
-def settings_of(tmp_path, server, **embeddings):
+def get_settings(tmp_path, server, **embeddings):
     told = OpenAIOptions(
         base_url=server.base_url,
         attempts=1,
@@ -208,7 +208,7 @@ async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
         for n in range(10)
     ]
     async with fake_llm() as server:
-        engine = build_engine(settings_of(tmp_path, server))
+        engine = build_engine(get_settings(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -218,14 +218,14 @@ async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
         found = await engine.embedder.embed(["Record 1 of opera"])
         assert found.shape == (1, 16)
         await engine.close()
-        again = build_engine(settings_of(tmp_path, server))
+        again = build_engine(get_settings(tmp_path, server))
         await again.open()
         await again.close()
         for told, words in (
             ({"model": "other"}, "openai:scripted, now it is openai:other"),
             ({"dimension": 32}, "was 16, now it is 32"),
         ):
-            other = build_engine(settings_of(tmp_path, server, **told))
+            other = build_engine(get_settings(tmp_path, server, **told))
             with pytest.raises(
                 IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"
             ):

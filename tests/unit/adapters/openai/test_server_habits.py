@@ -10,7 +10,7 @@ import pytest
 from propagation.adapters.openai.answers.json_mode import LOOK_SECONDS, Mode
 from propagation.model import AddLine, Author, ReasonerGaveUp, ReasonerUnavailable
 from propagation.ports import Integration
-from services.fake_llm.rule import data_of
+from services.fake_llm.rule import read_data
 from services.fake_llm.script import Refused
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
@@ -219,7 +219,7 @@ async def test_the_label_is_never_in_the_prompt_that_predicts(asking):
             assert not {"positive", "negative", "chosen", "4711", "0815"} & set(
                 prompt.lower().replace('"', " ").split()
             )
-        first, second = (data_of([{"content": prompt}]) for prompt in (one, other))
+        first, second = (read_data([{"content": prompt}]) for prompt in (one, other))
         assert first == {
             **second,
             "candidate_1": second["candidate_2"],

@@ -3,11 +3,11 @@
 import pytest
 
 from propagation.datasets.generated_town import generate_town
-from propagation.evaluation.reports.table import effect_gains, effect_levels
-from propagation.evaluation.stream import stream_of
+from propagation.evaluation.reports.table import build_effect_gains, build_effect_levels
+from propagation.evaluation.stream import build_stream
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.research.protocols import evaluation_settings
+from services.cli.research.protocols import build_evaluation_settings
 from services.cli.research.vary import measure
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
@@ -30,8 +30,8 @@ def dataset():
 
 
 def vary(text, dataset, first=None):
-    options = evaluation_settings(SETTINGS, seeds=1, every=4)
-    return measure(text, dataset, stream_of(dataset), SETTINGS, options, first)
+    options = build_evaluation_settings(SETTINGS, seeds=1, every=4)
+    return measure(text, dataset, build_stream(dataset), SETTINGS, options, first)
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
     assert (few.value, more.value) == (2, 6)
     assert (few.n10["off"], few.n10["offk"]) == pytest.approx((more.n10["off"], more.n10["offk"]))
     assert few.n10["adoption"] != more.n10["adoption"]
-    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+    for headers, rows in (build_effect_levels(outcome.report), build_effect_gains(outcome.report)):
         assert all(len(row) == len(headers) for row in rows)
     outcome.draw(tmp_path / "k.svg")
     assert (tmp_path / "k.svg").read_text().lstrip().startswith("<?xml")
@@ -49,8 +49,8 @@ def test_k_is_varied_and_what_knows_no_router_stays(dataset, tmp_path):
 
 @pytest.mark.slow
 def test_all_values_are_of_one_seed(dataset):
-    options = evaluation_settings(SETTINGS, seeds=3, every=4)
-    outcome = measure("k=2,6,4", dataset, stream_of(dataset), SETTINGS, options, None)
+    options = build_evaluation_settings(SETTINGS, seeds=3, every=4)
+    outcome = measure("k=2,6,4", dataset, build_stream(dataset), SETTINGS, options, None)
     effect = outcome.report
     assert len({point.n10["off"] for point in effect.points}) == 1, "it knows no router"
     assert f"seed {effect.seed}, the median of 3 at the first value" in outcome.tables[0][0]
@@ -74,9 +74,9 @@ def test_the_loop_has_a_temporary_file_of_its_own_and_asks_no_model(dataset, mon
     servers = SETTINGS.model_copy(
         update={"store": "neo4j", "index": "qdrant", "reasoner": "openai"}
     )
-    options = evaluation_settings(servers, seeds=1)
+    options = build_evaluation_settings(servers, seeds=1)
     with pytest.raises(Built) as built:
-        measure("buffer=1", dataset, stream_of(dataset), servers, options, 60)
+        measure("buffer=1", dataset, build_stream(dataset), servers, options, 60)
     folder, *others = built.value.args
     assert folder.startswith("propagation-effect-")
     assert others == ["numpy", "offline"]
@@ -94,7 +94,7 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     monkeypatch.setattr(Verdict, "published", True)  # so few users tell it nothing
     outcome = vary("evolution=3", dataset, first=200)
     off, often = outcome.report.points
-    assert [row[0] for row in effect_levels(outcome.report)[1]] == ["off", "3"], (
+    assert [row[0] for row in build_effect_levels(outcome.report)[1]] == ["off", "3"], (
         "the points are labelled"
     )
     assert (off.counts["runs"], off.counts["routers"], off.gains["evolved"].mean) == (0, 4, 0), (
@@ -108,7 +108,7 @@ def test_evolution_is_compared_with_none_on_the_same_events(dataset, tmp_path, m
     assert often.gains["evolved"].mean == pytest.approx(
         often.n10["rules"] - off.n10["rules"], abs=0.1
     ), "the gain is the difference of the figures"
-    for headers, rows in (effect_levels(outcome.report), effect_gains(outcome.report)):
+    for headers, rows in (build_effect_levels(outcome.report), build_effect_gains(outcome.report)):
         assert all(len(row) == len(headers) for row in rows), "each row has a cell for each column"
     outcome.show()
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 160, (

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.cli.operator.service import spending_in_words
+from services.cli.operator.service import describe_spending
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from services.cli.operator.service import spending_in_words
 )
 def test_one_call_is_singular(calls, words):
     prompts = [pb.PromptSpending(prompt="profile@1", calls=calls, lost_parts=1)]
-    [(name, said)] = spending_in_words(pb.Spending(prompts=prompts))
+    [(name, said)] = describe_spending(pb.Spending(prompts=prompts))
     assert name == "spent on profile@1"
     assert words in said
     assert "1 part lost" in said

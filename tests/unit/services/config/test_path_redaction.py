@@ -6,9 +6,9 @@ import pytest
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
-from services.config.settings import QdrantSettings, Settings, path_redaction_for
+from services.config.settings import QdrantSettings, Settings, choose_path_redaction
 
-redact = path_redaction_for(
+redact = choose_path_redaction(
     Settings(
         database=Path("/srv/secret/graph.db"),
         neo4j=Neo4jSettings(uri="bolt://neo4j:7687"),

@@ -8,10 +8,10 @@ from services.config.settings import Settings
 from services.config.sources import (
     Entry,
     SettingsError,
+    list_setting_fields,
     load_settings,
+    name_variable,
     parse_assignments,
-    setting_fields,
-    variable_of,
 )
 
 STORES = [repr(name) for name in get_args(Settings.model_fields["store"].annotation)]
@@ -113,7 +113,7 @@ def test_an_optional_setting_can_be_taken_back(load):
 
 
 def test_every_key_leads_to_a_value_and_has_a_variable_of_its_own(load):
-    for key, field in setting_fields().items():
+    for key, field in list_setting_fields().items():
         value = load().settings
         for name in field.path:
             value = getattr(value, name)
@@ -122,14 +122,14 @@ def test_every_key_leads_to_a_value_and_has_a_variable_of_its_own(load):
 
 
 def test_the_preset_and_every_setting_has_a_key_of_its_own():
-    paths = [field.path for field in setting_fields().values()]
+    paths = [field.path for field in list_setting_fields().values()]
     assert len(set(paths)) == len(paths)
-    assert "preset" not in setting_fields()
+    assert "preset" not in list_setting_fields()
 
 
 @pytest.mark.parametrize("key", ["qdrant.api_key", "neo4j.password"])
 def test_secrets_are_masked(load, key):
-    assert "hunter2" not in str(load(environment={variable_of(key): "hunter2"}).rows())
+    assert "hunter2" not in str(load(environment={name_variable(key): "hunter2"}).rows())
 
 
 @pytest.mark.parametrize(
@@ -149,13 +149,13 @@ def test_a_secret_on_the_command_line_is_refused_and_the_other_way_is_named(load
     with pytest.raises(SettingsError, match="give it as the variable PROPAGATION_") as refused:
         load(flags=[given])
     assert "hunter2" not in str(refused.value)
-    assert variable_of(given.partition("=")[0].strip()) in str(refused.value)
+    assert name_variable(given.partition("=")[0].strip()) in str(refused.value)
 
 
 @pytest.mark.parametrize("key", ["sk-hunter2", "gsk_hunter2", "hunter2"])
 def test_a_key_in_place_of_its_variable_is_refused_and_not_repeated(load, key):
     with pytest.raises(SettingsError, match=r"openai\.key_variable is a secret") as refused:
-        load(environment={variable_of("openai.key_variable"): key})
+        load(environment={name_variable("openai.key_variable"): key})
     assert "hunter2" not in str(refused.value)
 
 

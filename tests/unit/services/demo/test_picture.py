@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import user_key
 from services.demo.data import Reach
-from services.demo.picture import _matrix, draw
+from services.demo.picture import _build_matrix, draw
 from services.demo.story import Story
 from services.report.force_layout import force_layout, spread_labels
 
@@ -73,5 +73,5 @@ def test_names_are_neither_formulas_nor_controls(tmp_path):
 
 def test_who_reached_whom_is_summed_over_routers():
     axes = Figure().subplots()
-    _matrix(axes, REACH)
+    _build_matrix(axes, REACH)
     assert axes.images[0].get_array().tolist() == [[7, 2], [0, 0]]

@@ -3,11 +3,11 @@
 import json
 
 from propagation.datasets.generated_town import generate_town
-from services.demo.data import folder_script, town_script
+from services.demo.data import build_folder_script, build_town_script
 
 
 def test_the_watched_of_the_town_take_no_part_in_the_wave():
-    script, town = town_script(7), generate_town(7)
+    script, town = build_town_script(7), generate_town(7)
     assert script.wave == town.waves[-1]
     assert 0 < script.before < script.after < len(script.dataset)
     assert {town.communities[user] for user in script.watched} == {script.wave.community}
@@ -18,7 +18,7 @@ def test_the_watched_of_the_town_take_no_part_in_the_wave():
     }
     assert had
     assert not had & set(script.watched)
-    assert script.wave.attribute not in script.concepts_of(script.watched[0])
+    assert script.wave.attribute not in script.list_concepts(script.watched[0])
 
 
 def test_the_watched_of_a_folder_are_those_without_later_events(tmp_path):
@@ -29,7 +29,7 @@ def test_the_watched_of_a_folder_are_those_without_later_events(tmp_path):
     (tmp_path / "events.jsonl").write_text(
         "\n".join(json.dumps({"user_id": user, "item_id": "a"}) for user in users)
     )
-    script = folder_script(tmp_path, 7)
+    script = build_folder_script(tmp_path, 7)
     assert (script.before, script.after, script.wave) == (17, 20, None)
     assert list(script.watched) == ["early", "both"]
-    assert script.concepts_of("early") == {"jazz"}
+    assert script.list_concepts("early") == {"jazz"}

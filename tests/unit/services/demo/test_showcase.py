@@ -7,11 +7,18 @@ import json
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.v1 import propagation_pb2 as pb
-from services.demo.data import folder_script
-from services.demo.printing import how_chosen, show_advice, where_it_stands
+from services.demo.data import build_folder_script
+from services.demo.printing import describe_how_chosen, describe_where_it_stands, show_advice
 from services.demo.ranking import show_ranking
 from services.demo.run import _tell
-from services.demo.story import BEYOND, Advice, Placement, Story, carried_attributes, largest_rise
+from services.demo.story import (
+    BEYOND,
+    Advice,
+    Placement,
+    Story,
+    find_largest_rise,
+    list_carried_attributes,
+)
 
 LINE = pb.Line(text="Word of map novels.", attributes=["map novels", "slow blues"])
 
@@ -39,9 +46,9 @@ def test_the_one_that_rose_most_is_shown_among_all_of_them():
         Placement(rosa, "c", 7, 7),
         Placement(rosa, "d", BEYOND, 30),
     ]
-    shown = largest_rise(placements)
+    shown = find_largest_rise(placements)
     assert shown == placements[1]
-    sentence = how_chosen(placements, shown)
+    sentence = describe_how_chosen(placements, shown)
     assert "6 pairs" in sentence
     assert "(2 users)" in sentence
     assert "3 of them stand higher" in sentence
@@ -53,9 +60,9 @@ def test_a_fall_is_told_with_the_part_that_did_it(capsys):
     shown = Placement(story("ada"), "a", 243, 172)
     placements = [Placement(story("ada"), "b", 900, 100), shown]
     advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
-    assert "0 of them stand higher" in how_chosen(placements, shown)
-    assert "the one that fell least" in how_chosen(placements, shown)
-    sentence = where_it_stands(advice, shown)
+    assert "0 of them stand higher" in describe_how_chosen(placements, shown)
+    assert "the one that fell least" in describe_how_chosen(placements, shown)
+    sentence = describe_where_it_stands(advice, shown)
     assert "number 243 for ada" in sentence
     assert "would be number 172" in sentence
     assert "It fell; most of it by lift_taste" in sentence
@@ -67,7 +74,7 @@ def test_a_fall_is_told_with_the_part_that_did_it(capsys):
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
-    sentence = where_it_stands(
+    sentence = describe_where_it_stands(
         Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)),
         Placement(story("ada"), "a", 4, 50),
     )
@@ -76,7 +83,7 @@ def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
-    assert "other items moved past it" in where_it_stands(
+    assert "other items moved past it" in describe_where_it_stands(
         Advice([], explained(content=0.2), explained(content=0.2)),
         Placement(story("ada"), "a", 4, 3),
     )
@@ -87,13 +94,13 @@ def test_what_is_told_is_what_travelled():
         pb.Hop(attribute=pb.AttributeHop(name="map novels", router=3)),
         pb.Hop(message=pb.Message(attributes=["slow blues"])),
     ]
-    assert carried_attributes(pb.Path(hops=hops)) == {"map novels"}
-    assert carried_attributes(None) == frozenset()
+    assert list_carried_attributes(pb.Path(hops=hops)) == {"map novels"}
+    assert list_carried_attributes(None) == frozenset()
 
 
 def test_one_event_is_too_little_and_that_is_said(tmp_path, capsys):
     (tmp_path / "events.jsonl").write_text(json.dumps({"user_id": "u0", "item_id": "i0"}) + "\n")
-    script = folder_script(tmp_path, 7)
+    script = build_folder_script(tmp_path, 7)
     assert not script.watched
     asyncio.run(_tell(None, script, {}))
     assert "with 1 event nobody" in capsys.readouterr().out

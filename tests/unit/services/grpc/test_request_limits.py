@@ -17,11 +17,11 @@ def page_of(token, question="routers 1 None"):
 
 
 def test_a_token_that_was_given_out_is_taken():
-    assert page_of(page_of("").next_token(100)).start == 100
+    assert page_of(page_of("").create_next_token(100)).start == 100
 
 
 def test_altered_forged_and_other_tokens_are_refused():
-    good = page_of("").next_token(100)
+    good = page_of("").create_next_token(100)
     forged = [
         good[:-1],
         good + "0",
@@ -30,8 +30,8 @@ def test_altered_forged_and_other_tokens_are_refused():
         "A" + good[1:] if good[0] != "A" else "B" + good[1:],
         good + "\n",
         good.replace(".100", ".１００"),
-        page_of("", "routers 2 None").next_token(100),
-        page_of("", "members taste 1 None True").next_token(100),
+        page_of("", "routers 2 None").create_next_token(100),
+        page_of("", "members taste 1 None True").create_next_token(100),
         *(
             base64.urlsafe_b64encode(f"routers 1 None|{start}".encode()).decode()
             for start in (100, -1, 10**30)

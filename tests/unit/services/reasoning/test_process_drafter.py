@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from propagation.model import AddLine, Author, ClientText, Line, PropagationError, StoreCorrupt
 from propagation.numbers import mixed
-from propagation.optimization.prediction import seeded_word
+from propagation.optimization.prediction import choose_word
 from propagation.ports import Collection
-from propagation.workflow.reason.interaction import clients_of_all
+from propagation.workflow.reason.interaction import list_clients_of_all
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -35,7 +35,7 @@ def engine_in(folder: Path, where: str):
 
 
 async def texts_in(engine):
-    refs = sorted(await engine.store.text_versions())
+    refs = sorted(await engine.store.get_text_versions())
     return await engine.store.load_texts(refs)
 
 
@@ -66,7 +66,7 @@ async def all_is_reasoned(engine):
 @settings(deadline=None)  # the kernel is loaded on its first call
 @given(WORDS, WORDS)
 def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else(value, seed):
-    assert seeded_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
+    assert choose_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
 
 
 def test_the_process_needs_no_compiler():
@@ -87,7 +87,7 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
         assert isinstance(engine.reasoning.drafting, drafter_module.ProcessDrafter) == (
             where == "process"
         )
-        versions = await engine.store.router_versions(range(8))
+        versions = await engine.store.get_router_versions(range(8))
         users = await engine.index.vectors(
             Collection.USERS, sorted(await engine.index.versions(Collection.USERS))
         )
@@ -150,7 +150,7 @@ async def test_a_stop_does_not_wait_for_a_process_that_hangs(engine, monkeypatch
 async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine):
     await push(engine, 100, 12)
     await engine.drain()
-    ref = min(ref for ref in await engine.store.text_versions() if ref % 2 == 0)
+    ref = min(ref for ref in await engine.store.get_text_versions() if ref % 2 == 0)
     text = (await engine.store.load_texts([ref]))[ref]
     line = Line(
         id=0,
@@ -180,7 +180,7 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     parts = drafting.draft(claim.work, 10.0, lambda: True)
     await anext(parts)
     await parts.aclose()
-    drafting.forget(clients_of_all(claim.work))
+    drafting.forget(list_clients_of_all(claim.work))
     await engine.store.commit_reasoned(claim, ())
     before = await texts_in(engine)
     assert not any(
@@ -204,7 +204,7 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
         await parts.aclose()
-        engine.reasoning.drafting.forget(clients_of_all(claim.work))
+        engine.reasoning.drafting.forget(list_clients_of_all(claim.work))
         await engine.store.commit_reasoned(claim, ())
     assert await all_is_reasoned(engine)
 

@@ -11,7 +11,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
 from services.report.html import element, to_html
 from services.report.page import render_page
-from services.runtime.console import printable_lines
+from services.runtime.console import make_printable_lines
 
 HOSTILE = (
     "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\"' "
@@ -153,7 +153,7 @@ def test_markup_in_texts_is_escaped():
 @settings(max_examples=40, deadline=None)
 def test_any_text_is_preserved_and_is_escaped_where_it_would_not_show(words):
     read = ParsedPage(to_html(element("p", words, title=words)))
-    expected = printable_lines(words)
+    expected = make_printable_lines(words)
     assert read.tags == ["p"]
     assert "".join(read.texts) == f"\n{expected}\n", "a line break after doctype and page"
     assert dict(read.attributes) == {"title": expected}
@@ -166,12 +166,12 @@ def test_what_would_turn_or_hide_a_text_is_escaped():
 
 
 def test_the_first_sentence_says_what_propagation_is_worth():
-    def text_of(found: pb.Gauge) -> str:
+    def build_text(found: pb.Gauge) -> str:
         return " ".join(ParsedPage(render_page(report_data(gauge=found))).texts)
 
-    assert "propagation helps" in text_of(gauge(0.8, 0.7, 0.01))
-    assert "propagation hurts" in text_of(gauge(0.6, 0.7, 0.01))
-    assert "no difference" in text_of(gauge(0.71, 0.7, 0.01))
+    assert "propagation helps" in build_text(gauge(0.8, 0.7, 0.01))
+    assert "propagation hurts" in build_text(gauge(0.6, 0.7, 0.01))
+    assert "no difference" in build_text(gauge(0.71, 0.7, 0.01))
 
 
 def test_an_empty_service_has_a_page():

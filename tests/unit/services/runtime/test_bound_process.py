@@ -9,9 +9,9 @@ import pytest
 ROOT = Path(__file__).parents[4]
 KILLED = """
 import subprocess, sys
-from services.runtime.bound_process import bound_command
+from services.runtime.bound_process import build_bound_command
 
-child = subprocess.Popen(bound_command("http.server", "0", "--bind", "127.0.0.1"), stdout=-1)
+child = subprocess.Popen(build_bound_command("http.server", "0", "--bind", "127.0.0.1"), stdout=-1)
 child.stdout.readline()
 print(child.pid, flush=True)
 child.wait()

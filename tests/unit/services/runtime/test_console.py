@@ -13,7 +13,13 @@ from propagation.v1 import propagation_pb2 as pb
 from services.cli.exits import ExitCode, run_command
 from services.cli.query import clients, inspect, routing
 from services.runtime import console
-from services.runtime.console import print_json, print_table, print_text, printable, progress_of
+from services.runtime.console import (
+    make_printable,
+    print_json,
+    print_table,
+    print_text,
+    read_progress,
+)
 from services.runtime.logs import configure_logging
 
 NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
@@ -30,10 +36,12 @@ def shown(capsys):
 
 
 def test_printable_escapes_each_and_keeps_words_of_any_script():
-    assert printable(NASTY) == (
+    assert make_printable(NASTY) == (
         r"\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
     )
-    assert printable("Café\u00a0· 東京\u3000שלום ❤️ [red]") == "Café\u00a0· 東京\u3000שלום ❤️ [red]"
+    assert (
+        make_printable("Café\u00a0· 東京\u3000שלום ❤️ [red]") == "Café\u00a0· 東京\u3000שלום ❤️ [red]"
+    )
 
 
 def test_lines_tables_and_their_titles(shown):
@@ -133,7 +141,7 @@ def test_an_interruption_within_an_import_is_no_fault():
 def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
     monkeypatch.setattr(console, "FIRST_SECONDS", 0.1)
     monkeypatch.setattr(console, "LINE_SECONDS", 0.5)
-    with progress_of("small\x1b") as progress:
+    with read_progress("small\x1b") as progress:
         time.sleep(0.7)
         for done in range(1, 17):
             progress(10 * done, 1_000)
@@ -149,6 +157,6 @@ def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
 
 
 def test_a_short_command_logs_no_progress(capsys):
-    with progress_of("short") as progress:
+    with read_progress("short") as progress:
         progress(1, 1)
     assert capsys.readouterr().err == ""

@@ -74,11 +74,11 @@ async def said(engine):
     store = engine.store
     versions = {
         version.router: (version.text, version.version)
-        for version in await store.router_versions(range(4))
+        for version in await store.get_router_versions(range(4))
     }
     edges = {
         ref: sorted((edge.router, edge.score) for edge in edges)
-        for ref, edges in (await store.edges_of(sorted(await store.text_versions()))).items()
+        for ref, edges in (await store.get_edges(sorted(await store.get_text_versions()))).items()
         if edges
     }
     return versions, edges
@@ -100,7 +100,7 @@ def test_routers_say_something(undisturbed):
 
 
 async def the_round_comes(engine, undisturbed):
-    assert await engine.round_is_due()
+    assert await engine.is_round_due()
     await engine.run_round()
     assert await said(engine) == undisturbed
 
@@ -146,7 +146,7 @@ async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_
         await engine.init()
         second = await engine.store.last_round()
         assert second.number == first.number + 1
-        assert second.changed == len(await engine.store.text_versions())
+        assert second.changed == len(await engine.store.get_text_versions())
 
 
 async def away(*_):

@@ -168,12 +168,12 @@ async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
     async with opened(tmp_path, FOUR) as engine:
         await lived(engine)
         await engine.init()
-        before = await engine.store.version_numbers(range(4))
+        before = await engine.store.get_version_numbers(range(4))
         assert len(before) == 4
     many = SETTINGS.model_copy(update={"taste": BankSettings(k=20)})
     async with opened(tmp_path, many, adopt=True) as engine:
         epoch = await engine.init()
-        versions = await engine.store.router_versions(range(20))
+        versions = await engine.store.get_router_versions(range(20))
         assert 0 < len(versions) < 20
         assert {version.epoch for version in versions} == {epoch.number}
         assert all(version.version == before.get(version.router, 0) + 1 for version in versions)
@@ -188,7 +188,7 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
             patched.setattr(engine.index_maintenance._index, "rebuild", away)
             with pytest.raises(IndexUnavailable):
                 await engine.learn()
-        assert (await engine.store.current_epoch()).number == 1
+        assert (await engine.store.get_current_epoch()).number == 1
         assert engine.index_maintenance.problem
         await catalogue(engine, "late")
         await engine.drain()

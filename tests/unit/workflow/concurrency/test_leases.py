@@ -19,7 +19,7 @@ from propagation.model import (
 from propagation.workflow.concurrency import LEARN_LEASE, Leases
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.reason.pipeline import ClaimRenewal
-from propagation.workflow.views import NumbersOwner, NumbersView, seeded_directions
+from propagation.workflow.views import NumbersOwner, NumbersView, draw_seeded_directions
 from services.runtime.process import SystemClock
 
 SECONDS, SLOW = 0.7, 1.6
@@ -57,8 +57,8 @@ def learner(store):
     embedder = SlowEmbedder(7)
 
     view = NumbersView(
-        seeded_directions(6, embedder.dimension, 1),
-        seeded_directions(6, embedder.dimension, 2),
+        draw_seeded_directions(6, embedder.dimension, 1),
+        draw_seeded_directions(6, embedder.dimension, 2),
         7,
         epoch=0,
     )

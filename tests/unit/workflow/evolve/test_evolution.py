@@ -31,7 +31,7 @@ from propagation.numbers.rules import Feature
 from propagation.optimization.holdout_judge import Verdict
 from propagation.ports import VersionClash
 from propagation.workflow.compose import compose
-from propagation.workflow.evolve.router_gradients import RouterGradients, supported_gradients
+from propagation.workflow.evolve.router_gradients import RouterGradients, list_supported_gradients
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -108,14 +108,14 @@ def rest_on_routers(view):
 async def seen(engine):
     """Return everything by which a caller could tell two states apart."""
     store = engine.store
-    texts = await store.load_texts(sorted(await store.text_versions()))
+    texts = await store.load_texts(sorted(await store.get_text_versions()))
     return (
-        await store.current_epoch(),
+        await store.get_current_epoch(),
         await store.recorded_through(),
         await store.last_round(),
         texts,
-        await store.edges_of(sorted(texts)),
-        await store.evolution_runs(9),
+        await store.get_edges(sorted(texts)),
+        await store.get_evolution_runs(9),
         await store.router_lineage(),
         {
             name: array.tobytes()
@@ -198,7 +198,7 @@ async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_the
         await engine.evolve()
     monkeypatch.setattr(engine.store, "publish_evolution", publish)
     await push(engine, stream(STYLES[:3], 300, seed=3))
-    assert engine.numbers.view.epoch == (await engine.store.current_epoch()).number == 2
+    assert engine.numbers.view.epoch == (await engine.store.get_current_epoch()).number == 2
     await mass_is_what_was_written(engine)
     before = await seen(engine)
     await engine.close()
@@ -214,7 +214,7 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     run = await engine.evolve()
     assert run.published
-    epoch = await engine.store.current_epoch()
+    epoch = await engine.store.get_current_epoch()
     assert (epoch.number, epoch.era) == (2, 1)
     names = engine.store.database
     kept = await names.read(
@@ -242,7 +242,7 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     await engine.evolve()
-    epoch = await engine.store.current_epoch()
+    epoch = await engine.store.get_current_epoch()
     await engine.close()
     again = engine_on(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
     await again.open()
@@ -286,7 +286,7 @@ async def test_two_routers_that_hold_one_community_are_merged(made):
     await push(engine, stream(("jazz",), 60, seed=5))
     assert {
         edge.router
-        for edges in (await engine.store.edges_of(list(range(40)))).values()
+        for edges in (await engine.store.get_edges(list(range(40)))).values()
         for edge in edges
     } == {0}
     await mass_is_what_was_written(engine)
@@ -308,7 +308,7 @@ async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
     assert run.log_loss_after - run.log_loss_before > run.standard_error
     assert run.verdict.startswith("worse")
     after = await seen(engine)
-    assert await engine.store.evolution_runs(9) == [run]
+    assert await engine.store.get_evolution_runs(9) == [run]
     assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
 
 
@@ -359,7 +359,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3])
     run = await engine.evolve()
-    assert (await engine.store.current_epoch()).sequence == run.sequence
+    assert (await engine.store.get_current_epoch()).sequence == run.sequence
     await push(engine, stream(STYLES[:3], 60, seed=9))
     state = engine.numbers.view.state
     view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
@@ -421,7 +421,7 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
 async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch, kind):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
-    found = engine.store.clients_with_rules
+    found = engine.store.get_clients_with_rules
     learned = []
 
     async def learning_meanwhile(routers):
@@ -442,7 +442,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
         learned.append(engine.numbers.view.applied_through - before)
         return await found(routers)
 
-    monkeypatch.setattr(engine.store, "clients_with_rules", learning_meanwhile)
+    monkeypatch.setattr(engine.store, "get_clients_with_rules", learning_meanwhile)
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
     assert (
@@ -518,11 +518,11 @@ async def test_undo_leads_back(made, monkeypatch, kind):
     engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     taste = engine.numbers.view.state.taste
     texts = {
-        version.router: version.text for version in await engine.store.router_versions(range(3))
+        version.router: version.text for version in await engine.store.get_router_versions(range(3))
     }
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind], "the run makes one change"
-    spoken = await engine.store.router_versions(engine.numbers.view.routers)
+    spoken = await engine.store.get_router_versions(engine.numbers.view.routers)
     assert {version.written_by for version in spoken if version.text == "a text"} == {"evolve@9"}, (
         "its texts name it"
     )
@@ -542,7 +542,7 @@ async def test_undo_leads_back(made, monkeypatch, kind):
     )  # start mass, .2 an item, is divided in proportion
     assert now.mass[:36] == pytest.approx(taste.mass[:36], abs=tolerance), "and their masses"
     assert {
-        version.router: version.text for version in await engine.store.router_versions(range(3))
+        version.router: version.text for version in await engine.store.get_router_versions(range(3))
     } == texts, "and their texts"
     await push(engine, stream(STYLES[:3], 40, seed=4))
     await mass_is_what_was_written(engine)
@@ -593,7 +593,7 @@ async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
 
 async def test_before_every_nth_round_where_the_setting_says_so(made):
     engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
-    runs = await engine.store.evolution_runs(100)
+    runs = await engine.store.get_evolution_runs(100)
     rounds = (await engine.store.last_round()).number
     assert 2 <= len(runs) <= rounds / 2
     assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))
@@ -625,11 +625,11 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
     assert shown
     assert not any("zonk" in str(one).casefold() for one in shown)
     (only,) = await engine.store.find_refs([secret.key])
-    rows = await engine.store.interactions_of_clients([only])
+    rows = await engine.store.get_interactions_of_clients([only])
     found = RouterGradients()
     for writer, text in enumerate(("One chose “Quux Tapes, The”.", "They chose jazz.")):
         found.add(Gradient(rows[0].sequence, Module.ROUTER, 0, writer, 1, text, ("jazz",)))
     adoptions = engine.numbers.view.state.adoptions
-    shown = await supported_gradients(engine.store, found, adoptions, 2)
+    shown = await list_supported_gradients(engine.store, found, adoptions, 2)
     left = [one.text for one in shown]
     assert left == ["They chose jazz."], "a title that one reader chose"

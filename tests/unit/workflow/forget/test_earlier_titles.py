@@ -72,7 +72,7 @@ async def test_a_round_after_a_retraction_does_not_name_what_lost_its_support(tm
         await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0])
         (ref,) = await engine.store.find_refs([user_key(LONER)])
         assert any("router" in found for found in await mentions(engine, SECRET))
-        mine = await engine.store.interactions_of_clients([ref])
+        mine = await engine.store.get_interactions_of_clients([ref])
         await engine.retract([row.event_id for row in mine])
         await live(engine, 3, 30)
         await assert_no_router_says_it(engine)
@@ -94,7 +94,7 @@ async def test_retracting_before_forgetting_is_as_forgetting_alone(tmp_path, sto
             (ref,) = await engine.store.find_refs([user_key(LONER)])
             assert any("router" in found for found in await mentions(engine, SECRET))
             if way == "retract":
-                mine = await engine.store.interactions_of_clients([ref])
+                mine = await engine.store.get_interactions_of_clients([ref])
                 await engine.retract([row.event_id for row in mine])
                 await assert_no_router_says_it(engine)
             await engine.forget(user_key(LONER))

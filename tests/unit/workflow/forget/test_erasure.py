@@ -18,7 +18,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.workflow.concurrency import Leases, leases
-from propagation.workflow.forget.withdrawal import in_current_routers
+from propagation.workflow.forget.withdrawal import is_in_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner
@@ -53,8 +53,8 @@ async def assert_sound(engine):
     assert await engine.index_maintenance.repair() == 0
 
 
-async def texts_of(engine):
-    return await engine.store.load_texts(sorted(await engine.store.text_versions()))
+async def read_texts(engine):
+    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 async def assert_masses_add_up(engine):
@@ -95,7 +95,7 @@ async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
     title = f"Dr. Longname the {3 * 104729}th"
     assert left_in(tmp_path, [key.id, title]) == [key.id, title]
     (ref,) = await engine.store.find_refs([key])
-    before = await texts_of(engine)
+    before = await read_texts(engine)
     done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
     words = [key.id, title, *(one.event_id for one in mine)]
@@ -111,7 +111,7 @@ async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
 async def assert_others_unchanged(engine, before, ref, left):
     """Lines that cited nothing of the client, and were not heard in a message of it, are the same
     objects' equals."""
-    after = await texts_of(engine)
+    after = await read_texts(engine)
     assert ref not in after
     for other, text in before.items():
         if other == ref:
@@ -229,8 +229,8 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     done = await engine.forgetting.retract([first.event_id, first.event_id])
     assert [event.retracted for event in done.events] == [True, False]
     assert engine.numbers.view.state.adoptions[index_of(ref)] == before
-    ((_, row),) = await engine.store.event_statuses([repeat.event_id])
-    written = await engine.store.learned_weights([row.sequence])
+    ((_, row),) = await engine.store.get_event_statuses([repeat.event_id])
+    written = await engine.store.get_learned_weights([row.sequence])
     assert written.weights[0].sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-5)
     await assert_sound(engine)
     await assert_masses_add_up(engine)
@@ -417,9 +417,11 @@ async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
 
     rows = [
         row
-        for _, row in await engine.store.event_statuses([events[0].event_id, events[1].event_id])
+        for _, row in await engine.store.get_event_statuses(
+            [events[0].event_id, events[1].event_id]
+        )
     ]
-    written = await engine.store.learned_weights([row.sequence for row in rows])
-    moved = in_current_routers(written, rows, maps)
+    written = await engine.store.get_learned_weights([row.sequence for row in rows])
+    moved = is_in_current_routers(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
     assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])

@@ -11,8 +11,8 @@ from propagation.model import (
     EvolutionKind,
     ReasonerFailed,
     RouterDecision,
+    get_kind,
     join_names,
-    kind_of,
 )
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
@@ -109,10 +109,10 @@ async def naming(engine, *words):
         str((one.name, one.text, one.attributes, one.standing))
         for one in await all_messages(engine)
     ]
-    said += [str(run.changes) for run in await engine.store.evolution_runs(99)]
+    said += [str(run.changes) for run in await engine.store.get_evolution_runs(99)]
     said += [str(letter) for letter in await engine.store.dead_letters(99)]
     users = {
-        ref for ref in await all_texts(engine) if kind_of(ref) == ClientKind.USER and ref != gone
+        ref for ref in await all_texts(engine) if get_kind(ref) == ClientKind.USER and ref != gone
     }
     said += [
         f"{ref}: {line.text} {line.attributes}"
@@ -147,7 +147,7 @@ async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, 
         if friends:
             assert await naming(engine, SECRET)
         ref = await find(engine, user_key(LONER))
-        mine = [row.event_id for row in await engine.store.interactions_of_clients([ref])]
+        mine = [row.event_id for row in await engine.store.get_interactions_of_clients([ref])]
         words = [user_key(LONER).id, OWN_TITLE, OWN_NAME, *mine]
         if store == "sqlite":  # to read a whole graph takes minutes
             assert await traces(engine, tmp_path, store, words)
@@ -170,7 +170,7 @@ async def test_the_numbers_are_those_of_a_service_that_never_saw_it(tmp_path, re
         await live_through(never, [])
         if retracted_first:
             ref = await find(saw, user_key(LONER))
-            rows = await saw.store.interactions_of_clients([ref])
+            rows = await saw.store.get_interactions_of_clients([ref])
             await saw.retract([row.event_id for row in rows])
             for engine in (saw, never):
                 await live(engine, 8, 30)

@@ -17,7 +17,7 @@ from propagation.model import (
     FilterRule,
     MessageMerge,
     Module,
-    kind_of,
+    get_kind,
 )
 from propagation.ports import POSTPONED_ARRIVALS
 from propagation.routing import Arrival, PostponedArrivals
@@ -61,7 +61,7 @@ async def find(engine, key):
 
 async def all_messages(engine):
     """Load every version of every router."""
-    numbers = await engine.store.version_numbers(engine.vectors.routers)
+    numbers = await engine.store.get_version_numbers(engine.vectors.routers)
     return [
         await engine.store.router_version(router, version)
         for router, number in numbers.items()
@@ -70,7 +70,7 @@ async def all_messages(engine):
 
 
 async def all_texts(engine):
-    return await engine.store.load_texts(sorted(await engine.store.text_versions()))
+    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 async def mentions(engine, *words):
@@ -85,11 +85,11 @@ async def mentions(engine, *words):
         )
     ]
     return found + [
-        f"{kind_of(ref).name} {ref} ({line.author}): {line.text}"
+        f"{get_kind(ref).name} {ref} ({line.author}): {line.text}"
         for ref, text in (await all_texts(engine)).items()
         if ref not in own
         for line in text.profile.lines
-        if kind_of(ref) == ClientKind.USER or line.author is Author.RECEPTION
+        if get_kind(ref) == ClientKind.USER or line.author is Author.RECEPTION
         if any(word in line.text or word in line.attributes for word in words)
     ]
 
@@ -135,7 +135,7 @@ async def test_nothing_rests_on_a_forgotten_user(engine, friends):
     await choose(engine, 9_000, [LONER, *friends], [ONLY, 0, 4, 8])
     await live(engine, 2, 60)
     ref = await find(engine, user_key(LONER))
-    erased = {row.sequence for row in await engine.store.interactions_of_clients([ref])}
+    erased = {row.sequence for row in await engine.store.get_interactions_of_clients([ref])}
     await engine.forget(user_key(LONER))
     parts = [
         (message.router, message.version, part)
@@ -223,7 +223,7 @@ async def test_reasons_of_evolutions_lose_what_nobody_else_holds(engine):
         )
     )
     await engine.forget(user_key(LONER))
-    (run,) = await engine.store.evolution_runs(5)
+    (run,) = await engine.store.get_evolution_runs(5)
     assert [change.reason for change in run.changes] == ["", "both chose jazz"]
 
 
@@ -231,7 +231,7 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
     await live(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY])
     ref, friend = [await find(engine, user_key(user)) for user in (LONER, FRIEND)]
-    rows = await engine.store.interactions_of_clients([ref])
+    rows = await engine.store.get_interactions_of_clients([ref])
     waiting = PostponedArrivals(
         engine.numbers.view.epoch,
         {
@@ -248,7 +248,7 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
     left = PostponedArrivals.unpack(await engine.store.get_blob(POSTPONED_ARRIVALS))
     assert [arrival.ref for arrival in left.groups[0]] == [friend, friend]
     await engine.run_round()
-    current = await engine.store.router_version(0, (await engine.store.version_numbers([0]))[0])
+    current = await engine.store.router_version(0, (await engine.store.get_version_numbers([0]))[0])
     brought = {part.attribute for part in current.integrated if part.ref == friend}
     assert brought == {"jazz"}, f"{SECRET} has one holder left"
 
@@ -258,7 +258,7 @@ async def test_what_two_users_brought_leaves_with_both(engine):
     await live(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     assert any("router" in found for found in await mentions(engine, SECRET))
-    mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
+    mine = await engine.store.get_interactions_of_clients([await find(engine, user_key(FRIEND))])
     await engine.retract([row.event_id for row in mine])
     await engine.forget(user_key(LONER))
     assert await mentions(engine, SECRET) == []
@@ -287,7 +287,9 @@ async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
         if way == "forget":
             await engine.forget(user_key(user))
         else:
-            mine = await engine.store.interactions_of_clients([await find(engine, user_key(user))])
+            mine = await engine.store.get_interactions_of_clients(
+                [await find(engine, user_key(user))]
+            )
             await engine.retract([row.event_id for row in mine])
     await live(engine, 3, 60)
     assert await mentions(engine, SECRET) == []
@@ -357,10 +359,10 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
         await engine.store.commit_texts(
             [text], [] if step else [heard], await engine.store.recorded_through()
         )
-    mine = await engine.store.interactions_of_clients([await find(engine, user_key(FRIEND))])
+    mine = await engine.store.get_interactions_of_clients([await find(engine, user_key(FRIEND))])
     await engine.retract([row.event_id for row in mine])
     await engine.forget(user_key(LONER))
-    past = await engine.store.texts_of_versions([(ref, first + step) for step in range(3)])
+    past = await engine.store.get_texts_of_versions([(ref, first + step) for step in range(3)])
     assert len(past) == 3
     assert SECRET not in str(past)
     assert "jazz fans" in str(past)
@@ -377,14 +379,14 @@ async def test_a_rule_on_news_goes_with_the_news(engine):
     ]
     readers = {
         merge.ref
-        for merge in await engine.store.merges_of_messages(told)
-        if kind_of(merge.ref) == ClientKind.USER
+        for merge in await engine.store.get_merges_of_messages(told)
+        if get_kind(merge.ref) == ClientKind.USER
     } - {await find(engine, user_key(LONER))}
     assert friend in readers
     assert len(readers) > 2
     versions = {}
     for ref, text in (await engine.store.load_texts(sorted(readers))).items():
-        rows = await engine.store.interactions_of_clients([ref])
+        rows = await engine.store.get_interactions_of_clients([ref])
         rule = FilterRule(
             attribute=SECRET,
             factor=0.5,
@@ -402,7 +404,7 @@ async def test_a_rule_on_news_goes_with_the_news(engine):
         stale = replace(text, profile=profile, filter_memory=FilterMemory((rule,)))
         await engine.store.commit_texts([stale], [], await engine.store.recorded_through())
     await engine.forget(user_key(LONER))
-    left = await engine.store.texts_of_versions(sorted(versions.items()))
+    left = await engine.store.get_texts_of_versions(sorted(versions.items()))
     assert [key[0] for key, text in left.items() if text.filter_memory.rules] == [friend]
 
 
@@ -431,7 +433,9 @@ async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_t
         erased = set()
         for user in (FRIEND, LONER):
             ref = await find(engine, user_key(user))
-            erased |= {row.sequence for row in await engine.store.interactions_of_clients([ref])}
+            erased |= {
+                row.sequence for row in await engine.store.get_interactions_of_clients([ref])
+            }
             await engine.forget(user_key(user))
         texts = await engine.store.find_citing_texts(
             [CitationSearch(await find(engine, item_key(7)), None)]

@@ -156,7 +156,7 @@ async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, re
 async def sequences_of_texts(engine):
     """Return the sequences of all texts and merges; check that versions ascend with them."""
     found = set()
-    for ref in await engine.store.text_versions():
+    for ref in await engine.store.get_text_versions():
         versions = []
         async for kind, record in engine.store.export_client(ref):
             if kind == "profile_version":

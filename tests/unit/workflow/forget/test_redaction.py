@@ -17,7 +17,7 @@ from propagation.model import (
     Profile,
     RouterVersion,
     Source,
-    ref_of,
+    compute_ref,
 )
 from propagation.routing import RouterNames
 from propagation.workflow.forget.redaction import (
@@ -25,15 +25,15 @@ from propagation.workflow.forget.redaction import (
     Redaction,
     Removal,
     Supporters,
-    lost_names,
-    public_names,
+    find_unsupported_parts,
+    list_lost_names,
+    list_public_names,
     redact_line,
     redact_message,
-    unsupported_parts,
 )
 
-ANN, BOB, CID = (ref_of(ClientKind.USER, n) for n in range(3))
-BLUE, RED, GREEN = (ref_of(ClientKind.ITEM, n) for n in range(3))
+ANN, BOB, CID = (compute_ref(ClientKind.USER, n) for n in range(3))
+BLUE, RED, GREEN = (compute_ref(ClientKind.ITEM, n) for n in range(3))
 # interaction 1: Ann took Blue, 2: Bob took Blue, 3: Cid took Blue, 4: Ann took Red
 WHO = Supporters(
     {1: (ANN, BLUE), 2: (BOB, BLUE), 3: (CID, BLUE), 4: (ANN, RED)},
@@ -63,8 +63,8 @@ NO_WORDS = OwnWords()
 
 def redacted(affected, words=NO_WORDS, supported=(), least=2):
     """Redact a message that stands for the rest of what it stood for."""
-    public = public_names([affected], least).get(affected.message.round, frozenset())
-    lost = unsupported_parts(affected, frozenset(), frozenset(supported), public)
+    public = list_public_names([affected], least).get(affected.message.round, frozenset())
+    lost = find_unsupported_parts(affected, frozenset(), frozenset(supported), public)
     standing = tuple(one for one in affected.message.standing if one[0] not in lost)
     names = RouterNames([affected.message])
     return redact_message(affected, Removal(frozenset(), least, words), lost, standing, names)
@@ -210,7 +210,7 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
         "jazz",
         "A community drawn to jazz.",
     )
-    assert lost_names(message, after) == LostNames(frozenset({"theremin"}))
+    assert list_lost_names(message, after) == LostNames(frozenset({"theremin"}))
     supported = AffectedMessage(message, (part,), {"theremin": frozenset({(RED, 1)})})
     after = redacted(supported, OwnWords(frozenset(["Kind of Blue"])), {"theremin"})
     assert (after.attributes, after.text) == (

@@ -13,7 +13,7 @@ class Counting:
     async def recorded_through(self):
         return self.recorded
 
-    async def oldest_kept(self):
+    async def get_oldest_kept(self):
         return self.oldest
 
     async def prune(self, before, limit):

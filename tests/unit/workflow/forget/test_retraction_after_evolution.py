@@ -99,7 +99,7 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
 
 
 async def all_messages(engine):
-    numbers = await engine.store.version_numbers(range(30))
+    numbers = await engine.store.get_version_numbers(range(30))
     return [
         await engine.store.router_version(router, version)
         for router, number in numbers.items()
@@ -172,7 +172,7 @@ async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(made, mo
     await push(engine, stream(STYLES[:3], 12, seed=99))
     await engine.run_round()
     assert not [one for one in await all_messages(engine) if "kolibri" in str(one)]
-    assert "kolibri" not in str(await engine.store.evolution_runs(9))
+    assert "kolibri" not in str(await engine.store.get_evolution_runs(9))
 
 
 def test_only_the_runs_between_two_events_map_their_weights():

@@ -14,7 +14,7 @@ from propagation.model import (
     IntegratedAttribute,
     RouterVersion,
 )
-from propagation.routing.integration import updated_standing
+from propagation.routing.integration import update_standing
 from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 
 NOTHING = frozenset[str]()
@@ -50,8 +50,8 @@ def test_it_stands_for_what_it_would_without_the_parts(rounds):
     before, clean = None, None
     for version, arrivals in enumerate(rounds, start=1):
         going = [name for name, goes in arrivals if goes]
-        standing = updated_standing(before, Counter(name for name, _ in arrivals))
-        expected = updated_standing(clean, Counter(name for name, goes in arrivals if not goes))
+        standing = update_standing(before, Counter(name for name, _ in arrivals))
+        expected = update_standing(clean, Counter(name for name, goes in arrivals if not goes))
         one = message(version, standing, lost=going)
         before = one.message
         clean = message(version, expected).message

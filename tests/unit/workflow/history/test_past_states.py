@@ -4,9 +4,14 @@ import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import TooNew, TooOld
-from propagation.workflow.data_settings import DataSettings, data_settings_blob
+from propagation.workflow.data_settings import DataSettings, build_data_settings_blob
 from propagation.workflow.history.time_travel import TimeTravel
-from propagation.workflow.history.watch import Position, Watcher, WatchEventKind, newest_position
+from propagation.workflow.history.watch import (
+    Position,
+    Watcher,
+    WatchEventKind,
+    get_newest_position,
+)
 from tests.contract.graph.test_graph_evolution import REPORT, publication
 from tests.contract.graph_store import (
     TurnedClock,
@@ -35,7 +40,7 @@ async def evolved(store):
     made_with = DataSettings(
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )
-    await store.put_blob(data_settings_blob(0), made_with.blob)
+    await store.put_blob(build_data_settings_blob(0), made_with.blob)
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
     await learn_all(store)
     await run_round(
@@ -74,14 +79,14 @@ async def test_the_sequences_and_times_that_can_be_shown(store):
     assert await past.check_sequence(run.sequence) == run.sequence
     with pytest.raises(TooNew, match=f"the newest sequence is {run.sequence}"):
         await past.check_sequence(run.sequence + 1)
-    assert await past.sequence_at_time(ms, ms) == run.sequence
-    assert await past.sequence_at_time(ms - 1, ms) == 0
+    assert await past.get_sequence_at_time(ms, ms) == run.sequence
+    assert await past.get_sequence_at_time(ms - 1, ms) == 0
     with pytest.raises(TooNew, match="2023-11-14"):
-        await past.sequence_at_time(ms + 1, ms)
+        await past.get_sequence_at_time(ms + 1, ms)
     while await store.prune(before, 100) is not None:
         pass
     with pytest.raises(TooOld, match=f"the oldest is {before}"):
-        await past.sequence_at_time(ms - 1, ms)
+        await past.get_sequence_at_time(ms - 1, ms)
 
 
 async def all_events(watch):
@@ -89,7 +94,7 @@ async def all_events(watch):
 
 
 async def test_published_and_refused_runs_are_sent_once_in_order(store):
-    begun = await newest_position(store)
+    begun = await get_newest_position(store)
     await evolved(store)
     refused = await store.save_evolution(REPORT)
     watch = Watcher(store, [WatchEventKind.EVOLUTION], begun, begun)

@@ -71,14 +71,14 @@ async def push(engine, user, *items):
     await engine.run_round()
 
 
-async def ref_of(engine, user):
+async def compute_ref(engine, user):
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
     return ref
 
 
 async def rewrite(engine, user):
     """Change every line of a profile, under the same ids and sources."""
-    ref = await ref_of(engine, user)
+    ref = await compute_ref(engine, user)
     text = (await engine.store.load_texts([ref]))[ref]
     edits = [
         ReplaceLine(line=replace(line, text="Likes polka now.", attributes=("polka",)))
@@ -98,10 +98,10 @@ async def paths_from(engine, event):
 
 async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
     await push(engine, "bob", "Aida")
-    await engine.profile_reader.read_merged(await ref_of(engine, "ann"))
+    await engine.profile_reader.read_merged(await compute_ref(engine, "ann"))
     for user in ("ann", "bob"):
         await rewrite(engine, user)
-    reached = await ref_of(engine, "ann")
+    reached = await compute_ref(engine, "ann")
     paths = [
         path
         for path in await paths_from(engine, "bob-Aida")
@@ -113,7 +113,7 @@ async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
         assert all(line is not None and "polka" not in line.text for line in lines)
         attribute = next(hop.name for hop in path if isinstance(hop, AttributeHop))
         assert attribute in lines[0].attributes
-    bob = await ref_of(engine, "bob")
+    bob = await compute_ref(engine, "bob")
     back = [path async for path in engine.tracer.trace_client(bob, "opera")]
     assert back
     for path in back:
@@ -138,7 +138,7 @@ async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engin
     )
     await push(engine, "bob", "Aida", "Duet")
     for user in ("ann", "bob"):
-        await engine.profile_reader.read_merged(await ref_of(engine, user))
+        await engine.profile_reader.read_merged(await compute_ref(engine, user))
     paths = [
         path
         for event in ("bob-Aida", "bob-Duet", "ann-Blue")
@@ -156,7 +156,7 @@ async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engin
 
 async def test_an_attribute_that_another_event_brought_later_is_on_no_path(engine):
     await push(engine, "bob", "Aida")
-    ref = await ref_of(engine, "bob")
+    ref = await compute_ref(engine, "bob")
     text = (await engine.store.load_texts([ref]))[ref]
     gone = [DropLine(id=line.id) for line in text.profile.lines if "opera" in line.attributes]
     after = ClientText(

@@ -188,7 +188,7 @@ async def uncut_index(wire, engine):
 
 async def differences(engine, index=None):
     """Return the points whose versions are not the graph's."""
-    stored, index = await engine.store.text_versions(), index or engine.index
+    stored, index = await engine.store.get_text_versions(), index or engine.index
     kept = {**await index.versions(Collection.USERS), **await index.versions(Collection.ITEMS)}
     return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
 
@@ -246,7 +246,7 @@ async def test_new_clients_are_described_without_an_index_that_would_route_them(
         await found_again(engine)
         await engine.run_round()
         [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="meanwhile 3")])
-        assert (await engine.store.edges_of([ref]))[ref]
+        assert (await engine.store.get_edges([ref]))[ref]
 
 
 async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):

@@ -6,7 +6,7 @@ import numpy as np
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.workflow.index import embedding as vectors
-from propagation.workflow.index.embedding import LineVectors, profile_vectors
+from propagation.workflow.index.embedding import LineVectors, embed_profiles
 from propagation.workflow.index.text_cache import IndexedText
 
 ROOM, LINES = 8, 6
@@ -25,7 +25,7 @@ def said(ref, *lines):
 
 
 async def vectors_of(cache, embedder, *texts):
-    return profile_vectors(texts, await cache.embed(texts), embedder.dimension)
+    return embed_profiles(texts, await cache.embed(texts), embedder.dimension)
 
 
 async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(monkeypatch):

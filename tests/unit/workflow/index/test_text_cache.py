@@ -1,7 +1,7 @@
 """Texts held in memory: what another process wrote meanwhile is found by its version."""
 
 from propagation.model import ClientText, Profile
-from propagation.workflow.index.text_cache import client_text_cache
+from propagation.workflow.index.text_cache import create_client_text_cache
 
 ANN, BEN, CLEO = 0, 2, 4
 
@@ -17,7 +17,7 @@ class Stored:
         self.texts = {text.profile.ref: text for text in texts}
         self.loaded = []
 
-    async def text_versions(self, refs=None):
+    async def get_text_versions(self, refs=None):
         return {ref: self.texts[ref].profile.version for ref in refs if ref in self.texts}
 
     async def load_texts(self, refs):
@@ -27,7 +27,7 @@ class Stored:
 
 async def test_only_what_is_not_held_or_was_written_elsewhere_is_read():
     store = Stored(text(ANN, 3), text(BEN, 5))
-    held = client_text_cache(store)
+    held = create_client_text_cache(store)
     held.put(ANN, text(ANN, 3))
     held.put(BEN, text(BEN, 4))
     found = await held.load_newest([ANN, BEN, CLEO])

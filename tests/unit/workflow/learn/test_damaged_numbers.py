@@ -88,7 +88,7 @@ async def blocks(request, tmp_path, monkeypatch):
     await begin(engine)
     await live(engine, 1, 60)
     await engine.init()
-    barrier = (await engine.store.newest_checkpoint(barrier=True)).sequence
+    barrier = (await engine.store.get_newest_checkpoint(barrier=True)).sequence
     await live(engine, 2, 90)
     learned = await engine.store.read_learned(0, 99)
     ends = (

@@ -29,7 +29,7 @@ from propagation.workflow.learn.checkpoints import (
 )
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuild_view
-from propagation.workflow.views import NumbersOwner, NumbersView, seeded_directions
+from propagation.workflow.views import NumbersOwner, NumbersView, draw_seeded_directions
 from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 
@@ -48,7 +48,10 @@ class Process:
     def first_view(self):
         dimension = self.embedder.dimension
         return NumbersView(
-            seeded_directions(K, dimension, 1), seeded_directions(K, dimension, 2), SEED, epoch=0
+            draw_seeded_directions(K, dimension, 1),
+            draw_seeded_directions(K, dimension, 2),
+            SEED,
+            epoch=0,
         )
 
     async def follow_epoch(self, number):
@@ -124,7 +127,9 @@ async def lived(store, monkeypatch, every=300):
 
 
 def test_a_checkpoint_holds_every_array_or_knows_why_not():
-    view = NumbersView(seeded_directions(K, 4, 1), seeded_directions(K, 4, 2), SEED, epoch=0)
+    view = NumbersView(
+        draw_seeded_directions(K, 4, 1), draw_seeded_directions(K, 4, 2), SEED, epoch=0
+    )
     kept = {name.split(".")[0] for name in take_checkpoint(view, barrier=False).arrays}
     assert set(State._fields) <= kept | {
         *SCRATCH,
@@ -166,7 +171,7 @@ async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
 async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(store, monkeypatch):
     crashed = await lived(store, monkeypatch)
     await crashed.learner.close()
-    assert await store.newest_checkpoint() is not None
+    assert await store.get_newest_checkpoint() is not None
     started = Process(store, "next")
     await started.learner.open()
     assert differing_arrays(crashed.state, started.state) == []

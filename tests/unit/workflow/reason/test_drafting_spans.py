@@ -68,7 +68,7 @@ async def drafted(engine, wanted, drafter):
     return [part async for part in drafter.draft(claim.work, 60, wanted)], claim
 
 
-def texts_of(parts):
+def read_texts(parts):
     return [text for part in parts for reasoned in part.reasoned for text in reasoned.texts]
 
 
@@ -81,11 +81,11 @@ async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
     ]
     assert [part.is_last for part in parts] == [False] * (len(parts) - 1) + [True]
     seen = {}
-    for text in texts_of(parts):
+    for text in read_texts(parts):
         assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
         seen[text.profile.ref] = text.profile.version
     in_one = ClaimDrafter(engine.reasoning.drafting.interactions, EVENTS)
-    assert texts_of(parts) == texts_of(
+    assert read_texts(parts) == read_texts(
         [part async for part in in_one.draft(claim.work, 60, lambda: True)]
     )
 

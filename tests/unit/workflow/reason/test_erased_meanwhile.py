@@ -8,9 +8,9 @@ import pytest
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.paper_reasoner import openai_reasoner
+from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientChange, ClientKey, ClientKind, LeaseLost, NewInteraction
@@ -32,7 +32,7 @@ async def here_and_there(folder):
         store = SqliteStore(folder / "graph.db", SystemClock())
         await store.open()
         told = OpenAIOptions(base_url=server.base_url, model="scripted")
-        model = openai_reasoner(openai_endpoint(told, None, store, "there"), store)
+        model = create_openai_reasoner(create_openai_endpoint(told, None, store, "there"), store)
         index = NumpyIndex(SqlitePoints(store.database))
         here, there = (
             compose(Shared(store), HashedEmbedder(SETTINGS.seed), index, reasoner, SETTINGS, name)

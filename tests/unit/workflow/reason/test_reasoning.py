@@ -146,7 +146,7 @@ async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_la
     assert await engine.store.dead_letters(10) == []
     assert await engine.replay_dead_letters() == (0, 0)
     recorded = await engine.store.recorded_through()
-    assert (await engine.store.text_at(after.ref, recorded - 1)).profile == before, (
+    assert (await engine.store.get_text_at(after.ref, recorded - 1)).profile == before, (
         "its texts belong to now"
     )
 
@@ -345,7 +345,9 @@ async def test_clients_without_text_keep_nobody_behind_them_from_being_described
     )
     await engine.learn()
     assert await engine.reason(0) == 1
-    assert engine.cold_start.described_through(1_000) == 1_000, "no client waits to be described"
+    assert engine.cold_start.get_described_through(1_000) == 1_000, (
+        "no client waits to be described"
+    )
 
 
 async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(

@@ -33,7 +33,7 @@ async def decide_router(_, case):
 
 
 async def names(engine):
-    versions = await engine.store.router_versions(engine.vectors.routers)
+    versions = await engine.store.get_router_versions(engine.vectors.routers)
     return {version.router: version.name for version in versions}
 
 

@@ -12,9 +12,9 @@ from propagation.model import (
     ClientKind,
     IncompatibleSettings,
     NewInteraction,
-    kind_of,
+    get_kind,
 )
-from propagation.routing import SemanticPolicy, spherical_kmeans
+from propagation.routing import SemanticPolicy, run_spherical_kmeans
 from propagation.workflow.rounds.policies import ROUTING_POLICIES, PolicyPorts, build_policy
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
@@ -79,8 +79,8 @@ async def lived(tmp_path, workflow):
         await engine.close()
 
 
-async def texts_of(engine):
-    return await engine.store.load_texts(sorted(await engine.store.text_versions()))
+async def read_texts(engine):
+    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 def test_a_policy_that_no_table_has_is_refused():
@@ -94,7 +94,7 @@ def test_a_policy_that_no_table_has_is_refused():
 async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, policy):
     async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
-        for ref, text in (await texts_of(engine)).items():
+        for ref, text in (await read_texts(engine)).items():
             sources = [
                 source
                 for line in text.profile.lines
@@ -104,7 +104,7 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
             for source in sources:
                 message = await engine.store.router_version(source.router, source.version)
                 assert message.senders - {ref}
-                heard += kind_of(ref) == ClientKind.USER
+                heard += get_kind(ref) == ClientKind.USER
         assert heard
         assert await engine.store.dead_letters(1) == []
 
@@ -128,7 +128,7 @@ async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, pap
     async with lived(tmp_path, paper()) as engine:
         names = sorted((*STYLES, *MOODS))
         attributes = await engine.embedder.embed(names)
-        wanted = spherical_kmeans(attributes, 20, engine.settings.seed + 1)
+        wanted = run_spherical_kmeans(attributes, 20, engine.settings.seed + 1)
         assert np.array_equal(engine.numbers.view.state.taste.centres, wanted)
         first = {
             part.attribute: version.router
@@ -143,10 +143,10 @@ async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
     """Tau is fixed with the epoch, and no client of a smaller cosine is reached (eq. 4)."""
     async with lived(tmp_path, paper(*flags)) as engine:
         assert isinstance(engine.rounds.policy, SemanticPolicy)
-        epoch = await engine.store.current_epoch()
+        epoch = await engine.store.get_current_epoch()
         assert (epoch.number, epoch.taste_k) == (1, 20)
         assert epoch.tau == 0.3 if flags else 0 < epoch.tau < 1
-        by_client = await engine.store.edges_of(sorted(await engine.store.text_versions()))
+        by_client = await engine.store.get_edges(sorted(await engine.store.get_text_versions()))
         scores = [edge.score for edges in by_client.values() for edge in edges]
         assert scores
         assert min(scores) > epoch.tau

@@ -106,7 +106,8 @@ async def lived(engine, start=0):
 async def parts(engine, router):
     """Return what the router's current message carries: (attribute, client)."""
     versions = {
-        version.router: version.version for version in await engine.store.router_versions(range(6))
+        version.router: version.version
+        for version in await engine.store.get_router_versions(range(6))
     }
     if router not in versions:
         return set()

@@ -13,7 +13,7 @@ from propagation.model import (
     NewInteraction,
     RecordOutcome,
     RecordStatus,
-    ref_of,
+    compute_ref,
 )
 from propagation.workflow.views import Catalogue, PendingEvents
 
@@ -22,7 +22,7 @@ def item(
     row: int, *attributes: str, categories: tuple[str, ...] = (), hidden: bool = False
 ) -> Client:
     return Client(
-        ref=ref_of(ClientKind.ITEM, row),
+        ref=compute_ref(ClientKind.ITEM, row),
         key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"),
         title=f"T{row}",
         attributes=attributes,
@@ -40,11 +40,11 @@ def test_names_are_normalised_and_any_of_each_list_is_enough():
             item(1, "opera", categories=("lp",)),
         ]
     )
-    assert list(catalogue.rows_with(["JAZZ"], [])) == [0, 2]
-    assert list(catalogue.rows_with(["jazz", "opera", "polka"], ["Lp"])) == [1, 2]
-    assert list(catalogue.rows_with(["bop"], [])) == [2]
-    assert list(catalogue.rows_with(["lp"], [])) == []
-    assert catalogue.rows_with([], []) is None
+    assert list(catalogue.find_rows_with(["JAZZ"], [])) == [0, 2]
+    assert list(catalogue.find_rows_with(["jazz", "opera", "polka"], ["Lp"])) == [1, 2]
+    assert list(catalogue.find_rows_with(["bop"], [])) == [2]
+    assert list(catalogue.find_rows_with(["lp"], [])) == []
+    assert catalogue.find_rows_with([], []) is None
     assert (catalogue.ids[2], catalogue.titles[1]) == ("i2", "T1")
 
 
@@ -52,19 +52,22 @@ def test_a_changed_item_leaves_its_old_lists():
     catalogue = Catalogue()
     catalogue.take([item(0, "jazz", "bop"), item(1, "jazz")])
     catalogue.take([item(0, "opera", "bop", hidden=True)])
-    assert list(catalogue.rows_with(["jazz"], [])) == [1]
-    assert list(catalogue.rows_with(["bop", "opera"], [])) == [0]
+    assert list(catalogue.find_rows_with(["jazz"], [])) == [1]
+    assert list(catalogue.find_rows_with(["bop", "opera"], [])) == [0]
     assert catalogue.is_hidden(0)
     catalogue.take([item(0, "opera")])
     assert not catalogue.is_hidden(0)
-    assert list(catalogue.rows_with(["bop"], [])) == []
+    assert list(catalogue.find_rows_with(["bop"], [])) == []
 
 
 def test_an_older_description_never_replaces_a_newer_one():
     catalogue = Catalogue()
     catalogue.take([replace(item(0, "jazz"), sequence=9)])
     catalogue.take([replace(item(0, "opera"), sequence=4, title="before")])
-    assert (list(catalogue.rows_with(["jazz"], [])), list(catalogue.rows_with(["opera"], []))) == (
+    assert (
+        list(catalogue.find_rows_with(["jazz"], [])),
+        list(catalogue.find_rows_with(["opera"], [])),
+    ) == (
         [0],
         [],
     )
@@ -104,17 +107,17 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
             through=8,
         ),
     )
-    assert (unlearned.ids_of("ann"), unlearned.ids_of("bob"), unlearned.rows_of(0)) == (
+    assert (unlearned.list_ids("ann"), unlearned.list_ids("bob"), unlearned.list_rows(0)) == (
         ["a", "c"],
         [],
         [3],
     )
     unlearned.drop_learned(5)
-    assert unlearned.ids_of("ann") == ["c"]
+    assert unlearned.list_ids("ann") == ["c"]
     unlearned.drop_learned(7)
     assert (
-        unlearned.ids_of("ann"),
-        unlearned.rows_of(0),
-        unlearned.rows_of(1),
+        unlearned.list_ids("ann"),
+        unlearned.list_rows(0),
+        unlearned.list_rows(1),
         len(unlearned),
     ) == ([], [], [4], 1)

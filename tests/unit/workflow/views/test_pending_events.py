@@ -49,13 +49,13 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     logged(unlearned, 4, 6)
     unlearned.add_recorded(*accepted(5, 6))
     assert unlearned.gaps(9) == [(0, 1), (7, 9)], "what was read is none"
-    assert (unlearned.ids_of("ann"), unlearned.rows_of(5 % 3), unlearned.rows_of(6 % 3)) == (
+    assert (unlearned.list_ids("ann"), unlearned.list_rows(5 % 3), unlearned.list_rows(6 % 3)) == (
         ["i3", "i4"],
         [5],
         [6],
     ), "both kinds are pending"
     unlearned.drop_learned(4)
-    assert (unlearned.gaps(9), unlearned.ids_of("ann")) == ([(7, 9)], []), (
+    assert (unlearned.gaps(9), unlearned.list_ids("ann")) == ([(7, 9)], []), (
         "learned events are not pending"
     )
     logged(unlearned, 7, 9)

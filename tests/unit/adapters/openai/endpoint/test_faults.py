@@ -10,7 +10,7 @@ import pytest
 
 from propagation.adapters.openai.endpoint import call_limits as limiter_module
 from propagation.adapters.openai.endpoint.call_limits import CircuitBreaker, RateLimiter
-from propagation.adapters.openai.endpoint.failures import error_message, requested_pause
+from propagation.adapters.openai.endpoint.failures import read_error_message, read_requested_pause
 from propagation.model import (
     EndpointUnavailable,
     ReasonerFailed,
@@ -287,7 +287,7 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
     ],
 )
 def test_what_a_server_asks_for_is_waited(headers, seconds):
-    assert requested_pause(headers) == seconds
+    assert read_requested_pause(headers) == seconds
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_what_a_server_asks_for_is_waited(headers, seconds):
     ],
 )
 def test_an_error_is_read_whatever_its_form(body, said):
-    assert error_message(body) == said
+    assert read_error_message(body) == said
 
 
 async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():

@@ -10,10 +10,10 @@ import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.endpoint.client import LimitedStream
-from propagation.adapters.openai.endpoint.endpoint import openai_endpoint
-from propagation.adapters.openai.endpoint.failures import requested_pause
+from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
+from propagation.adapters.openai.endpoint.failures import read_requested_pause
 from propagation.adapters.openai.options import OpenAIOptions
-from propagation.adapters.openai.paper_reasoner import openai_reasoner
+from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.model import ReasonerFailed, ReasonerUnavailable
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
@@ -85,7 +85,7 @@ async def answering(answer, store):
         attempts=2,
         cached_answers=0,
     )
-    reasoner = openai_reasoner(openai_endpoint(options, None, store, "test"), store)
+    reasoner = create_openai_reasoner(create_openai_endpoint(options, None, store, "test"), store)
     reasoner._asker._json_modes._mode = Mode.PLAIN
     reasoner.endpoint.limiter.pause = lambda seconds: 0.0
     try:
@@ -229,4 +229,4 @@ async def test_an_answer_without_text_is_an_empty_one(store, choices):
     ],
 )
 def test_a_pause_is_bounded_whatever_is_asked(headers, least, most):
-    assert least <= requested_pause(headers) <= most
+    assert least <= read_requested_pause(headers) <= most

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from propagation.adapters.openai.answers.json_mode import Mode
-from propagation.adapters.openai.embedder import openai_embedder
+from propagation.adapters.openai.embedder import create_openai_embedder
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from tests.unit.adapters.openai.other_server import BADLY, READ, other_server
 from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
@@ -181,7 +181,7 @@ async def test_embeddings_are_pinged_as_such(server, store):
         else ((500, error("CUDA error")) if "bad" in body["input"] else None)
     )
     async with reasoner_of(server, store) as reasoner:
-        found = await openai_embedder(reasoner.endpoint, store).embed(["jazz", "bad"])
+        found = await create_openai_embedder(reasoner.endpoint, store).embed(["jazz", "bad"])
         assert found[0].any()
         assert not found[1].any()
 

@@ -12,7 +12,7 @@ from propagation.model import (
     RouterCase,
     RouterHalf,
     RouterVersion,
-    ref_of,
+    compute_ref,
 )
 
 ROUTER = RouterVersion(
@@ -22,7 +22,7 @@ TOLD = Gradient(
     sequence=9,
     module=Module.ROUTER,
     owner=3,
-    writer=ref_of(ClientKind.USER, 77),
+    writer=compute_ref(ClientKind.USER, 77),
     reward=0,
     text="Say more of opera.",
 )

@@ -10,7 +10,7 @@ from propagation.adapters.openai.prompts import optimizer
 from propagation.model import Author, FilterMemory, Gradient, Module
 from propagation.model.clients.filter_memory import FACTOR_MIN
 from propagation.ports import ForwardAnswer
-from services.fake_llm.rule import data_of
+from services.fake_llm.rule import read_data
 from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 
 ORDERS = [
@@ -106,7 +106,7 @@ async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(asking, 
             )
         ]
         for question in (
-            optimizer.profile_question(work(), 1, "user", reader, positive, told),
+            optimizer.build_profile_question(work(), 1, "user", reader, positive, told),
             optimizer.filter_question(work(), 1, "user", reader, told),
         ):
             await asked.reasoner._asker.ask(question)
@@ -140,6 +140,6 @@ async def test_how_many_of_the_orders_an_obedient_model_gets_to_read(asking):
             obeyed += not answer.prediction
         assert obeyed == len(ORDERS)
         assert all(
-            "title" in data_of([{"content": prompt}])["candidate_2"]
+            "title" in read_data([{"content": prompt}])["candidate_2"]
             for prompt in asked.server.seen.prompts[-len(ORDERS) :]
         )

@@ -11,7 +11,7 @@ from propagation.model import Author, ClientKey, ClientKind
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm import rule
-from services.fake_llm.rule import ORDER, data_of, obeys
+from services.fake_llm.rule import ORDER, obeys, read_data
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from tests.unit.workflow.reason.test_pipeline import SETTINGS, events, items
@@ -29,7 +29,7 @@ KEYS = [
 def about_others(prompt):
     """Whether it asks of routers, or of clients other than the item that gives the order: that has
     it in its own title."""
-    data = data_of([{"content": prompt}])
+    data = read_data([{"content": prompt}])
     return bool(data) and not any(
         ORDER.search(json.dumps(one.get("title", "")))
         for one in data.values()
@@ -140,7 +140,7 @@ async def test_what_an_obedient_model_that_repeats_orders_can_do_to_others(tmp_p
     routers = sum(
         bool(SAID.search(json.dumps(one.get("says", ""))))
         for prompt in seen.prompts
-        for one in data_of([{"content": prompt}]).get("messages", {}).values()
+        for one in read_data([{"content": prompt}]).get("messages", {}).values()
     )
     print(
         f"{len(reached)} of {len(KEYS)} profiles, {len(rules)} filter memories, {routers} "

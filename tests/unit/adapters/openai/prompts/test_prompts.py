@@ -79,7 +79,7 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
         gradient.build_question(work(), 1, "user", reader),
         backward.build_question(work(), 1, {"user": reader, "chosen": other}),
         optimizer.filter_question(work(), 1, "user", reader, []),
-        optimizer.profile_question(work(), 1, "user", reader, other, []),
+        optimizer.build_profile_question(work(), 1, "user", reader, other, []),
     ]
     for question in asked:
         data = json.loads(document(question.data).split("\n")[1])
