@@ -36,9 +36,9 @@ def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT, 0o600))
     with clean_up_by(lambda: drop_partial_files(final)):
         yield partial
-        _sync(partial)
+        _sync_folder(partial)
         os.replace(partial, final)
-        _sync(final.parent)
+        _sync_folder(final.parent)
 
 
 def list_partial_files(final: Path) -> Sequence[Path]:
@@ -66,7 +66,7 @@ def drop_partial_files(final: Path) -> Sequence[Path]:
     return partials
 
 
-def _sync(path: Path) -> None:
+def _sync_folder(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

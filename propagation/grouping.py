@@ -15,7 +15,7 @@ def group_pairs(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     return groups
 
 
-def batches(values: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
+def split_into_batches(values: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
     """Yield values in order, at most `size` at a time."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

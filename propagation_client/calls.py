@@ -52,14 +52,14 @@ class _Interceptor:
     def __init__(self, rules: CallRules) -> None:
         self._rules = rules
 
-    def _timeout(self, details: Any) -> float | None:
+    def _choose_timeout(self, details: Any) -> float | None:
         """Return the caller's own timeout, or that of the rules."""
         if details.timeout is not None:
             return float(details.timeout)
         return self._rules.choose_seconds(_name(details))
 
-    async def _stream(self, continuation: Any, client_call_details: Any, requests: Any) -> Any:
-        timeout = self._timeout(client_call_details)
+    async def _run_stream(self, continuation: Any, client_call_details: Any, requests: Any) -> Any:
+        timeout = self._choose_timeout(client_call_details)
         call = await continuation(client_call_details._replace(timeout=timeout), requests)
         return self._answers(call)
 
@@ -77,7 +77,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
     ) -> Any:
         """Make a call's attempts, and return the one that was answered."""
         retries = self._rules.count_retries(_name(client_call_details))
-        timeout = self._timeout(client_call_details)
+        timeout = self._choose_timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout
         earlier = None
         for attempt in itertools.count():
@@ -99,11 +99,11 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
 
 
 class _UnaryStream(_Interceptor, grpc.aio.UnaryStreamClientInterceptor):  # type: ignore[type-arg]
-    intercept_unary_stream: Any = _Interceptor._stream
+    intercept_unary_stream: Any = _Interceptor._run_stream
 
 
 class _StreamStream(_Interceptor, grpc.aio.StreamStreamClientInterceptor):  # type: ignore[type-arg]
-    intercept_stream_stream: Any = _Interceptor._stream
+    intercept_stream_stream: Any = _Interceptor._run_stream
 
 
 def _name(details: Any) -> str:

@@ -90,7 +90,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     interruption.exit_code = 0
     with _handle_signals(stopping, at_once), contextlib.suppress(StartCancelled):
-        async with running(settings, stopping=stopping) as service:
+        async with run_service(settings, stopping=stopping) as service:
             server = settings.server
             interruption.drain(server.grace_seconds + server.drain_seconds)
             announce(service.address)
@@ -103,7 +103,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(
+async def run_service(
     settings: Settings, clock: Clock | None = None, stopping: asyncio.Event | None = None
 ) -> AsyncIterator[Running]:
     """Run a service until the end of the block.

@@ -9,7 +9,7 @@ import asyncio
 
 from benchmarks.run import Figures, Run
 from propagation.datasets.dataset import Dataset
-from propagation.evaluation.protocols.metrics import level, pair_up
+from propagation.evaluation.protocols.metrics import compute_mean, pair_up
 from propagation.evaluation.protocols.whole_loop import (
     PLAIN,
     RULES,
@@ -33,8 +33,8 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
         if difference is not None and difference.t is not None:
             run.note(
                 f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against"
-                f" neither ({level(plain):.4f}), {len(plain):,} events ranked, {looped.ruled:.0%}"
-                " of them under a rule"
+                f" neither ({compute_mean(plain):.4f}), {len(plain):,} events ranked,"
+                f" {looped.ruled:.0%} of them under a rule"
             )
     yield "n10_rules", float(looped.values[:, RULES].mean())
     yield "n10_text", float(looped.values[:, TEXT].mean())

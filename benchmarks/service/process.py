@@ -118,10 +118,10 @@ async def _part(engine: Engine, events: list[NewInteraction]) -> float:
 
 async def worked_off(engine: Engine, worker: Worker) -> float:
     """Return the seconds until the worker has processed everything recorded, and stopped."""
-    through = await engine.store.recorded_through()
+    through = await engine.store.get_recorded_through()
     started = time.monotonic()
     worker.start(_ignore_reachable)
-    while await engine.store.reasoned_through() < through:
+    while await engine.store.get_reasoned_through() < through:
         await worker.wait_for_progress(LOOK_SECONDS)
         if worker.failing:
             raise RuntimeError(f"a step of the worker fails: {worker.failing}")

@@ -76,13 +76,13 @@ def generate_town(seed: int) -> Town:
     The same seed gives the same town, to the byte.
     """
     rng = np.random.default_rng(seed)
-    plan = _plan(rng)
+    plan = _make_plan(rng)
     names = [
         f"{NAMES[name]}-{number}".casefold()
         for number, name in enumerate(rng.integers(len(NAMES), size=USERS).tolist(), 1)
     ]
-    waves = _waves(rng, plan, names)
-    log = _events(rng, plan, names, waves)
+    waves = _make_waves(rng, plan, names)
+    log = _make_events(rng, plan, names, waves)
     dataset = assemble(
         f"generated town, seed {seed}",
         items={item.key.id: item for item in plan.items},
@@ -104,7 +104,7 @@ def generate_town(seed: int) -> Town:
     )
 
 
-def _plan(rng: Generator) -> _Plan:
+def _make_plan(rng: Generator) -> _Plan:
     plan = _Plan()
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
@@ -158,7 +158,7 @@ def _choose_own_items(rng: Generator, plan: _Plan) -> I64:
     )
 
 
-def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...]:
+def _make_waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...]:
     starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * EVENTS
     waves = []
     for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
@@ -179,7 +179,9 @@ def _waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...
     return tuple(waves)
 
 
-def _events(rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]) -> Events:
+def _make_events(
+    rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]
+) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     waves_of = {wave.community: wave for wave in waves}
     # How well known each item is; those of the waves are unknown.

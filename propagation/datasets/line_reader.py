@@ -114,7 +114,7 @@ class Place(NamedTuple):
             would lie after the year 5138).
         """
         parsed = self.number(value, field)
-        return self._milliseconds(
+        return self._parse_seconds(
             parsed / 1000 if parsed >= MILLISECONDS_FROM else parsed, value, field
         )
 
@@ -135,7 +135,7 @@ class Place(NamedTuple):
                 " 2026-01-31T12:00:00Z",
             ) from None
         aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-        return self._milliseconds(aware.timestamp(), value, field)
+        return self._parse_seconds(aware.timestamp(), value, field)
 
     def split(self, text: str, separator: str | None, names: Sequence[str]) -> list[str]:
         """Split a line into one value for each name.
@@ -151,7 +151,7 @@ class Place(NamedTuple):
             raise self.refusal(names[-1], f"is followed by more: {size}")
         return values
 
-    def _milliseconds(self, seconds: float, value: str, field: str) -> int:
+    def _parse_seconds(self, seconds: float, value: str, field: str) -> int:
         if seconds < 0 or (milliseconds := round(seconds * 1000)) >= LAST_SECOND * 1000:
             raise self.refusal(
                 field, f"{value[:SHOWN_CHARS]!r} is outside of the years 1970 to 9998"
@@ -251,7 +251,7 @@ def read_csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, li
         reader = csv.reader(text, strict=True)
         try:
             heading = [name.strip() for name in next(reader, [])]
-            columns = _columns(heading, fields, Place(file, 1))
+            columns = _find_columns(heading, fields, Place(file, 1))
             for row in reader:
                 if not any(row):
                     continue
@@ -274,7 +274,7 @@ def read_csv_rows(path: Path, fields: Sequence[str]) -> Iterator[tuple[Place, li
             raise BrokenData(file, reader.line_num + 1, "", f"cannot be read ({error})") from error
 
 
-def _columns(heading: Sequence[str], fields: Sequence[str], place: Place) -> list[int]:
+def _find_columns(heading: Sequence[str], fields: Sequence[str], place: Place) -> list[int]:
     for name in fields:
         if name not in heading:
             raise place.refusal(

@@ -93,7 +93,7 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
         BrokenData: The first line that cannot be read.
     """
     ids = IdChecker(strip=False)
-    clients = _clients(folder, ids)
+    clients = _read_clients(folder, ids)
     events = _events(folder, ids)
     notes = (
         () if events.timed else (f"{EVENTS} has no times: its events are in the order of lines.",)
@@ -109,7 +109,7 @@ def _read_objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[P
         values = _parse(text, place)
         for name in values.keys() - kind.model_fields.keys():
             raise place.refusal(
-                _printable(name),
+                _make_printable(name),
                 f"is not known here; the fields are {', '.join(sorted(kind.model_fields))}",
             )
         try:
@@ -141,15 +141,15 @@ def _read_object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, obj
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         second = next(name for at, name in enumerate(names) if name in names[:at])
-        raise place.refusal(_printable(second), "stands twice in one object; keep one of them")
+        raise place.refusal(_make_printable(second), "stands twice in one object; keep one of them")
     return values
 
 
-def _printable(name: str) -> str:
+def _make_printable(name: str) -> str:
     return name[:60].encode(errors="backslashreplace").decode()
 
 
-def _clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
+def _read_clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, ClientChange]]:
     found: dict[ClientKind, dict[str, ClientChange]] = {kind: {} for kind in ClientKind}
     for place, row in _read_objects(folder, CLIENTS, ClientObject):
         kind = ClientKind[row.kind.upper()]
@@ -255,9 +255,9 @@ def _format_of(folder: Path) -> Format:
     rest = sorted({clean_name(path) for path in folder.iterdir()})
     present: dict[str, list[str]] = {}
     for name, one in FORMATS.items():
-        present[name] = _matching(rest, (*one.main, *one.further))
+        present[name] = _match_files(rest, (*one.main, *one.further))
         rest = [file for file in rest if file not in present[name]]
-    readable = [name for name, one in FORMATS.items() if _matching(present[name], one.main)]
+    readable = [name for name, one in FORMATS.items() if _match_files(present[name], one.main)]
     if not readable:
         known = "; ".join(f"{name}: {', '.join(one.main)}" for name, one in FORMATS.items())
         raise BrokenData(
@@ -282,7 +282,7 @@ def _format_of(folder: Path) -> Format:
     return FORMATS[name]
 
 
-def _matching(files: list[str], patterns: Iterable[str]) -> list[str]:
+def _match_files(files: list[str], patterns: Iterable[str]) -> list[str]:
     return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
 
 

@@ -99,7 +99,7 @@ def load_movielens_100k(folder: Path, seed: int) -> Dataset:
     """
     ids, descriptions = IdChecker(), _read_descriptions(folder)
     items = _read_films_of_100k(folder, ids, descriptions)
-    users = _users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
+    users = _read_users(_rows(folder, "u.user", USERS_100K, "|"), USERS_100K, ids)
     # Any white space: there are copies of u.data in which some tabs became spaces.
     log = _read_ratings("ml-100k", _rows(folder, "u.data", RATINGS_100K, None), RATINGS_100K, ids)
     return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
@@ -117,8 +117,8 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
         BrokenData: The first line that cannot be read.
     """
     ids, descriptions = IdChecker(), _read_descriptions(folder)
-    items = _read_films(folder, ending, ids, _tags(folder, ending, ids), descriptions)
-    users = _users(_rows(folder, "users.dat", USERS), USERS, ids) if ending == ".dat" else {}
+    items = _read_films(folder, ending, ids, _read_tags(folder, ending, ids), descriptions)
+    users = _read_users(_rows(folder, "users.dat", USERS), USERS, ids) if ending == ".dat" else {}
     log = _read_ratings("ml", _rows(folder, f"ratings{ending}", RATINGS), RATINGS, ids)
     return assemble(folder.name, items, users, log, seed, _note(items, descriptions))
 
@@ -150,7 +150,7 @@ def _split(text: str, names: Sequence[str], separator: str | None, place: Place)
     return place.split(text, separator, names)
 
 
-def _film(
+def _build_film(
     item: str,
     raw_title: str,
     genres: tuple[str, ...],
@@ -172,7 +172,7 @@ def _film(
     )
 
 
-def _users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, ClientChange]:
+def _read_users(rows: Rows, fields: Sequence[str], ids: IdChecker) -> dict[str, ClientChange]:
     """Read users: an id, and three fields of metadata."""
     users: dict[str, ClientChange] = {}
     for place, values in rows:
@@ -241,12 +241,14 @@ def _read_films(
         if not title.strip():
             raise place.refusal(MOVIES[1], "is empty; give a title")
         items[item] = place.client(
-            _film(item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ()))
+            _build_film(
+                item, title, split_list(genres, "|", NO_GENRES), descriptions, tags.get(item, ())
+            )
         )
     return items
 
 
-def _tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...]]:
+def _read_tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...]]:
     """Return the attributes of each film, from its tags.
 
     They are the tags that at least two users gave, most given first.
@@ -288,7 +290,9 @@ def _read_films_of_100k(
         flags = dict(zip(names[len(BEFORE_GENRES) :], values[len(BEFORE_GENRES) :], strict=True))
         title = place.check(check_text, clean(values[1]), names[1])
         shown = "" if title.casefold() in UNKNOWN else title
-        items[item] = place.client(_film(item, shown, _read_genres(flags, place), descriptions))
+        items[item] = place.client(
+            _build_film(item, shown, _read_genres(flags, place), descriptions)
+        )
     return items
 
 

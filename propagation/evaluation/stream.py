@@ -128,10 +128,10 @@ def build_stream(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | Non
     ]
     texts = [write_content_text(client) for client in clients]
     user, item, time = dataset.rows()
-    fixed = None if candidates is None else _fixed(dataset, candidates)
-    notes = [*dataset.notes, *_remarks(texts, user, item, time)]
+    fixed = None if candidates is None else _build_fixed(dataset, candidates)
+    notes = [*dataset.notes, *_write_remarks(texts, user, item, time)]
     if candidates is not None and fixed is not None:
-        notes.append(_on_fixed(dataset, candidates, fixed, user, item))
+        notes.append(_describe_fixed(dataset, candidates, fixed, user, item))
     return Stream(
         dataset.name,
         texts,
@@ -145,7 +145,7 @@ def build_stream(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | Non
     )
 
 
-def _fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I64:
+def _build_fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I64:
     """Return [U,C] rows of fixed candidates; -1 where there is none."""
     rows = {item.key.id: row for row, item in enumerate(dataset.items)}
     known = [
@@ -158,7 +158,7 @@ def _fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I64:
     return fixed
 
 
-def _remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[str]:
+def _write_remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[str]:
     """Yield what a reader of figures should know of the data."""
     textless, unused = texts.count(""), len(texts) - len(np.unique(item))
     if textless:
@@ -182,7 +182,7 @@ def _remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[
         )
 
 
-def _on_fixed(
+def _describe_fixed(
     dataset: Dataset, candidates: Mapping[str, Sequence[str]], fixed: I64, user: I64, item: I64
 ) -> str:
     """Name the fixed candidates, and count those that are no honest negatives."""

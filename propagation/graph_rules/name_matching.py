@@ -41,7 +41,7 @@ SERVICE_WORDS = frozenset(
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [word for word in WORD.findall(normalize_text(text)) if word not in ARTICLES]
 
 
@@ -70,14 +70,14 @@ class _Title:
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(_words(self.title))
+        return frozenset(_split_words(self.title))
 
     def is_quoted(self, quote: str) -> bool:
         """Tell whether a quotation is the title.
 
         It is if it holds the whole title, also with its article moved, or its first words.
         """
-        quoted = frozenset(_words(quote))
+        quoted = frozenset(_split_words(quote))
         return (
             bool(self._words and quoted)
             and self._words.issuperset(quoted)

@@ -28,7 +28,7 @@ from propagation.errors import (
     TooNew,
     TooOld,
 )
-from propagation.grouping import batches, group_pairs
+from propagation.grouping import group_pairs, split_into_batches
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
@@ -272,7 +272,6 @@ __all__ = [
     "UserChoices",
     "Withdrawal",
     "WithdrawalResult",
-    "batches",
     "check_client",
     "check_entry",
     "check_id",
@@ -296,6 +295,7 @@ __all__ = [
     "normalize_name",
     "pluralize",
     "rank_by_distinctiveness",
+    "split_into_batches",
     "summarize_reasoned",
     "value",
 ]

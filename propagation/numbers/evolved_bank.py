@@ -30,7 +30,7 @@ class Written(NamedTuple):
     second: F64
 
 
-def retired(bank: Bank) -> Bools:
+def find_retired(bank: Bank) -> Bools:
     """Return which numbers [K] are retired routers."""
     return np.isneginf(bank.trust[0])
 
@@ -40,10 +40,10 @@ def retire_spare_rows(bank: Bank, first: int) -> None:
 
     Their rows begin at `first`.
     """
-    bank.trust[first:, retired(bank)] = -np.inf
+    bank.trust[first:, find_retired(bank)] = -np.inf
 
 
-def evolved_bank(
+def evolve_bank(
     bank: Bank, change: RouterMap, written: Mapping[int, Written], centres: F32
 ) -> Bank:
     """Return the bank after a change of routers.

@@ -18,10 +18,10 @@ from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     LIFT_CLIP,
     READ_ROUTERS,
-    adopter_bin,
+    compute_lift,
     compute_maturity,
+    find_adopter_bin,
     find_softmax_largest,
-    lift,
     share_of,
 )
 
@@ -75,7 +75,7 @@ class Tastes(NamedTuple):
     seed: np.uint64
 
 
-def copied(tastes: Tastes) -> Tastes:
+def copy_tastes(tastes: Tastes) -> Tastes:
     """Return a copy that may be changed."""
     return tastes._replace(
         mass=tastes.mass.copy(),
@@ -91,7 +91,7 @@ def copied(tastes: Tastes) -> Tastes:
 def _increment(tastes, item, router, share, weight):
     if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
-    here = lift(tastes.mass[item, router], tastes.total[router], share)
+    here = compute_lift(tastes.mass[item, router], tastes.total[router], share)
     return weight * min(max(here, -LIFT_CLIP), LIFT_CLIP)
 
 
@@ -127,7 +127,7 @@ def rewind(tastes, events, known):
 
 
 @njit(cache=True)
-def _reading(tastes, routers, values, item):
+def _compute_reading(tastes, routers, values, item):
     if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
     share = share_of(tastes.adoptions[item], tastes.totals)
@@ -135,7 +135,7 @@ def _reading(tastes, routers, values, item):
     for place in range(len(routers)):
         router = routers[place]
         if values[place] > 0.0:
-            here = lift(tastes.mass[item, router], tastes.total[router], share)
+            here = compute_lift(tastes.mass[item, router], tastes.total[router], share)
             total += values[place] * np.exp(here)
     return np.log(total)
 
@@ -180,10 +180,10 @@ def replay(tastes, events, known, readings, bins):
             events.negative[event],
         )
         bins[event, 0] = compute_maturity(tastes.history[user])
-        bins[event, 1] = adopter_bin(tastes.adoptions[positive])
+        bins[event, 1] = find_adopter_bin(tastes.adoptions[positive])
         readings[event] = 0.0
         if negative >= 0:
-            bins[event, 2] = adopter_bin(tastes.adoptions[negative])
+            bins[event, 2] = find_adopter_bin(tastes.adoptions[negative])
             if tastes.history[user] > 0:
                 routers, values = find_softmax_largest(
                     tastes.sharpness * tastes.trust[user],
@@ -191,8 +191,8 @@ def replay(tastes, events, known, readings, bins):
                     tastes.rows[user],
                     tastes.seed,
                 )
-                readings[event, 0] = _reading(tastes, routers, values, positive)
-                readings[event, 1] = _reading(tastes, routers, values, negative)
+                readings[event, 0] = _compute_reading(tastes, routers, values, positive)
+                readings[event, 1] = _compute_reading(tastes, routers, values, negative)
         _learn(tastes, event, events, known[event])
 
 

@@ -14,21 +14,21 @@ from propagation.numbers.rules import (
     add_co_adoptions,
     add_seen,
     add_trust,
-    adopter_bin,
+    compute_lifts,
     compute_maturity,
     decay_count,
     fill_features,
+    find_adopter_bin,
     find_softmax_largest,
     has_seen,
     learn_pairs,
-    lifts,
     list_past_items,
+    normalize_vector,
     observe,
     remember,
     score,
     share_of,
     standardise,
-    unit,
     write,
 )
 
@@ -63,7 +63,7 @@ def apply_one(state, user, item, increments, routers, weights):
             ),
             item,
         )
-        state.adopters[item] += unit(state.user_content[user])
+        state.adopters[item] += normalize_vector(state.user_content[user])
         age = state.clock[0] - state.recent_at[item]
         state.recent[item] = decay_count(state.recent[item], age) + 1.0
         state.recent_at[item] = state.clock[0]
@@ -85,7 +85,7 @@ def _compute_increments(bank, share_of_item, item, weight, out):
     Args:
         out: [K], filled.
     """
-    lifts(bank, share_of_item, item, out)
+    compute_lifts(bank, share_of_item, item, out)
     for router in range(len(out)):
         out[router] = weight * min(max(out[router], -LIFT_CLIP), LIFT_CLIP)
 
@@ -154,7 +154,7 @@ def learn_arms(combiner, user_bin, adoptions, candidates, raw, values, bins):
     """
     used = len(candidates)
     for place in range(used):
-        bins[place] = adopter_bin(adoptions[candidates[place]])
+        bins[place] = find_adopter_bin(adoptions[candidates[place]])
     standardise(combiner, raw, values)
     first = score(combiner, 0, values[0], user_bin, bins[0])
     if used == 1:

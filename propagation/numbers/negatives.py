@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.rules import has_seen
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers.seeded_hash import mix_seed
 
 DRAWS_A_PLACE = 64
 RECORDED = -2
@@ -42,7 +42,7 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
         found = False
         for _ in range(DRAWS_A_PLACE):
             draw += np.uint64(1)
-            candidate = np.int64(mixed(draw, seed) % np.uint64(items))
+            candidate = np.int64(mix_seed(draw, seed) % np.uint64(items))
             if _is_drawable(visible, seen_set, user, item, candidate, out, count):
                 out[count] = candidate
                 count += 1
@@ -57,7 +57,7 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
                     size += 1
             if size == 0:
                 return count
-            out[count] = left[np.int64(mixed(draw, seed) % np.uint64(size))]
+            out[count] = left[np.int64(mix_seed(draw, seed) % np.uint64(size))]
             count += 1
     return count
 

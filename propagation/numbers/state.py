@@ -115,7 +115,7 @@ BY_USER = (
 )
 
 
-def _bank(centres: F32, discount: float, sharpness: float, users: int, items: int) -> Bank:
+def _create_bank(centres: F32, discount: float, sharpness: float, users: int, items: int) -> Bank:
     k = len(centres)
     return Bank(
         np.zeros((items, k), np.float32),
@@ -138,8 +138,8 @@ def create_state(
     """Make an empty state for centres [K,D] of unit vectors."""
     dim = session_centres.shape[1]
     return State(
-        session=_bank(session_centres, SESSION_DISCOUNT, SESSION_SHARPNESS, users, items),
-        taste=_bank(taste_centres, TASTE_DISCOUNT, TASTE_SHARPNESS, users, items),
+        session=_create_bank(session_centres, SESSION_DISCOUNT, SESSION_SHARPNESS, users, items),
+        taste=_create_bank(taste_centres, TASTE_DISCOUNT, TASTE_SHARPNESS, users, items),
         clock=np.zeros(4, np.int64),
         totals=np.zeros(2),
         adoptions=np.zeros(items),

@@ -13,7 +13,7 @@ from propagation.numbers.rules import add_key, rehash
 from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
 
 
-def _double(needed: int, have: int) -> int:
+def _compute_capacity(needed: int, have: int) -> int:
     while have < needed:
         have *= 2
     return have
@@ -39,7 +39,7 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
     """
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
-        rows = _double(users, user_rows)
+        rows = _compute_capacity(users, user_rows)
         grown: dict[str, Any] = {
             name: _grow_rows(getattr(state, name), rows, -1 if name == "seen_last" else 0)
             for name in BY_USER
@@ -48,14 +48,14 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
             **grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows)
         )
     if items > item_rows:
-        rows = _double(items, item_rows)
+        rows = _compute_capacity(items, item_rows)
         grown = {name: _grow_rows(getattr(state, name), rows) for name in BY_ITEM}
         state = state._replace(
             **grown, session=_with_items(state.session, rows), taste=_with_items(state.taste, rows)
         )
     seen = int(state.clock[SEEN]) + more_seen
     if seen > len(state.seen_item):
-        places = _double(seen, len(state.seen_item))
+        places = _compute_capacity(seen, len(state.seen_item))
         state = state._replace(
             seen_item=_grow_rows(state.seen_item, places),
             seen_before=_grow_rows(state.seen_before, places),

@@ -16,11 +16,11 @@ from propagation.numbers.rules import (
     RECENT_HALF_LIFE,
     add_trust,
     count_together,
+    find_place,
     find_slot,
-    place_of,
-    unit,
+    normalize_vector,
 )
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers.seeded_hash import mix_seed
 
 LEAST_TOGETHER = 1e-6
 
@@ -73,7 +73,7 @@ def compute_own_sums(content, attributes, first, parts, content_sum, attribute_s
     for row in range(len(content)):
         content_sum[:] = np.float32(CONTENT_DECAY) * content_sum + content[row]
         attribute_sum[:] = np.float32(CONTENT_DECAY) * attribute_sum + attributes[row]
-        parts[row] = unit(content_sum) if first[row] else np.zeros_like(content_sum)
+        parts[row] = normalize_vector(content_sum) if first[row] else np.zeros_like(content_sum)
 
 
 @njit(cache=True, nogil=True)
@@ -114,7 +114,7 @@ def add_together(neighbour, together, filled, adoptions, items, others, weights)
                 neighbour, together, filled, item, other, np.float32(weights[row]), adoptions
             )
             continue
-        place = place_of(neighbour, item, filled[item], other)
+        place = find_place(neighbour, item, filled[item], other)
         if place >= 0:
             together[item, place] += np.float32(weights[row])
             if together[item, place] < LEAST_TOGETHER:
@@ -137,7 +137,7 @@ def _leave_place(neighbour, together, filled, item, place):
 def drop_neighbour(neighbour, together, filled, items, item):
     """Remove an item from every row of co, and empty its own."""
     for row in range(items):
-        place = place_of(neighbour, row, filled[row], item)
+        place = find_place(neighbour, row, filled[row], item)
         if place >= 0:
             _leave_place(neighbour, together, filled, row, place)
     filled[item] = 0
@@ -184,7 +184,7 @@ def drop_keys(table, keys):
             continue
         place = (gap + 1) & mask
         while table[place] != EMPTY:
-            home = np.int64(mixed(np.uint64(table[place]), np.uint64(0)) & np.uint64(mask))
+            home = np.int64(mix_seed(np.uint64(table[place]), np.uint64(0)) & np.uint64(mask))
             if ((place - home) & mask) >= ((place - gap) & mask):
                 table[gap] = table[place]
                 gap = place

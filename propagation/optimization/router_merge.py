@@ -79,7 +79,7 @@ def compute_router_products(mass: F32, total: F64, adoptions: F64, totals: F64) 
     return gram
 
 
-def merged_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:
+def merge_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:
     """Add up what merged routers stand for."""
     sums: dict[str, float] = {}
     for version in versions:

@@ -102,7 +102,9 @@ def split_router(
         list_supported_choices(in_second, least),
     )
     share = community.share
-    return _half(version, share, first, second), _half(version, 1 - share, second, first)
+    return _build_half(version, share, first, second), _build_half(
+        version, 1 - share, second, first
+    )
 
 
 def split_by_two_means(vectors: F32, weights: F64, seed: int) -> F32:
@@ -137,7 +139,7 @@ def is_nearer_second(vectors: F32, centres: F32) -> Bools:
     return cosines[:, 1] > cosines[:, 0]
 
 
-def _half(
+def _build_half(
     version: RouterVersion, share: float, choices: Counter[str], others: Counter[str]
 ) -> RouterHalf:
     standing = {

@@ -110,7 +110,7 @@ class IndexWriter(Protocol):
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         """Remove the points of these keys; unknown keys are ignored."""
 
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
+    async def get_versions(self, collection: Collection) -> dict[int | str, int]:
         """Return every point's version, to compare the index with the graph."""
 
 
@@ -136,7 +136,7 @@ class VectorIndex(IndexWriter, Protocol):
             IndexUnavailable: The index cannot be reached.
         """
 
-    async def nearest(
+    async def find_nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
         """Find the `limit` points of largest cosine, exactly.
@@ -167,7 +167,7 @@ class VectorIndex(IndexWriter, Protocol):
         Source: RecNet eq. 4.
         """
 
-    async def vectors(
+    async def get_vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
         """Return the vectors of these keys at length 1.

@@ -143,7 +143,7 @@ class WaitingMessages:
 
     def __init__(self, receivers: Sequence[Receiver], through: int) -> None:
         """Search among messages of the rounds up to `through`."""
-        self._windows = {one.ref: list(_windows(one, through)) for one in receivers}
+        self._windows = {one.ref: list(_list_windows(one, through)) for one in receivers}
         self._firsts = {one.ref: _find_first_edges(one) for one in receivers}
         self._eras = {one.ref: one.first_era for one in receivers}
 
@@ -165,7 +165,7 @@ class WaitingMessages:
         For each of them the newest message that does not must be looked up.
         """
         newest = (
-            (window, _newest_in(window, current))
+            (window, _find_newest_in(window, current))
             for windows in self._windows.values()
             for window in windows
         )
@@ -197,7 +197,7 @@ class WaitingMessages:
     ) -> list[MessageKey]:
         found = [
             *(
-                from_others.get(window) or _newest_in(window, current)
+                from_others.get(window) or _find_newest_in(window, current)
                 for window in self._windows[ref]
             ),
             *(
@@ -213,7 +213,7 @@ class WaitingMessages:
         return [(sent.router, sent.version) for sent in by_round]
 
 
-def _windows(receiver: Receiver, through: int) -> Iterator[Window]:
+def _list_windows(receiver: Receiver, through: int) -> Iterator[Window]:
     for edge in receiver.edges:
         since = max(receiver.watermark + 1, edge.opened)
         until = through if edge.closed is None else min(edge.closed - 1, through)
@@ -232,6 +232,8 @@ def _find_first_edges(receiver: Receiver) -> list[RouterRound]:
     return [(edge.router, first) for edge in receiver.edges if edge.opened == first]
 
 
-def _newest_in(window: Window, current: Mapping[RouterRound, SentMessage]) -> SentMessage | None:
+def _find_newest_in(
+    window: Window, current: Mapping[RouterRound, SentMessage]
+) -> SentMessage | None:
     sent = current.get((window.router, window.until))
     return sent if sent is not None and sent.round >= window.since else None

@@ -16,7 +16,7 @@ from propagation.routing.attribute_extraction import (
     recount_holders,
 )
 from propagation.routing.canonical_attributes import (
-    canonical_names,
+    find_canonical_names,
     measure_words_likeness,
     to_canonical,
 )
@@ -69,10 +69,10 @@ __all__ = [
     "Weights",
     "build_integration_requests",
     "build_next_version",
-    "canonical_names",
     "compute_mean_shares",
     "compute_quantile_tau",
     "draw_random_directions",
+    "find_canonical_names",
     "find_changed_attributes",
     "find_largest_weights",
     "find_nearest_centres",

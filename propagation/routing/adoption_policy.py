@@ -19,7 +19,7 @@ Weights = Sequence[tuple[int, float]]
 class TasteWeights(Protocol):
     """Learned taste routers with their weights, largest first."""
 
-    async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
+    async def compute_client_weights(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
         """Return each client's `count` largest weights.
 
         Returns:
@@ -52,7 +52,11 @@ class AdoptionPolicy:
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )
         own = dict(
-            zip(without, await self.weights.of_clients(without, ROUTERS_AN_ARRIVAL), strict=True)
+            zip(
+                without,
+                await self.weights.compute_client_weights(without, ROUTERS_AN_ARRIVAL),
+                strict=True,
+            )
         )
         return [
             [router for router, _ in (weights or own[arrival.ref])[:ROUTERS_AN_ARRIVAL]]
@@ -62,12 +66,12 @@ class AdoptionPolicy:
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
     ) -> RoutingTable:
-        weights = await self.weights.of_clients(changed, self.table_edges)
+        weights = await self.weights.compute_client_weights(changed, self.table_edges)
         # In a thread: thousands of clients may have changed.
-        return await asyncio.to_thread(_table, changed, weights)
+        return await asyncio.to_thread(_build_table, changed, weights)
 
 
-def _table(changed: Sequence[int], weights: Sequence[Weights]) -> RoutingTable:
+def _build_table(changed: Sequence[int], weights: Sequence[Weights]) -> RoutingTable:
     return RoutingTable(
         scores={
             (router, ref): score

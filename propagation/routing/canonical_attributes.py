@@ -61,7 +61,7 @@ def _list_telling_words(name: str) -> list[str]:
     return [word for word in words if word not in KIND_WORDS] or words or [name]
 
 
-async def canonical_names(
+async def find_canonical_names(
     index: VectorIndex,
     names: Sequence[str],
     vectors: F32,
@@ -91,10 +91,10 @@ async def canonical_names(
         if vectors[row].any():
             stored = [
                 (str(hit.key), hit.score)
-                for hit in await index.nearest(Collection.ATTRIBUTES, vectors[row], NEAREST)
+                for hit in await index.find_nearest(Collection.ATTRIBUTES, vectors[row], NEAREST)
             ]
             older = _find_most_alike(name, stored, least, likeness) or _find_most_alike(
-                name, _among(fresh, names, vectors, vectors[row]), least, likeness
+                name, _find_among(fresh, names, vectors, vectors[row]), least, likeness
             )
         if older is None:
             fresh.append(row)
@@ -108,7 +108,7 @@ def _find_most_alike(name: str, near: Near, least: float, likeness: Likeness | N
     return near[best][0] if best is not None and alike[best] >= least else None
 
 
-def _among(
+def _find_among(
     fresh: Sequence[int],
     names: Sequence[str],
     vectors: F32,

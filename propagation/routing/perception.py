@@ -30,11 +30,11 @@ class NearestPerception(ABC):
     async def find_routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
         """Find the router of each attribute; none for one without a vector."""
         names = sorted(attributes)
-        nearest = await self.nearest(await self.embedder.embed(names))
+        nearest = await self.find_nearest(await self.embedder.embed(names))
         return dict(zip(names, nearest, strict=True))
 
     @abstractmethod
-    async def nearest(self, vectors: F32) -> list[list[int]]:
+    async def find_nearest(self, vectors: F32) -> list[list[int]]:
         """Find the router of each vector of an attribute [n, D].
 
         A vector of zeros has none.
@@ -51,7 +51,7 @@ class CentrePerception(NearestPerception):
 
     centres: F32
 
-    async def nearest(self, vectors: F32) -> list[list[int]]:
+    async def find_nearest(self, vectors: F32) -> list[list[int]]:
         return [
             [int(np.argmax(self.centres @ vector))] if vector.any() else [] for vector in vectors
         ]
@@ -66,9 +66,9 @@ class SimilarityPerception(NearestPerception):
 
     index: VectorIndex
 
-    async def nearest(self, vectors: F32) -> list[list[int]]:
+    async def find_nearest(self, vectors: F32) -> list[list[int]]:
         return await asyncio.gather(*map(self._find_most_similar, vectors))
 
     async def _find_most_similar(self, vector: F32) -> list[int]:
-        hits = await self.index.nearest(Collection.ROUTERS, vector, 1) if vector.any() else ()
+        hits = await self.index.find_nearest(Collection.ROUTERS, vector, 1) if vector.any() else ()
         return [int(hit.key) for hit in hits]

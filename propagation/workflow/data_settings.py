@@ -126,7 +126,7 @@ class OpenData:
         epoch = await self._store.get_current_epoch()
         era = epoch.era if epoch else 0
         blob = await self._store.get_blob(build_data_settings_blob(era))
-        if blob is not None and await self._store.learned_through():
+        if blob is not None and await self._store.get_learned_through():
             self.settings = DataSettings.model_validate_json(blob)
         else:
             await self._store.put_blob(build_data_settings_blob(era), self.configured.blob)
@@ -143,7 +143,8 @@ class OpenData:
             IncompatibleSettings: It was opened under other settings than this process has.
         """
         era = next(
-            (epoch.era for epoch in await self._store.epochs() if epoch.number == number), number
+            (epoch.era for epoch in await self._store.get_epochs() if epoch.number == number),
+            number,
         )
         if blob := await self._store.get_blob(build_data_settings_blob(era)):
             self.settings = DataSettings.model_validate_json(blob)

@@ -38,7 +38,7 @@ from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.repair import OnProgress, no_progress
+from propagation.workflow.index.repair import OnProgress, ignore_progress
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn.item_embedding import RefusedTexts
 from propagation.workflow.learn.learner import Learner
@@ -121,7 +121,7 @@ class Engine:
         await reach(self.store.open)
         self._store_opened = True
         await self.data.restore(adopt=adopt)
-        learned = await self.store.learned_through()
+        learned = await self.store.get_learned_through()
         await self.cold_start.open(learned)
         await asyncio.gather(
             self.memory.catalogue.load(self.store),
@@ -471,7 +471,7 @@ class Engine:
             await self.reasoning.wait_for_views()
             return await self.index_maintenance.step()
 
-    async def reindex(self, progress: OnProgress = no_progress) -> int:
+    async def reindex(self, progress: OnProgress = ignore_progress) -> int:
         """Make the vector index anew, and return how many points it has."""
         return await self.stage0.reindex(progress)
 
@@ -514,7 +514,7 @@ class Engine:
         """
         await self.numbers.wait_until_applied(sequence, seconds)
 
-    async def reasoned_through(self, *, exact: bool = False) -> int:
+    async def get_reasoned_through(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned.
 
         Args:

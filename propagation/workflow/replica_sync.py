@@ -57,7 +57,7 @@ class ReplicaSync:
         self._embedded_by = name
 
     async def _follow_log(self) -> int:
-        gaps = self.memory.pending_events.gaps(await self.store.recorded_through())
+        gaps = self.memory.pending_events.find_gaps(await self.store.get_recorded_through())
         for after, through in gaps:
             while after < through:
                 part = await self.store.read_log(after, min(10_000, through - after))

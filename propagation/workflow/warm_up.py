@@ -17,7 +17,7 @@ from propagation.model import (
     RouterMaps,
     compute_ref,
 )
-from propagation.numbers import Written, evolve_mass, evolve_seen, evolve_trust, evolved_bank
+from propagation.numbers import Written, evolve_bank, evolve_mass, evolve_seen, evolve_trust
 from propagation.numbers.ranking.quantised_scores import bring_up_to_date, follow_recent
 from propagation.workflow.evolve.holdout import (
     Holdout,
@@ -40,7 +40,7 @@ def warm_up() -> None:
 
     If nothing is compiled, it takes one core about a minute; if everything is, a moment.
     """
-    view, rows = _view(), np.arange(SIZE)
+    view, rows = _create_view(), np.arange(SIZE)
     events = Interactions(
         sequence=rows + 1,
         user=rows,
@@ -76,8 +76,8 @@ def warm_up() -> None:
 
 def _learn(view: NumbersView, events: Interactions) -> LearnedBlock:
     block = view.learn(events, SIZE)
-    _view().follow(events, block)
-    _view().relearn(events, block)
+    _create_view().follow(events, block)
+    _create_view().relearn(events, block)
     restore_view(take_checkpoint(view, barrier=False), view.seed)
     return block
 
@@ -96,7 +96,7 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
     subtraction.finish(view, compute_ref(ClientKind.ITEM, 0))
 
 
-def _view() -> NumbersView:
+def _create_view() -> NumbersView:
     directions = draw_seeded_directions(SIZE, DIMENSION, seed=0)
     view = NumbersView(directions, directions, seed=0, epoch=0)
     view.add_users(SIZE)
@@ -135,7 +135,7 @@ def _evolve(view: NumbersView) -> None:
     )
     evolve_mass(copy.tastes.mass, change, {0: half})
     evolve_trust(copy.tastes.trust, change)
-    evolved_bank(
+    evolve_bank(
         state.taste,
         change,
         {0: half},

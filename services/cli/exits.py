@@ -67,7 +67,7 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
         finally:
             sys.stdout.flush()
     except TyperException as error:
-        return _report_error(_usage(error), ExitCode.USAGE, debug)
+        return _report_error(_describe_usage(error), ExitCode.USAGE, debug)
     except PropagationError as error:
         return _report_error(
             str(error), next(code for kind, code in CODES if isinstance(error, kind)), debug
@@ -111,7 +111,7 @@ class Command(TyperCommand):
             raise
 
 
-def _usage(error: TyperException) -> str:
+def _describe_usage(error: TyperException) -> str:
     """Return the problem, and where to read about the command."""
     problem = getattr(error, "format_message", error.__str__)().replace("Value error, ", "")
     context = getattr(error, "ctx", None)

@@ -9,7 +9,13 @@ import grpc
 from propagation.model import PropagationError
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
-from propagation_client import CallFailed, Credentials, PropagationClient, Unreachable, pages
+from propagation_client import (
+    CallFailed,
+    Credentials,
+    PropagationClient,
+    Unreachable,
+    pages,
+)
 from services.client import errors
 
 Stub: TypeAlias = "pb_grpc.PropagationServiceAsyncStub"  # known to the type checker only

@@ -39,7 +39,7 @@ class Calendar:
             hour=fields[1],
             day=fields[2],
             month=fields[3],
-            day_of_week=",".join(map(_weekdays, fields[4].lower().split(","))),
+            day_of_week=",".join(map(_name_weekdays, fields[4].lower().split(","))),
             timezone=UTC,
         )
         if self.after(datetime(2000, 1, 1, tzinfo=UTC)) is None:
@@ -75,7 +75,7 @@ class Calendar:
             local += MINUTE
 
 
-def _weekdays(part: str) -> str:
+def _name_weekdays(part: str) -> str:
     """Replace crontab's weekday numbers by names, as the trigger counts from Monday."""
     days, slash, step = part.partition("/")
     if days == "*":

@@ -229,14 +229,14 @@ def _validate(entries: Mapping[str, Entry]) -> Settings:
         branch = tree
         for parent in parents:
             branch = branch.setdefault(parent, {})
-        branch[name] = _value(key, entry)
+        branch[name] = _convert_value(key, entry)
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
         raise SettingsError(_sentence(error.errors()[0], entries)) from error
 
 
-def _value(key: str, entry: Entry) -> object:
+def _convert_value(key: str, entry: Entry) -> object:
     """Return the value to validate: `none` takes an optional setting back."""
     types = list_setting_fields()[key].types
     if isinstance(entry.value, bool) and bool not in types:

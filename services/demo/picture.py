@@ -89,14 +89,14 @@ def _draw_network(axes: "Axes", reach: Reach, story: Story | None, seed: int) ->
     _draw_router_marks(axes, reach, at_router)
     heard = find_traced_message(story) if story else None
     if story and heard and story.user in at_user and heard.router in at_router:
-        _path(axes, story.user, heard, at_user, at_router[heard.router])
+        _draw_path(axes, story.user, heard, at_user, at_router[heard.router])
     axes.set_title("Users (dots) by the routers (squares) of their routing tables", fontsize=11)
     axes.set_axis_off()
     axes.margins(0.06)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=9, frameon=False)
 
 
-def _path(
+def _draw_path(
     axes: "Axes",
     user: str,
     heard: pb.MessageSource,

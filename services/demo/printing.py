@@ -20,7 +20,7 @@ from services.demo.story import (
     find_largest_rise,
 )
 from services.report.charts import KINDS
-from services.runtime.console import console, make_printable, print_table, print_text
+from services.runtime.console import create_console, make_printable, print_table, print_text
 
 WIDTH, BAR = 110, 10
 NAME_CHARS, GROUP_CHARS = 30, 18
@@ -41,13 +41,13 @@ MEANINGS = {
 }
 
 
-def heading(text: str) -> None:
+def print_heading(text: str) -> None:
     """Print a heading."""
     print()
-    console().rule(f"[bold]{escape(make_printable(text))}", align="left")
+    create_console().rule(f"[bold]{escape(make_printable(text))}", align="left")
 
 
-def numbered(titles: Sequence[str]) -> list[str]:
+def number_titles(titles: Sequence[str]) -> list[str]:
     """Return the lines of a numbered list."""
     return [f"  {place}. {title}" for place, title in enumerate(titles, 1)]
 
@@ -81,7 +81,7 @@ def show_profiles(story: Story) -> None:
         "\n".join(_line(line, line.text not in known) for line in story.after.lines)
         or "nothing yet",
     )
-    console().print(table)
+    create_console().print(table)
 
 
 def _line(line: pb.Line, new: bool) -> str:
@@ -120,9 +120,9 @@ def show_reach(reach: Reach) -> None:
     shown = sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]
     rows = [
         (
-            _most(reach, router, 0),
+            _find_most_frequent(reach, router, 0),
             shorten(reach.names.get(router, f"router {router}"), NAME_CHARS, placeholder=" …"),
-            _most(reach, router, 2),
+            _find_most_frequent(reach, router, 2),
             f"{carried[router]:>4} {'█' * max(1, round(BAR * carried[router] / largest))}",
         )
         for router in shown
@@ -130,7 +130,7 @@ def show_reach(reach: Reach) -> None:
     print_table("", ("people of", "told, through the router", "people of", "lines written"), rows)
 
 
-def _most(reach: Reach, router: int, end: int) -> str:
+def _find_most_frequent(reach: Reach, router: int, end: int) -> str:
     """Return the most frequent community at an end of a router's flows.
 
     The others are counted.
@@ -176,7 +176,7 @@ def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
     Args:
         placements: Without any the first of the list is explained, else the one that rose most.
     """
-    print_text(*numbered([one.title or one.item_id for one in advice.best]))
+    print_text(*number_titles([one.title or one.item_id for one in advice.best]))
     shown = find_largest_rise(placements)
     if shown is not None:
         print_text(

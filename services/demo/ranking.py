@@ -59,7 +59,7 @@ def show_ranking(report: Report | str) -> None:
     rows = [(label, *_print_figures(report.arm(name))) for name, label in ARMS.items()]
     print_table("", columns, rows, columns[1:])
     on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
-    print_text(FOOTNOTE, verdict(on, placebo))
+    print_text(FOOTNOTE, describe_verdict(on, placebo))
 
 
 def _print_figures(arm: ArmReport) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def _print_figures(arm: ArmReport) -> tuple[str, ...]:
     )
 
 
-def verdict(on: Paired | None, placebo: Paired | None) -> str:
+def describe_verdict(on: Paired | None, placebo: Paired | None) -> str:
     """Return in words how propagation and the placebo compare with off."""
     if on is None or on.t is None or placebo is None:
         return "Too few events were ranked to tell a difference."

@@ -28,8 +28,8 @@ from services.demo.data import (
 )
 from services.demo.picture import draw
 from services.demo.printing import (
-    heading,
-    numbered,
+    number_titles,
+    print_heading,
     show_advice,
     show_data,
     show_evolution,
@@ -51,7 +51,7 @@ from services.report.collect import collect_report
 from services.report.page import render_page
 from services.runtime.console import print_text, read_progress
 from services.runtime.logs import configure_logging
-from services.server import running
+from services.server import run_service
 
 OUT = Path("demo-out")
 PICTURE, PAGE, LOG = OUT / "reach.png", OUT / "report.html", OUT / "service.log"
@@ -71,7 +71,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         Refused, Unreachable: The demo's service refused a call, or did not answer it.
     """
     started = time.monotonic()
-    heading("The data")
+    print_heading("The data")
     whole = build_town_script(seed) if folder is None else build_folder_script(folder, seed)
     script = shorten_script(whole, SCRIPTED_EVENTS) if scripted else whole
     show_data(script)
@@ -122,7 +122,7 @@ async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterat
             loaded = load_settings(Path(os.devnull), {}, parse_assignments(assignments))
             _log_to_file()
             try:
-                async with running(loaded.settings) as service:
+                async with run_service(loaded.settings) as service:
                     yield service.address
             except (Refused, Unreachable) as error:
                 raise type(error)(f"{error}; the service's log: {LOG.resolve()}") from error
@@ -150,10 +150,10 @@ async def _with_events(
     if script.after < len(script.dataset):
         await load_events(stub, script, script.after, len(script.dataset))
     reach = await _draw_picture(stub, script, story, seed)
-    heading("An evolution of the routers")
+    print_heading("An evolution of the routers")
     evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
     show_evolution(evolution.run, reach.names)
-    heading("Ranking quality")
+    print_heading("Ranking quality")
     show_ranking(await ranking)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
     print_text("", f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
@@ -164,7 +164,7 @@ async def _tell(
     script: DemoScript,
     before: dict[str, pb.Profile],
 ) -> Story | None:
-    heading("A profile, before and after")
+    print_heading("A profile, before and after")
     if not script.watched:
         print_text(
             f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody"
@@ -183,12 +183,12 @@ async def _tell(
         )
     else:
         show_profiles(story)
-        heading("One path, traced")
+        print_heading("One path, traced")
         show_path(script, story)
     user = story.user if story else script.watched[0]
     advice = await write_advice_for(stub, user, shown.item if shown else None)
     if advice:
-        heading(f"Recommended to {user}")
+        print_heading(f"Recommended to {user}")
         show_advice(advice, placements)
     return story
 
@@ -199,7 +199,7 @@ async def _draw_picture(
     story: Story | None,
     seed: int,
 ) -> Reach:
-    heading("Routers, and who reached whom")
+    print_heading("Routers, and who reached whom")
     reach = await collect_reach(stub, script)
     show_reach(reach)
     if reach.tables:
@@ -244,7 +244,7 @@ NEWCOMER = "somebody new"
 
 async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
     """Show neighbours of some items, and a new user's list."""
-    heading("Searched")
+    print_heading("Searched")
     titled = [item for item in dataset.items if item.title]
     for item in titled[:: max(1, len(titled) // SEARCHES)][:SEARCHES]:
         answer = await stub.SimilarClients(
@@ -257,15 +257,15 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
         )
         listed = f" ({', '.join(item.categories)})" if item.categories else ""
         titles = [near.title or near.key.id for near in answer.neighbours]
-        print_text(f"Most like “{item.title}”{listed}:", *numbered(titles))
+        print_text(f"Most like “{item.title}”{listed}:", *number_titles(titles))
     advice = await stub.Recommend(
         pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
     )
     print_text(
         "For a user never seen:",
-        *numbered([one.title or one.item_id for one in advice.recommendations]),
+        *number_titles([one.title or one.item_id for one in advice.recommendations]),
     )
-    heading("Ranking")
+    print_heading("Ranking")
     print_text(
         f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
         " and nothing to propagate."

@@ -110,7 +110,7 @@ def write_scripted_answer(
     data = read_data(messages)
     if not data:
         return _answer_probe(response_format)
-    rule = next((answer for mark, answer in RULES.items() if mark in data), _forward)
+    rule = next((answer for mark, answer in RULES.items() if mark in data), _answer_forward)
     answers = rule(data)
     if obeying:
         answers = _obey(data, answers)
@@ -131,16 +131,16 @@ def _answer_probe(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"word": const or "harbour"}
 
 
-def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_forward(data: Mapping[str, Any]) -> dict[str, Any]:
     said = data.get("messages", {})
     out: dict[str, Any] = {
-        name: _reception(one, said)
+        name: _answer_reception(one, said)
         for name, one in data.items()
         if isinstance(one, dict) and isinstance(one.get("messages"), list)
     }
     if "candidate_2" in data:
         order = _rank(data["user"], [data["candidate_1"], data["candidate_2"]])
-        taste, item = _telling(data["user"])[:4], _telling(data[f"candidate_{order[0]}"])[:4]
+        taste, item = _list_words(data["user"])[:4], _list_words(data[f"candidate_{order[0]}"])[:4]
         out["prediction"] = {
             "why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
             "choice": order[0],
@@ -148,7 +148,7 @@ def _forward(data: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """Turn the newest message into a line.
 
     If there are three heard lines, it replaces the oldest.
@@ -161,12 +161,15 @@ def _reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any
     return {"used": [letter], "edits": [{**edit, "text": text, "attributes": names}]}
 
 
-def _backward(data: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_backward(data: Mapping[str, Any]) -> dict[str, Any]:
     if "client" in data:
-        return {"client": _client(data["client"], data.get("it_met", {}), data), **_credit(data)}
+        return {
+            "client": _client(data["client"], data.get("it_met", {}), data),
+            **_answer_credit(data),
+        }
     met = {"user": data["chosen"], "chosen": data["user"], "passed": {}}
     out = {name: _client(data[name], other, data) for name, other in met.items() if name in data}
-    return {**out, **_credit(data)}
+    return {**out, **_answer_credit(data)}
 
 
 def _client(
@@ -178,7 +181,7 @@ def _client(
     shares a word with it.
     """
     foreseen = "was foreseen" in data["outcome"]
-    about = _telling(met)[:5]
+    about = _list_words(met)[:5]
     shares = next(
         (
             int(number)
@@ -196,12 +199,12 @@ def _client(
     out: dict[str, Any] = {
         "helped": foreseen,
         "edits": [edit] if about else [],
-        "gradient": _gradient(
+        "gradient": _write_gradient(
             ["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])]
         ),
     }
     if one.get("messages"):
-        out["filter_gradient"] = _gradient(
+        out["filter_gradient"] = _write_gradient(
             ["Trust", one["messages"][0], "as", "the", "choice", "shows"]
         )
         out["rules"] = [
@@ -223,18 +226,20 @@ def _client(
     return out
 
 
-def _credit(data: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_credit(data: Mapping[str, Any]) -> dict[str, Any]:
     said = data.get("messages") or {}
     if not isinstance(said, dict) or not said:
         return {}
-    chosen = set(_telling(data.get("chosen") or data.get("client") or {}))
+    chosen = set(_list_words(data.get("chosen") or data.get("client") or {}))
     return {
         "messages": {
             "heard": [
                 {
                     "message": letter,
                     "helped": bool(chosen & set(_words(message["says"]))),
-                    "gradient": _gradient(["Speak", "more", "of", *_words(message["says"])[:4]]),
+                    "gradient": _write_gradient(
+                        ["Speak", "more", "of", *_words(message["says"])[:4]]
+                    ),
                 }
                 for letter, message in said.items()
             ]
@@ -255,7 +260,7 @@ def _describe(own: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _summary(one: Mapping[str, Any]) -> dict[str, str]:
+def _write_summary(one: Mapping[str, Any]) -> dict[str, str]:
     stands, arrived = one["stands_for"][:3], list(one["arrived"])[:3]
     seen = f"seen around {one['seen_around'][0]}, " if one.get("seen_around") else ""
     text = (
@@ -276,8 +281,8 @@ def _rank(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> l
     Returns:
         Numbers of the candidates from 1, best first.
     """
-    taste = set(_telling(user))
-    shared = [len(taste & set(_telling(one))) for one in candidates]
+    taste = set(_list_words(user))
+    shared = [len(taste & set(_list_words(one))) for one in candidates]
     return sorted(
         range(1, len(candidates) + 1),
         key=lambda place: (-shared[place - 1], crc32(json.dumps(candidates[place - 1]).encode())),
@@ -320,7 +325,7 @@ def _obey(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]
     return out
 
 
-def _telling(one: Mapping[str, Any]) -> list[str]:
+def _list_words(one: Mapping[str, Any]) -> list[str]:
     """Return the words of a client's title and lines, each once.
 
     Words that say nothing are left out.
@@ -340,16 +345,16 @@ def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
     return " ".join([*said, *FILL][: max(least, min(len(said), most))]) + "."
 
 
-def _gradient(words: Sequence[str]) -> str:
+def _write_gradient(words: Sequence[str]) -> str:
     return _line(words, least=12, most=12)
 
 
 # By what only the data of such a prompt has; the data of a prediction has none of it.
 RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "outcome": _backward,
+    "outcome": _answer_backward,
     "candidates": lambda data: {
         "ranking": {"order": _rank(data["user"], list(data["candidates"].values()))}
     },
     "client_1": lambda data: {name: {"lines": _describe(own)} for name, own in data.items()},
-    "router_1": lambda data: {name: _summary(one) for name, one in data.items()},
+    "router_1": lambda data: {name: _write_summary(one) for name, one in data.items()},
 }

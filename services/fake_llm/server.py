@@ -113,9 +113,9 @@ class FakeLLM:
         self.seen.most_at_once = max(self.seen.most_at_once, self.seen.running)
         try:
             if path.endswith("/chat/completions") and method == "POST":
-                await self._chat(json.loads(body), headers, writer)
+                await self._answer_chat(json.loads(body), headers, writer)
             elif path.endswith("/embeddings") and method == "POST":
-                await send(writer, 200, await self._embeddings(json.loads(body)))
+                await send(writer, 200, await self._answer_embeddings(json.loads(body)))
             elif path.endswith("/models"):
                 models = (
                     []
@@ -133,7 +133,7 @@ class FakeLLM:
             self.seen.running -= 1
             self.seen.seconds += time.monotonic() - started
 
-    async def _chat(
+    async def _answer_chat(
         self, body: Mapping[str, Any], headers: Message, writer: asyncio.StreamWriter
     ) -> None:
         messages = body["messages"]
@@ -234,7 +234,7 @@ class FakeLLM:
             },
         }
 
-    async def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def _answer_embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
         await self._choose_delay()
         self.seen.calls["embeddings"] += 1
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]

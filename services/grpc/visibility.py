@@ -125,7 +125,7 @@ async def load_references(
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
     if missing:
-        events |= {event.sequence: event for event in await store.interactions(missing)}
+        events |= {event.sequence: event for event in await store.get_interactions(missing)}
     known = {(message.router, message.version): message for message in messages}
     cited = {
         (source.router, source.version)
@@ -133,7 +133,7 @@ async def load_references(
         if source.router is not None and source.version
     }
     if unknown := sorted(cited - known.keys()):
-        known |= await store.messages(unknown, SENDERS)
+        known |= await store.get_messages(unknown, SENDERS)
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
     named = sorted(

@@ -40,7 +40,7 @@ def format_value(value: Any) -> str:
         if value.tag == PATH:
             return _path(*value.fields)
         if value.tag == NODE:
-            return _node(value)
+            return _format_node(value)
         if value.tag == RELATIONSHIP:
             return f"-[{value.fields[3]}]->"
     if isinstance(value, (list, tuple)):
@@ -55,14 +55,14 @@ def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[in
         steps: After the first node, in pairs: the relationship (counted from 1; negative against
         its direction) and the node it leads to (counted from 0).
     """
-    words = [_node(nodes[0])]
+    words = [_format_node(nodes[0])]
     for step, place in zip(steps[::2], steps[1::2], strict=True):
         kind = relationships[abs(step) - 1].fields[1]
-        words += [f"-{kind}->" if step > 0 else f"<-{kind}-", _node(nodes[place])]
+        words += [f"-{kind}->" if step > 0 else f"<-{kind}-", _format_node(nodes[place])]
     return " ".join(words)
 
 
-def _node(node: Any) -> str:
+def _format_node(node: Any) -> str:
     _, labels, properties = node.fields
     named = next((label for label in sorted(labels) if label in SHOWN), None)
     kind = next((label for label in sorted(labels) if label != "Client"), "?")

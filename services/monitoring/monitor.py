@@ -117,7 +117,7 @@ class Monitor:
     def __init__(self, settings: MonitoringSettings, process: str) -> None:
         self._settings = settings
         self._metrics = Metrics()
-        self._traces = _traces(settings, process)
+        self._traces = _create_traces(settings, process)
 
     def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """Instrument both ports, before the engine is built from them."""
@@ -199,8 +199,8 @@ class Monitor:
         metrics.set_gauges({"answers": {"store": answered}})
 
     async def _collect_from_store(self, learned: int, store: GraphStore) -> None:
-        recorded, reasoned = await store.recorded_through(), await store.reasoned_through()
-        dead_letters = await store.dead_letters(MAX_DEAD_LETTERS)
+        recorded, reasoned = await store.get_recorded_through(), await store.get_reasoned_through()
+        dead_letters = await store.get_dead_letters(MAX_DEAD_LETTERS)
         self._metrics.set_gauges(
             {
                 "sequence": {"recorded": recorded, "learned": learned, "reasoned": reasoned},
@@ -216,7 +216,7 @@ class Monitor:
         )
 
 
-def _traces(settings: MonitoringSettings, process: str) -> "Traces | None":
+def _create_traces(settings: MonitoringSettings, process: str) -> "Traces | None":
     """Make the exporter if the settings ask for it.
 
     Raises:

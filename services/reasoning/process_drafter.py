@@ -104,7 +104,7 @@ class ProcessDrafter:
         if self._process is not None:
             self._send(self._process, Forget(list(refs)))
 
-    def end_early(self) -> None:
+    def stop_early(self) -> None:
         if self._process is not None and self._unread:
             with suppress(ProcessLookupError):
                 self._process.send_signal(END_EARLY_SIGNAL)

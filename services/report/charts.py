@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import Child, draw_svg, draw_text, element, table
+from services.report.html import Child, draw_svg, draw_text, make_element, table
 
 WIDTH, HEIGHT = 1130.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 165.0, 18.0, 136.0
@@ -59,7 +59,7 @@ def draw_quality_chart(gauge: pb.Gauge) -> Element:
         WIDTH,
         HEIGHT,
         "Ranking quality over the stream, with propagation and without",
-        _grid(scale),
+        _draw_grid(scale),
         *(_line(points, name, field, scale) for name, field in LINES.items()),
         _draw_line_labels(points[-1], scale),
         _draw_gains(points, scale),
@@ -74,7 +74,7 @@ def _scale(points: Sequence[pb.GaugePoint]) -> Scale:
     return Scale(max(0.0, low - margin), min(1.0, high + margin), max(points[-1].through, 1))
 
 
-def _grid(scale: Scale) -> Iterable[Element]:
+def _draw_grid(scale: Scale) -> Iterable[Element]:
     for tick in range(TICKS + 1):
         value = scale.low + (scale.high - scale.low) * tick / TICKS
         yield _draw_horizontal(scale.y(value))
@@ -82,7 +82,9 @@ def _grid(scale: Scale) -> Iterable[Element]:
 
 
 def _draw_horizontal(y: float) -> Element:
-    return element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid")
+    return make_element(
+        "line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y:.1f}", y2=f"{y:.1f}", class_="grid"
+    )
 
 
 def _line(
@@ -92,12 +94,14 @@ def _line(
         (scale.x(point.through - point.interactions / 2), scale.y(getattr(point, field)))
         for point in points
     ]
-    yield element("polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name)
+    yield make_element(
+        "polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name
+    )
     for (x, y), point in zip(places, points, strict=True):
         tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_stretch_axis(point)}"
-        yield element(
+        yield make_element(
             "circle",
-            element("title", tooltip),
+            make_element("title", tooltip),
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=3.5,
@@ -132,9 +136,9 @@ def _draw_gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Eleme
     yield draw_text(WIDTH - RIGHT + 10, zero + 4, "what it adds", "start")
     for point, gain in zip(points, gains, strict=True):
         start, end = scale.x(point.through - point.interactions), scale.x(point.through)
-        yield element(
+        yield make_element(
             "rect",
-            element("title", f"{gain:+.4f}, {_stretch_axis(point)}"),
+            make_element("title", f"{gain:+.4f}, {_stretch_axis(point)}"),
             x=f"{start + 1:.1f}",
             width=f"{max(end - start - 2, 1):.1f}",
             y=f"{zero - max(gain, 0.0) * unit:.1f}",
@@ -172,9 +176,9 @@ def _draw_round_column(report: pb.RoundReport, x: float, step: float, most: int)
         f" {report.touched_routers:,} routers sent, {report.reached_clients:,} clients newly"
         " reached"
     )
-    return element(
+    return make_element(
         "rect",
-        element("title", tooltip),
+        make_element("title", tooltip),
         x=f"{x:.1f}",
         y=f"{ROUNDS_HEIGHT - 34 - height:.1f}",
         width=f"{max(step * 0.75, 1):.1f}",
@@ -199,7 +203,7 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
     height = LINEAGE_TOP
     for place, run in enumerate(shown):
         x, y = LINEAGE_LEFT + place * COLUMN, LINEAGE_TOP
-        nodes.append(element("text", f"run {run.run}", x=x, y=22, class_="quiet"))
+        nodes.append(make_element("text", f"run {run.run}", x=x, y=22, class_="quiet"))
         for change in run.changes:
             rows = max(len(change.before), len(change.after), 1)
             before = _draw_column(change.before, x, y, rows)
@@ -235,14 +239,14 @@ def _flow(change: pb.EvolutionChange, start: Node, end: Node) -> Element:
     kind, bend = KINDS.get(change.kind, "change"), (start.x + end.x) / 2
     curve = f"M{start.x:g} {start.y:g} C{bend:g} {start.y:g} {bend:g} {end.y:g} {end.x:g} {end.y:g}"
     tooltip = f"{kind}: router {start.router} became {end.router}. {change.reason}"
-    return element("path", element("title", tooltip), d=curve, class_=f"flow {kind}")
+    return make_element("path", make_element("title", tooltip), d=curve, class_=f"flow {kind}")
 
 
 def _node(node: Node) -> Element:
-    return element(
+    return make_element(
         "g",
-        element("circle", cx=node.x, cy=node.y, r=RADIUS, class_="node"),
-        element("text", str(node.router), x=node.x, y=node.y + 4, text_anchor="middle"),
+        make_element("circle", cx=node.x, cy=node.y, r=RADIUS, class_="node"),
+        make_element("text", str(node.router), x=node.x, y=node.y + 4, text_anchor="middle"),
     )
 
 
@@ -257,19 +261,19 @@ def draw_verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:
 
 def _draw_verdict_row(run: pb.EvolutionRun) -> Sequence[Child]:
     # An element of its own, as the style keeps it on one line.
-    time = element("time", run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC"))
+    time = make_element("time", run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC"))
     verdict = run.verdict or ("published" if run.published else "not published")
     return (
         str(run.run),
         time if run.HasField("time") else None,
-        _changes(run),
+        _describe_changes(run),
         f"{run.log_loss_before:.4f}" if run.HasField("log_loss_before") else None,
         f"{run.log_loss_after:.4f}" if run.HasField("log_loss_after") else None,
-        element("span", verdict, class_="published" if run.published else "refused"),
+        make_element("span", verdict, class_="published" if run.published else "refused"),
     )
 
 
-def _changes(run: pb.EvolutionRun) -> str:
+def _describe_changes(run: pb.EvolutionRun) -> str:
     """Say what the run changed, and its first reasons."""
     if run.HasField("undoes"):
         return f"undoes run {run.undoes}"

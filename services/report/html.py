@@ -11,7 +11,7 @@ from services.runtime.console import make_printable_lines
 Child = Element | str | None
 
 
-def element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
+def make_element(tag: str, *children: Child | Iterable[Child], **attributes: object) -> Element:
     """Make an element.
 
     Args:
@@ -47,7 +47,7 @@ def draw_svg(
 
     A screen reader reads the label.
     """
-    return element(
+    return make_element(
         "svg",
         *children,
         viewBox=f"0 0 {width:g} {height:g}",
@@ -59,7 +59,7 @@ def draw_svg(
 
 def draw_text(x: float, y: float, text: str, anchor: str, style: str = "quiet") -> Element:
     """Make a text of a drawing; `anchor` is start, middle or end."""
-    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=style)
+    return make_element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=style)
 
 
 def table(
@@ -68,18 +68,18 @@ def table(
     """Make a table; the columns in `numbers` are right-aligned."""
 
     def row(tag: str, cells: Iterable[Child]) -> Element:
-        return element(
+        return make_element(
             "tr",
             (
-                element(tag, cell, class_="number" if column in numbers else None)
+                make_element(tag, cell, class_="number" if column in numbers else None)
                 for column, cell in enumerate(cells)
             ),
         )
 
-    return element(
+    return make_element(
         "table",
-        element("thead", row("th", headers)),
-        element("tbody", (row("td", cells) for cells in rows)),
+        make_element("thead", row("th", headers)),
+        make_element("tbody", (row("td", cells) for cells in rows)),
     )
 
 

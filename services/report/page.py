@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import draw_quality_chart, draw_rounds_chart, draw_verdicts, lineage
 from services.report.collect import ReportData
-from services.report.html import Child, element, table, to_html
-from services.report.router_map import get_name, router_map
+from services.report.html import Child, make_element, table, to_html
+from services.report.router_map import draw_router_map, get_name
 
 MAX_ROWS = 12
 CLEAR_ERRORS = 2.0
@@ -34,17 +34,17 @@ EVOLUTION_NOTE = (
 
 def render_page(data: ReportData) -> str:
     """Render the whole document; it loads nothing and runs nothing."""
-    style = element("style")
+    style = make_element("style")
     style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = element(
+    head = make_element(
         "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=CONTENT_POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", "Preference propagation: report"),
+        make_element("meta", charset="utf-8"),
+        make_element("meta", http_equiv="Content-Security-Policy", content=CONTENT_POLICY),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("title", "Preference propagation: report"),
         style,
     )
-    main = element(
+    main = make_element(
         "main",
         _summary(data),
         _write_quality(data.status),
@@ -53,7 +53,7 @@ def render_page(data: ReportData) -> str:
         _parts(data.status),
         _write_evolution(data.runs),
     )
-    return to_html(element("html", head, element("body", main), lang="en"))
+    return to_html(make_element("html", head, make_element("body", main), lang="en"))
 
 
 def _summary(data: ReportData) -> list[Child]:
@@ -63,30 +63,32 @@ def _summary(data: ReportData) -> list[Child]:
         f" · epoch {status.epoch} · reasoner {status.reasoner} · embedder {status.embedder}"
     )
     tiles = [
-        _tile(status.users, "users"),
-        _tile(status.items, "items"),
-        _tile(status.recorded_through, "entries of the log"),
-        _tile(status.learn_lag, "not learned yet"),
-        _tile(status.reason_lag, "not reasoned yet"),
-        _tile(status.last_round.number, "rounds"),
-        _tile(status.dead_letters, "dead letters", bad=status.dead_letters > 0),
+        _draw_tile(status.users, "users"),
+        _draw_tile(status.items, "items"),
+        _draw_tile(status.recorded_through, "entries of the log"),
+        _draw_tile(status.learn_lag, "not learned yet"),
+        _draw_tile(status.reason_lag, "not reasoned yet"),
+        _draw_tile(status.last_round.number, "rounds"),
+        _draw_tile(status.dead_letters, "dead letters", bad=status.dead_letters > 0),
     ]
-    reasons = [element("li", f"{job}: {reason}") for job, reason in sorted(status.failing.items())]
-    failing = [element("h2", "Failing, and tried again"), element("ul", reasons)]
+    reasons = [
+        make_element("li", f"{job}: {reason}") for job, reason in sorted(status.failing.items())
+    ]
+    failing = [make_element("h2", "Failing, and tried again"), make_element("ul", reasons)]
     return [
-        element("h1", "Preference propagation"),
-        element("p", release, class_="quiet small"),
+        make_element("h1", "Preference propagation"),
+        make_element("p", release, class_="quiet small"),
         _write_worth(status),
-        element("div", tiles, class_="tiles"),
+        make_element("div", tiles, class_="tiles"),
         *(failing if reasons else []),
     ]
 
 
-def _tile(figure: int, label: str, *, bad: bool = False) -> Element:
-    return element(
+def _draw_tile(figure: int, label: str, *, bad: bool = False) -> Element:
+    return make_element(
         "div",
-        element("b", f"{figure:,}"),
-        element("span", label),
+        make_element("b", f"{figure:,}"),
+        make_element("span", label),
         class_="tile bad" if bad else "tile",
     )
 
@@ -95,7 +97,7 @@ def _write_worth(status: pb.GetStatusResponse) -> Element:
     """Say in one sentence whether propagation helps."""
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
-        return element(
+        return make_element(
             "p",
             f"Nothing was ranked yet: what propagation is worth is not known.{off}",
             class_="verdict",
@@ -109,7 +111,7 @@ def _write_worth(status: pb.GetStatusResponse) -> Element:
             effect, style = "helps", "verdict good"
         elif difference < -CLEAR_ERRORS * gauge.standard_error:
             effect, style = "hurts", "verdict bad"
-    return element(
+    return make_element(
         "p",
         f"On the recent stream propagation {effect}: N@10 of what users chose is"
         f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
@@ -119,11 +121,11 @@ def _write_worth(status: pb.GetStatusResponse) -> Element:
 
 
 def _note(text: str) -> Element:
-    return element("p", text, class_="quiet")
+    return make_element("p", text, class_="quiet")
 
 
 def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
-    title = element("h2", "Quality over time")
+    title = make_element("h2", "Quality over time")
     if not status.gauge.course:
         return [title, _note("Nothing was ranked yet.")]
     return [title, _note(QUALITY_NOTE), draw_quality_chart(status.gauge)]
@@ -133,7 +135,7 @@ def _write_routers(data: ReportData) -> list[Child]:
     if not data.routers:
         return []
     omitted = f" {data.omitted:,} routers that carried less are left out." if data.omitted else ""
-    return [element("h2", "Routers"), _note(ROUTERS_NOTE + omitted), router_map(data)]
+    return [make_element("h2", "Routers"), _note(ROUTERS_NOTE + omitted), draw_router_map(data)]
 
 
 def _reach(data: ReportData) -> list[Child]:
@@ -143,21 +145,23 @@ def _reach(data: ReportData) -> list[Child]:
     rows = [_reach_row(router, data.reach[router.number], most) for router in routers]
     merged = table(headers, rows, (2, 3, 4, 5, 6)) if rows else _note("No message was merged yet.")
     rounds = data.status.rounds
-    by_round = element(
+    by_round = make_element(
         "div",
         _note("Clients newly reached, round by round."),
         draw_rounds_chart(rounds) if rounds else None,
     )
     return [
-        element("h2", "Reach of messages, in the newest 200,000 merges"),
-        element("div", element("div", merged), by_round if rounds else None, class_="wide"),
+        make_element("h2", "Reach of messages, in the newest 200,000 merges"),
+        make_element(
+            "div", make_element("div", merged), by_round if rounds else None, class_="wide"
+        ),
     ]
 
 
 def _reach_row(router: pb.Router, reach: pb.RouterReach, most: int) -> Sequence[Child]:
     return (
         get_name(router),
-        _bar(reach.clients / max(most, 1)),
+        _draw_bar(reach.clients / max(most, 1)),
         f"{reach.clients:,}",
         f"{router.version:,}",
         f"{reach.merged:,}",
@@ -176,9 +180,9 @@ def _parts(status: pb.GetStatusResponse) -> list[Child]:
         warm=True,
     )
     return [
-        element("h2", "Busiest and slowest parts"),
+        make_element("h2", "Busiest and slowest parts"),
         _note(PARTS_NOTE),
-        element("div", busiest, slowest, class_="columns"),
+        make_element("div", busiest, slowest, class_="columns"),
     ]
 
 
@@ -190,7 +194,7 @@ def _write_timings(
     rows = [
         (
             part.name,
-            _bar(getattr(part, field) / most, warm=warm),
+            _draw_bar(getattr(part, field) / most, warm=warm),
             _seconds(getattr(part, field)),
             _seconds(part.seconds / part.calls),
             f"{part.calls:,}",
@@ -201,20 +205,22 @@ def _write_timings(
 
 
 def _write_evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
-    title = element("h2", "Evolution")
+    title = make_element("h2", "Evolution")
     if not runs:
         return [title, _note("No evolution has run yet.")]
     drawn = lineage(runs)
     return [
         title,
         _note(EVOLUTION_NOTE),
-        element("div", drawn, class_="scroll") if drawn is not None else None,
+        make_element("div", drawn, class_="scroll") if drawn is not None else None,
         draw_verdicts(runs),
     ]
 
 
-def _bar(share: float, *, warm: bool = False) -> Element:
-    return element("span", class_="bar warm" if warm else "bar", style=f"width:{100 * share:.0f}px")
+def _draw_bar(share: float, *, warm: bool = False) -> Element:
+    return make_element(
+        "span", class_="bar warm" if warm else "bar", style=f"width:{100 * share:.0f}px"
+    )
 
 
 def _seconds(value: float) -> str:

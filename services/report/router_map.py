@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
 from services.report.force_layout import force_layout, shorten, spread_labels
-from services.report.html import draw_svg, element
+from services.report.html import draw_svg, make_element
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 FIELD = np.array([WIDTH, HEIGHT])
@@ -24,7 +24,7 @@ EXAMPLE_ITEMS = 4
 MIN_OPACITY = 0.12
 
 
-def router_map(data: ReportData) -> Element:
+def draw_router_map(data: ReportData) -> Element:
     """Draw the routers: size shows members, strength of colour the clients reached."""
     routers = data.routers
     pulls = _compute_pulls(data)
@@ -38,9 +38,9 @@ def router_map(data: ReportData) -> Element:
     ]
     opacities = [MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached for clients in reached]
     dots = [
-        element(
+        make_element(
             "circle",
-            element("title", _write_tooltip(router, clients, data.members[router.number])),
+            make_element("title", _write_tooltip(router, clients, data.members[router.number])),
             cx=f"{x:.1f}",
             cy=f"{y:.1f}",
             r=f"{radius:.1f}",
@@ -117,7 +117,7 @@ def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list
     }
     strongest = max(float(pulls.max(initial=0.0)), 1e-9)
     return [
-        element(
+        make_element(
             "line",
             x1=f"{places[one, 0]:.1f}",
             y1=f"{places[one, 1]:.1f}",
@@ -145,7 +145,9 @@ def _names(
     below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
     centres = np.clip(spread_labels(below, sizes), sizes / 2, FIELD - sizes / 2)
     return [
-        element("text", name, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name")
+        make_element(
+            "text", name, x=f"{x:.1f}", y=f"{y + 4:.1f}", text_anchor="middle", class_="name"
+        )
         for name, (x, y) in zip(names, centres.tolist(), strict=True)
     ]
 

@@ -67,7 +67,7 @@ def make_printable_json(document: str) -> str:
 def print_text(*lines: str, wrap: bool = True) -> None:
     """Print lines that may hold foreign text, on stdout."""
     for line in lines:
-        console().print(make_printable(line), markup=False, soft_wrap=not wrap)
+        create_console().print(make_printable(line), markup=False, soft_wrap=not wrap)
 
 
 def print_error(*lines: str) -> None:
@@ -76,7 +76,7 @@ def print_error(*lines: str) -> None:
         print(make_printable(line), file=sys.stderr)
 
 
-def console() -> "Console":
+def create_console() -> "Console":
     """Return the console on stdout; plain when piped or NO_COLOR is set."""
     from rich.console import Console
 
@@ -145,7 +145,7 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(Text(make_printable(str(cell))) for cell in row))
-    console().print(table)
+    create_console().print(table)
 
 
 class ProgressLines:
@@ -258,11 +258,11 @@ def _plain(value: Any) -> object:
     if isinstance(value, Timestamp):
         return value.ToJsonString()
     if isinstance(value, Message):
-        return _fields(value)
+        return _list_fields(value)
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _fields(message: Message) -> dict[str, object]:
+def _list_fields(message: Message) -> dict[str, object]:
     """Return a message's fields under the proto's names.
 
     Every field is in it: numbers as numbers, enums by name, times in ISO 8601, absent optional

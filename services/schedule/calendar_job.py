@@ -109,7 +109,7 @@ class CalendarJob:
 
         That is a time in the past if it is overdue.
         """
-        return self._calendar.after(_time(state.through))
+        return self._calendar.after(_build_time(state.through))
 
     async def note_run(self) -> None:
         """Note that the task was run now, by a call.
@@ -168,16 +168,16 @@ class CalendarJob:
         if state.retry_at - self._schedule.retry_longest * 1_000 <= now < state.retry_at:
             return False
         due = self.next_time(state)
-        return due is not None and due <= _time(now)
+        return due is not None and due <= _build_time(now)
 
     def _is_too_late(self, state: JobState, now: int) -> bool:
         """Tell whether even the latest missed time is older than the grace."""
         grace = self._schedule.misfire_grace_time
         if grace is None or state.failures:
             return False
-        oldest_allowed = _time(now - int(1_000 * grace) - 1)
-        due = self._calendar.after(max(_time(state.through), oldest_allowed))
-        return due is None or due > _time(now)
+        oldest_allowed = _build_time(now - int(1_000 * grace) - 1)
+        due = self._calendar.after(max(_build_time(state.through), oldest_allowed))
+        return due is None or due > _build_time(now)
 
     async def _try(self, lease: Lease, state: JobState, now: int) -> None:
         """Run the task and save the result.
@@ -222,7 +222,7 @@ class CalendarJob:
         else:
             self._failures.reasons[self.name] = (
                 f"failed {pluralize(state.failures, 'time')}, tried again at "
-                f"{_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
+                f"{_build_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
             )
 
 
@@ -235,7 +235,7 @@ def retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
     return int(1_000 * min(seconds, schedule.retry_longest))
 
 
-def _time(ms: int) -> datetime:
+def _build_time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1_000, UTC)
 
 
@@ -258,7 +258,7 @@ JOBS = (
 )
 
 
-def calendar_jobs(
+def create_calendar_jobs(
     schedule: ScheduleSettings,
     engine: Engine,
     clock: Clock,

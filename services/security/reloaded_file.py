@@ -24,7 +24,7 @@ class ReloadedFiles(Generic[T]):
     def __init__(self, paths: tuple[Path, ...], read: Callable[[], T]) -> None:
         self._paths = paths
         self._read = read
-        self._stamps = self._stat()
+        self._stamps = self._read_stat()
         self._content = read()
         self._checked_at = time.monotonic()
 
@@ -41,7 +41,7 @@ class ReloadedFiles(Generic[T]):
         """Read the files now, even if they look as before."""
         self._checked_at = time.monotonic()
         try:
-            stamps = self._stat()
+            stamps = self._read_stat()
             if if_changed and stamps == self._stamps:
                 return
             self._content = self._read()
@@ -50,7 +50,7 @@ class ReloadedFiles(Generic[T]):
         except (OSError, PropagationError) as error:
             log.error("a changed file cannot be used; its earlier content stays", error=str(error))
 
-    def _stat(self) -> list[tuple[int, ...]]:
+    def _read_stat(self) -> list[tuple[int, ...]]:
         # Who writes a file can set its mtime back, as `cp -p` does, but not its ctime.
         return [
             (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino)

@@ -25,7 +25,7 @@ def create_server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None
     Raises:
         BrokenTls: Certificate or key is missing, or a file cannot be used.
     """
-    paths = _paths(tls)
+    paths = _list_paths(tls)
     if not paths:
         return None
     certificate, key = tls.certificate, tls.key
@@ -59,7 +59,7 @@ def create_server_context(tls: TlsSettings) -> ssl.SSLContext | None:
     """
     if tls.certificate is None or tls.key is None:
         return None
-    files = ReloadedFiles(_paths(tls), lambda: _load_context(tls))
+    files = ReloadedFiles(_list_paths(tls), lambda: _load_context(tls))
     context = files.current()
 
     def use_current(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
@@ -85,5 +85,5 @@ def _load_context(tls: TlsSettings) -> ssl.SSLContext:
     return context
 
 
-def _paths(tls: TlsSettings) -> tuple[Path, ...]:
+def _list_paths(tls: TlsSettings) -> tuple[Path, ...]:
     return tuple(path for path in (tls.certificate, tls.key, tls.client_ca) if path is not None)

@@ -146,10 +146,12 @@ class CallPriority:
         """
         now = self._clock()
         until = now if self._calls > 0 else min(max(self._gap_until, self._updated), now)
-        self._load = (1 - (1 - self._load) * _weight(until - self._updated)) * _weight(now - until)
+        self._load = (
+            1 - (1 - self._load) * _compute_weight(until - self._updated)
+        ) * _compute_weight(now - until)
         self._updated = now
 
 
-def _weight(seconds: float) -> float:
+def _compute_weight(seconds: float) -> float:
     """Return the weight of a moment so long ago."""
     return math.exp(-seconds / LOAD_SECONDS)

@@ -69,7 +69,7 @@ class ReasonStep:
         if done:
             context.progress.advance()
             context.wakes["round"].set()
-            reasoned = await engine.reasoned_through()
+            reasoned = await engine.get_reasoned_through()
             context.priority.set_lag(self._lag.measure(engine.applied_through, reasoned))
             # Reasoning in this event loop has rested between its interactions.
             await context.priority.rest(busy_seconds if reasoning.drafts_elsewhere else 0.0)
@@ -100,7 +100,7 @@ async def run_beside_calls(
                 continue
             if _must_yield(context):
                 busy_seconds += elapsed
-                reasoning.drafting.end_early()
+                reasoning.drafting.stop_early()
             if committed > signalled:
                 signalled = committed
                 context.progress.advance()

@@ -10,7 +10,7 @@ from propagation.model import NotReached, Round
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
-from services.schedule.calendar_job import calendar_jobs
+from services.schedule.calendar_job import create_calendar_jobs
 from services.worker.call_priority import CallPriority
 from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
@@ -54,7 +54,7 @@ class Worker:
         self.timings = self._context.timings
         self.failures = self._context.failures
         self.counters = self.failures.counters
-        self.calendar_jobs = calendar_jobs(
+        self.calendar_jobs = create_calendar_jobs(
             schedule, engine, clock, self._context.uninterrupted, self.failures
         )
         self._loop_tasks: list[asyncio.Task[None]] = []
@@ -193,7 +193,7 @@ class Worker:
         """
 
         async def reasoned_through() -> int:
-            reasoned = await self._context.engine.reasoned_through(exact=True)
+            reasoned = await self._context.engine.get_reasoned_through(exact=True)
             return min(self._context.engine.applied_through, reasoned)
 
         with self._context.priority.waiting():

@@ -109,7 +109,7 @@ async def known_clients(store: GraphStore, count: int = 5) -> None:
 
 async def recorded(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
     """Sequences of new events, one for each (user, item)."""
-    before = await store.recorded_through()
+    before = await store.get_recorded_through()
     answer = await store.record(
         [event(f"e{before}-{place}", *pair) for place, pair in enumerate(pairs)], auto_create=True
     )
@@ -138,7 +138,7 @@ def block(
 
 async def learn_all(store: GraphStore) -> None:
     """One block over everything that is recorded and not learned."""
-    after, through = await store.learned_through(), await store.recorded_through()
+    after, through = await store.get_learned_through(), await store.get_recorded_through()
     lease = await store.acquire_lease("learn", "test", 10_000)
     part = await store.read_log(after, through - after)
     await store.commit_learned(lease, block(after, through, part.interactions.sequence.tolist()))

@@ -48,7 +48,7 @@ async def lived(store):
     )
     await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),))
     lease = await store.acquire_lease("learn", "test", 10_000)
-    await store.save_checkpoint(lease, checkpoint(await store.learned_through()))
+    await store.save_checkpoint(lease, checkpoint(await store.get_learned_through()))
 
 
 async def finds_damage(store, damage, found):

@@ -130,14 +130,14 @@ def point(key, *values, version=1, attributes=()) -> Point:
 
 
 async def keys_near(index, values, limit=10, collection=Collection.USERS):
-    return [hit.key for hit in await index.nearest(collection, vector(*values), limit)]
+    return [hit.key for hit in await index.find_nearest(collection, vector(*values), limit)]
 
 
 async def test_nearest_by_cosine_whatever_the_length(index):
     await index.upsert(
         Collection.USERS, [point(2, 0, 9, 0, 0), point(4, 1, 1, 0, 0), point(6, 0.1, 0, 0, 0)]
     )
-    hits = await index.nearest(Collection.USERS, vector(5, 0, 0, 0), 2)
+    hits = await index.find_nearest(Collection.USERS, vector(5, 0, 0, 0), 2)
     assert [hit.key for hit in hits] == [6, 4]
     np.testing.assert_allclose([hit.score for hit in hits], [1, 2**-0.5], atol=1e-6)
 
@@ -152,8 +152,8 @@ async def test_collections_are_apart_and_keys_may_be_names(index):
     await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0), point("7", 0, 1, 0, 0)])
     await index.upsert(Collection.ROUTERS, [point(7, 0, 0, 1, 0)])
     assert await keys_near(index, (1, 0, 0, 0), 1, Collection.ATTRIBUTES) == ["jazz"]
-    assert await index.versions(Collection.ROUTERS) == {7: 1}
-    assert await index.versions(Collection.USERS) == {}
+    assert await index.get_versions(Collection.ROUTERS) == {7: 1}
+    assert await index.get_versions(Collection.USERS) == {}
 
 
 async def test_above_is_strict_and_shares_an_attribute(index):
@@ -203,24 +203,24 @@ async def test_above_leaves_none_out_and_is_exact(index):
     hits = await index.search_above(Collection.USERS, query, 0.25, frozenset({"even"}))
     assert {hit.key for hit in hits} == expected
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
-    best = await index.nearest(Collection.USERS, query, 40)
+    best = await index.find_nearest(Collection.USERS, query, 40)
     np.testing.assert_allclose([hit.score for hit in best], np.sort(cosines)[::-1][:40], atol=1e-5)
 
 
 async def test_a_version_never_goes_back(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=5)])
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0, version=4)])
-    assert await index.versions(Collection.USERS) == {2: 5}
-    np.testing.assert_allclose((await index.vectors(Collection.USERS, [2]))[2], [0, 1, 0, 0])
+    assert await index.get_versions(Collection.USERS) == {2: 5}
+    np.testing.assert_allclose((await index.get_vectors(Collection.USERS, [2]))[2], [0, 1, 0, 0])
     await index.upsert(Collection.USERS, [point(2, 0, 0, 1, 0, version=5)])
-    np.testing.assert_allclose((await index.vectors(Collection.USERS, [2]))[2], [0, 0, 1, 0])
+    np.testing.assert_allclose((await index.get_vectors(Collection.USERS, [2]))[2], [0, 0, 1, 0])
     await index.upsert(
         Collection.USERS, [point(2, 1, 0, 0, 0, version=6), point(2, 0, 0, 0, 1, version=2)]
     )
     again = await reopen()
     await again.find_collections("model-a", DIMENSION)
-    assert await again.versions(Collection.USERS) == {2: 6}
-    np.testing.assert_allclose((await again.vectors(Collection.USERS, [2]))[2], [1, 0, 0, 0])
+    assert await again.get_versions(Collection.USERS) == {2: 6}
+    np.testing.assert_allclose((await again.get_vectors(Collection.USERS, [2]))[2], [1, 0, 0, 0])
 
 
 async def test_everything_is_there_after_a_stop(index, reopen):
@@ -232,10 +232,10 @@ async def test_everything_is_there_after_a_stop(index, reopen):
     await index.delete(Collection.ITEMS, [3])
     again = await reopen()
     assert await again.find_collections("model-a", DIMENSION), "there already"
-    assert await again.versions(Collection.ITEMS) == {1: 2}
-    assert await again.versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
+    assert await again.get_versions(Collection.ITEMS) == {1: 2}
+    assert await again.get_versions(Collection.ATTRIBUTES) == {"naïve “x”\n": 1}
     np.testing.assert_allclose(
-        (await again.vectors(Collection.ITEMS, [1, 3]))[1], [0.6, 0.8, 0, 0], atol=1e-6
+        (await again.get_vectors(Collection.ITEMS, [1, 3]))[1], [0.6, 0.8, 0, 0], atol=1e-6
     )
     assert [
         hit.key
@@ -258,9 +258,9 @@ async def test_a_bad_vector_writes_none_of_its_call(index, bad):
         await index.upsert(
             Collection.USERS, [point(4, 0, 1, 0, 0), Point(key=6, version=1, vector=bad)]
         )
-    assert await index.versions(Collection.USERS) == {2: 1}
+    assert await index.get_versions(Collection.USERS) == {2: 1}
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
-        await index.nearest(Collection.USERS, bad, 3)
+        await index.find_nearest(Collection.USERS, bad, 3)
     with pytest.raises(ValueError, match=r"NaN or infinity|dimensions"):
         await index.search_above(Collection.USERS, bad, 0.1, frozenset({"jazz"}))
 
@@ -276,19 +276,19 @@ async def test_zeros_are_kept_and_near_to_nothing(index):
             Collection.USERS, vector(1, 0, 0, 0), 0.0, frozenset({"jazz"})
         )
     ] == [4]
-    assert {hit.score for hit in await index.nearest(Collection.USERS, vector(0, 0, 0, 0), 5)} == {
-        0.0
-    }
+    assert {
+        hit.score for hit in await index.find_nearest(Collection.USERS, vector(0, 0, 0, 0), 5)
+    } == {0.0}
 
 
 async def test_delete_takes_what_is_named_and_no_more(index):
     await index.upsert(Collection.USERS, [point(key, key, 1, 0, 0) for key in (2, 4, 6, 8)])
     await index.delete(Collection.USERS, [])
     await index.delete(Collection.USERS, [2, 6, 100])
-    assert await index.versions(Collection.USERS) == {4: 1, 8: 1}
+    assert await index.get_versions(Collection.USERS) == {4: 1, 8: 1}
     assert set(await keys_near(index, (1, 0, 0, 0))) == {4, 8}
     np.testing.assert_allclose(
-        (await index.vectors(Collection.USERS, [8]))[8], vector(8, 1, 0, 0) / 65**0.5, atol=1e-6
+        (await index.get_vectors(Collection.USERS, [8]))[8], vector(8, 1, 0, 0) / 65**0.5, atol=1e-6
     )
 
 
@@ -311,30 +311,30 @@ async def test_a_new_index_is_not_seen_until_it_is_served_in_one_step(index, reo
             ],
         )
         await writer.delete(Collection.USERS, [6])
-        assert await writer.versions(Collection.USERS) == {4: 3}
+        assert await writer.get_versions(Collection.USERS) == {4: 3}
         await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
-        assert await index.versions(Collection.USERS) == {2: 1, 8: 1}
+        assert await index.get_versions(Collection.USERS) == {2: 1, 8: 1}
         assert await keys_near(index, (1, 0, 0, 0), 1) == [2]
-    assert await index.versions(Collection.USERS) == {4: 3}
-    assert await index.versions(Collection.ATTRIBUTES) == {}
+    assert await index.get_versions(Collection.USERS) == {4: 3}
+    assert await index.get_versions(Collection.ATTRIBUTES) == {}
     await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
     again = await reopen()
     await again.find_collections("model-b", 2)
-    assert await again.versions(Collection.USERS) == {4: 3, 8: 1}
-    assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 1)] == [4]
+    assert await again.get_versions(Collection.USERS) == {4: 3, 8: 1}
+    assert [hit.key for hit in await again.find_nearest(Collection.USERS, vector(1, 0), 1)] == [4]
 
 
 async def test_a_new_index_that_was_never_finished_leaves_nothing(index, reopen):
     await index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     with pytest.raises(ValueError, match="dimensions"):
         await _rebuild_in_part(index)
-    assert await index.versions(Collection.USERS) == {2: 1}
+    assert await index.get_versions(Collection.USERS) == {2: 1}
     again = await reopen()
     await again.find_collections("model-a", DIMENSION)
-    assert await again.versions(Collection.USERS) == {2: 1}
+    assert await again.get_versions(Collection.USERS) == {2: 1}
     async with again.rebuild("model-a", DIMENSION) as writer:
-        assert await writer.versions(Collection.USERS) == {}
-    assert await again.versions(Collection.USERS) == {}
+        assert await writer.get_versions(Collection.USERS) == {}
+    assert await again.get_versions(Collection.USERS) == {}
 
 
 async def _rebuild_in_part(index):
@@ -350,7 +350,7 @@ async def test_a_new_index_takes_the_place_of_one_that_could_not_be_opened(index
         await again.find_collections("model-b", 2)
     async with again.rebuild("model-b", 2) as writer:
         await writer.upsert(Collection.USERS, [Point(key=4, version=1, vector=vector(1, 0))])
-    assert [hit.key for hit in await again.nearest(Collection.USERS, vector(1, 0), 5)] == [4]
+    assert [hit.key for hit in await again.find_nearest(Collection.USERS, vector(1, 0), 5)] == [4]
 
 
 async def test_a_bad_vector_is_refused_by_a_new_index_too(index):
@@ -358,7 +358,7 @@ async def test_a_bad_vector_is_refused_by_a_new_index_too(index):
     async with index.rebuild("model-a", DIMENSION) as writer:
         with pytest.raises(ValueError, match="NaN"):
             await writer.upsert(Collection.USERS, bad)
-        assert await writer.versions(Collection.USERS) == {}
+        assert await writer.get_versions(Collection.USERS) == {}
 
 
 async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_later(index):
@@ -371,8 +371,8 @@ async def test_of_one_key_twice_in_a_call_the_newest_version_stays_then_the_late
             point(4, 0, 1, 0, 0),
         ],
     )
-    assert await index.versions(Collection.USERS) == {2: 3, 4: 1}
-    found = await index.vectors(Collection.USERS, [2, 4])
+    assert await index.get_versions(Collection.USERS) == {2: 3, 4: 1}
+    found = await index.get_vectors(Collection.USERS, [2, 4])
     np.testing.assert_allclose([found[2], found[4]], [[1, 0, 0, 0], [0, 1, 0, 0]])
 
 
@@ -386,12 +386,12 @@ async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(inde
 
 
 async def test_an_empty_index_answers_with_nothing(index):
-    assert await index.nearest(Collection.USERS, vector(1, 0, 0, 0), 5) == []
+    assert await index.find_nearest(Collection.USERS, vector(1, 0, 0, 0), 5) == []
     assert (
         await index.search_above(Collection.USERS, vector(1, 0, 0, 0), -1, frozenset({"jazz"}))
         == []
     )
-    assert await index.vectors(Collection.USERS, [2]) == {}
+    assert await index.get_vectors(Collection.USERS, [2]) == {}
 
 
 async def test_nothing_answers_before_it_was_found(tmp_path):
@@ -400,8 +400,8 @@ async def test_nothing_answers_before_it_was_found(tmp_path):
     for call in (
         lambda: index.find_collections("model-a", DIMENSION),
         lambda: index.rebuild("model-a", DIMENSION).__aenter__(),
-        lambda: index.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
-        lambda: index.versions(Collection.USERS),
+        lambda: index.find_nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
+        lambda: index.get_versions(Collection.USERS),
         lambda: index.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
     ):
         with pytest.raises(IndexUnavailable):
@@ -438,11 +438,11 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
     await qdrants.rebuild(ahead, "model-b", DIMENSION)
     for call in (
         lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
-        lambda: behind.nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
+        lambda: behind.find_nearest(Collection.USERS, vector(1, 0, 0, 0), 1),
     ):
         with pytest.raises(IndexUnavailable):
             await call()
-    assert await ahead.versions(Collection.USERS) == {}
+    assert await ahead.get_versions(Collection.USERS) == {}
 
 
 async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
@@ -452,7 +452,7 @@ async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
     await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     async with other.rebuild("model-a", DIMENSION) as writer:
         await writer.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
-    assert await serving.versions(Collection.USERS) == {2: 2}
+    assert await serving.get_versions(Collection.USERS) == {2: 2}
     assert await keys_near(serving, (0, 1, 0, 0)) == [2]
     assert len(await names_on(client, prefix)) == len(Collection), "what was served before is gone"
 
@@ -480,7 +480,7 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
             for row in range(count)
         ],
     )
-    assert len(await index.versions(Collection.USERS)) == count
+    assert len(await index.get_versions(Collection.USERS)) == count
     query = vector(*np.eye(dimension)[0])
     cosines = vectors[:, 0] / np.linalg.norm(vectors, axis=1)
     for tau in (0.28, 0.15):
@@ -502,10 +502,10 @@ async def test_an_index_that_was_not_found_yet_is_unavailable(reopen):
     asked = (
         lambda: index.upsert(Collection.USERS, [Point(key=2, version=1, vector=vector)]),
         lambda: index.delete(Collection.USERS, [2]),
-        lambda: index.nearest(Collection.USERS, vector, 1),
+        lambda: index.find_nearest(Collection.USERS, vector, 1),
         lambda: index.search_above(Collection.USERS, vector, 0.5, frozenset({"a"})),
-        lambda: index.vectors(Collection.USERS, [2]),
-        lambda: index.versions(Collection.USERS),
+        lambda: index.get_vectors(Collection.USERS, [2]),
+        lambda: index.get_versions(Collection.USERS),
     )
     for ask in asked:
         with pytest.raises(IndexUnavailable, match="not found yet"):

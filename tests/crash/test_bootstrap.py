@@ -75,9 +75,9 @@ async def contents(engine):
     texts = await store.load_texts(sorted(await store.get_text_versions()))
     return (
         await store.get_current_epoch(),
-        await store.recorded_through(),
-        await store.learned_through(),
-        await store.last_round(),
+        await store.get_recorded_through(),
+        await store.get_learned_through(),
+        await store.get_last_round(),
         texts,
         await store.get_edges(sorted(texts)),
         engine.embedder.name,
@@ -128,7 +128,7 @@ async def the_epoch_is_whole(engine, epoch):
         await engine.run_round()
     assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
-    first = await engine.store.last_round()
+    first = await engine.store.get_last_round()
     assert first.sequence > epoch.sequence
     assert first.changed == len(await engine.store.get_text_versions())
     versions = await engine.store.get_router_versions(range(SMALL.taste.k))
@@ -161,6 +161,6 @@ async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
         epoch = await engine.store.get_current_epoch()
         assert (epoch is not None) == (step in AFTER)
         await the_epoch_is_whole(engine, epoch or await engine.init())
-        assert await engine.store.recorded_through() > EVENTS
+        assert await engine.store.get_recorded_through() > EVENTS
     finally:
         await engine.close()

@@ -89,7 +89,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         store = engine.store
         while await engine.learn():
             pass
-        rows = await store.interactions(range(1, await store.recorded_through() + 1))
+        rows = await store.get_interactions(range(1, await store.get_recorded_through() + 1))
         assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
         assert await store.check() == []
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())

@@ -56,7 +56,7 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         assert [run.published for run in await store.get_evolution_runs(9)] == [True] * happened, (
             "the run is listed if it went live"
         )
-        assert len((await store.router_maps()).maps) == happened, "so is its map"
+        assert len((await store.get_router_maps()).maps) == happened, "so is its map"
         assert engine.numbers.view.epoch == epoch.number, "the numbers are of that epoch"
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == [], "and equal a rebuild"

@@ -44,7 +44,7 @@ def soundness(path):
         store = SqliteStore(path, SystemClock())
         await store.open()
         try:
-            return await store.check(), await store.recorded_through()
+            return await store.check(), await store.get_recorded_through()
         finally:
             await store.close()
 

@@ -53,13 +53,13 @@ async def _agrees(database, caller):
     try:
         store = engine.store
         assert await store.check() == []
-        rows = await store.interactions(range(1, await store.recorded_through() + 1))
+        rows = await store.get_interactions(range(1, await store.get_recorded_through() + 1))
         stored = {row.event_id: row.sequence for row in rows}
         assert len(stored) == len(rows)
         assert stored.keys() <= caller.sent.keys()
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
-        assert await store.dead_letters(1) == []
-        assert await store.reasoned_through() >= max(stored.values())
+        assert await store.get_dead_letters(1) == []
+        assert await store.get_reasoned_through() >= max(stored.values())
         view = await rebuild_view(store, engine.embedder, engine.data.first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == []
         assert await engine.index_maintenance.repair() == 0

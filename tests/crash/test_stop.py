@@ -39,7 +39,9 @@ async def test_sigterm_under_load_loses_no_acked_event(tmp_path):
     )
     await engine.open()
     try:
-        rows = await engine.store.interactions(range(1, await engine.store.recorded_through() + 1))
+        rows = await engine.store.get_interactions(
+            range(1, await engine.store.get_recorded_through() + 1)
+        )
         stored = {row.event_id: row.sequence for row in rows}
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
         assert await engine.store.check() == []

@@ -163,7 +163,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
     again.embedder.embed = counted
     await again.open()
     try:
-        assert len(await again.index.versions(Collection.ITEMS)) == ITEMS
+        assert len(await again.index.get_versions(Collection.ITEMS)) == ITEMS
         texts = await again.store.load_texts(sorted(await again.store.get_text_versions()))
         lines = {line.text for text in texts.values() for line in text.profile.lines}
         assert any(title_of(0) in line for line in lines)

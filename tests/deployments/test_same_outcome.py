@@ -87,7 +87,7 @@ async def outcome_of(store, points, clients, events, workflow):
             "edges": await store.get_edges(refs),
             "messages": await store.get_router_versions(range(workflow.taste.k)),
             "attributes": await store.get_all_attributes(),
-            "epochs": await store.epochs(),
+            "epochs": await store.get_epochs(),
             "lists": lists,
             "numbers": {
                 name: array.tobytes()

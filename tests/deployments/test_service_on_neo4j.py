@@ -11,7 +11,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.config.settings import ServerSettings, Settings
-from services.server import running
+from services.server import run_service
 from tests.neo4j_server.shared import server_for
 from tests.service.calls.test_propagation import test_an_event_reaches_another_clients_profile
 from tests.service.calls.test_retract_and_forget import (
@@ -51,7 +51,10 @@ async def serving(folder):
         workflow=SMALL,
         server=ServerSettings(port=0, grace_seconds=1),
     )
-    async with running(settings) as service, grpc.aio.insecure_channel(service.address) as channel:
+    async with (
+        run_service(settings) as service,
+        grpc.aio.insecure_channel(service.address) as channel,
+    ):
         yield Client(PropagationServiceStub(channel), channel, service)
 
 

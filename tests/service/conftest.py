@@ -18,7 +18,7 @@ from propagation_client import Credentials
 from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
-from services.server import Running, running
+from services.server import Running, run_service
 from services.worker.worker import Worker
 
 SMALL = {
@@ -77,7 +77,10 @@ def serving(tmp_path: Path) -> Serving:
             server=ServerSettings(port=0, grace_seconds=1, tokens=tokens),
             workflow=WorkflowSettings(**{**SMALL, **workflow}),
         )
-        async with running(settings) as service, credentials.channel(service.address) as channel:
+        async with (
+            run_service(settings) as service,
+            credentials.channel(service.address) as channel,
+        ):
             yield Client(PropagationServiceStub(channel), channel, service)
 
     return start

@@ -72,7 +72,7 @@ class FallbackReasoner:
 
         Then the mark says who wrote all of them. Some that failed alone are asked for again later.
         """
-        answer = await self._or(lambda one: one.extract(clients))
+        answer = await self._ask_or_fall_back(lambda one: one.extract(clients))
         of_texts = [
             part for client, part in zip(clients, answer.edits, strict=True) if client.has_text
         ]
@@ -82,7 +82,7 @@ class FallbackReasoner:
         return replace(instead, usage=answer.usage + instead.usage + self._mark)
 
     async def merge(self, party: Party) -> MergeAnswer:
-        return await self._or(lambda one: one.merge(party))
+        return await self._ask_or_fall_back(lambda one: one.merge(party))
 
     async def forward(
         self,
@@ -91,7 +91,9 @@ class FallbackReasoner:
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        answer = await self._or(lambda one: one.forward(work, user, candidates, scores))
+        answer = await self._ask_or_fall_back(
+            lambda one: one.forward(work, user, candidates, scores)
+        )
         if not isinstance(answer.prediction, ReasonerFailed):
             return answer
         instead = await self._other.forward(work, user, candidates, scores)
@@ -105,10 +107,12 @@ class FallbackReasoner:
         positive: Party,
         negative: Party | None,
     ) -> BackwardAnswer:
-        return await self._or(lambda one: one.backward(work, reward, user, positive, negative))
+        return await self._ask_or_fall_back(
+            lambda one: one.backward(work, reward, user, positive, negative)
+        )
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
-        return await self._or(lambda one: one.summarize(routers))
+        return await self._ask_or_fall_back(lambda one: one.summarize(routers))
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """Rank without a fallback: the numbers' order is better than a guess."""
@@ -121,7 +125,7 @@ class FallbackReasoner:
         """
         return await self._first.decide_router(case)
 
-    async def _or(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
+    async def _ask_or_fall_back(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
         try:
             return await ask(self._first)
         except self._passed_on:

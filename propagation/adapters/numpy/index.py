@@ -75,14 +75,14 @@ class Shelf:
                 self._keys[row] = moved
                 self._row[moved] = row
 
-    def nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
+    def find_nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""
         scores = self._compute_cosines(vector)
         if limit < 1 or not len(scores):
             return []
         place = max(len(scores) - limit, 0)
         bound = np.partition(scores, place)[place]
-        return self._hits(np.flatnonzero(scores >= bound), scores)[:limit]
+        return self._build_hits(np.flatnonzero(scores >= bound), scores)[:limit]
 
     def search_above(
         self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]
@@ -99,13 +99,13 @@ class Shelf:
         shared = np.zeros(len(self._numbers) + 1, np.bool_)
         shared[[self._numbers[name] for name in sharing if name in self._numbers]] = True
         rows = np.flatnonzero(scores > tau)
-        return self._hits(rows[shared[self._attributes[rows]].any(axis=1)], scores)
+        return self._build_hits(rows[shared[self._attributes[rows]].any(axis=1)], scores)
 
-    def vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+    def get_vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
         """Return copies of the unit vectors of the known keys."""
         return {key: self._vectors[self._row[key]].copy() for key in keys if key in self._row}
 
-    def versions(self) -> dict[int | str, int]:
+    def get_versions(self) -> dict[int | str, int]:
         """Return the version of every key."""
         return dict(self._versions)
 
@@ -117,7 +117,7 @@ class Shelf:
         scores: NDArray[np.float32] = self._vectors[: len(self._keys)] @ (vector / np.float32(norm))
         return np.clip(scores, -1, 1)
 
-    def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
+    def _build_hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
         found = sorted(
             zip((-scores[rows]).tolist(), [self._keys[row] for row in rows.tolist()], strict=True)
         )
@@ -224,8 +224,8 @@ class NumpyWriter:
         await self._points.drop_points(shelves.names[collection], keys)
         await shelves.run(collection, lambda shelf: shelf.drop(keys))
 
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
-        return await self._require_shelves().run(collection, Shelf.versions)
+    async def get_versions(self, collection: Collection) -> dict[int | str, int]:
+        return await self._require_shelves().run(collection, Shelf.get_versions)
 
     def _require_shelves(self) -> Shelves:
         if self._shelves is None:
@@ -249,11 +249,11 @@ class NumpyIndex(NumpyWriter):
         self._shelves = shelves
         return True
 
-    async def nearest(
+    async def find_nearest(
         self, collection: Collection, vector: NDArray[np.float32], limit: int
     ) -> Sequence[Hit]:
         return await self._require_shelves().run(
-            collection, lambda shelf: shelf.nearest(vector, limit)
+            collection, lambda shelf: shelf.find_nearest(vector, limit)
         )
 
     async def search_above(
@@ -267,10 +267,10 @@ class NumpyIndex(NumpyWriter):
             collection, lambda shelf: shelf.search_above(vector, tau, sharing)
         )
 
-    async def vectors(
+    async def get_vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, NDArray[np.float32]]:
-        return await self._require_shelves().run(collection, lambda shelf: shelf.vectors(keys))
+        return await self._require_shelves().run(collection, lambda shelf: shelf.get_vectors(keys))
 
     @asynccontextmanager
     async def rebuild(self, embedder: str, dimension: int) -> AsyncIterator[NumpyWriter]:

@@ -67,7 +67,7 @@ def _compute_projection(seed: int, dimension: int) -> F32:
 
 
 @lru_cache(maxsize=1 << 16)
-def _bucket(token: str) -> int:
+def _hash_token(token: str) -> int:
     return zlib.crc32(token.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
@@ -81,7 +81,7 @@ def _count_frequencies(
         and [len + 1] where each text's begin.
     """
     counts = [
-        Counter(_bucket(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
+        Counter(_hash_token(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
         for text in texts
     ]
     starts = np.cumsum([0, *map(len, counts)])
@@ -111,10 +111,10 @@ class HashedEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> F32:
         if len(texts) <= AT_ONCE:
-            return self.vectors(texts)
-        return await asyncio.to_thread(self.vectors, texts)
+            return self.compute_vectors(texts)
+        return await asyncio.to_thread(self.compute_vectors, texts)
 
-    def vectors(self, texts: Sequence[str]) -> F32:
+    def compute_vectors(self, texts: Sequence[str]) -> F32:
         out = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), TEXTS_A_PART):
             values, places, starts = _count_frequencies(texts[start : start + TEXTS_A_PART])

@@ -37,14 +37,14 @@ def decide(case: RouterCase) -> RouterDecision:
         return RouterDecision(
             EvolutionKind.SPLIT,
             f"holds two communities: one chose {one}, the other {other}",
-            tuple(_text(case, half.standing, half.choices) for half in case.halves),
+            tuple(_write_text(case, half.standing, half.choices) for half in case.halves),
         )
     if case.missing < 0 and case.nearest is not None and case.merged_standing is not None:
         return RouterDecision(
             EvolutionKind.MERGE,
             f"holds the community of router {case.nearest.router}: their adoptions agree "
             f"to {case.similarity:.2f}",
-            (_text(case, case.merged_standing),),
+            (_write_text(case, case.merged_standing),),
         )
     readers = case.praised + case.blamed
     if case.choices and case.blamed >= BLAMED * readers:
@@ -52,7 +52,7 @@ def decide(case: RouterCase) -> RouterDecision:
             EvolutionKind.REWRITE,
             f"{case.blamed} of {readers} readers chose something else: says more of what they "
             "chose",
-            (_text(case, case.choices, case.choices),),
+            (_write_text(case, case.choices, case.choices),),
         )
     return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
 
@@ -64,7 +64,7 @@ def _is_large_enough(halves: tuple[RouterHalf, RouterHalf]) -> bool:
     )
 
 
-def _text(
+def _write_text(
     case: RouterCase, standing: Mapping[str, float], arrived: Mapping[str, int] | None = None
 ) -> tuple[str, str]:
     return "", summarize_router(case.router.router, arrived or {}, standing, case.common, ())

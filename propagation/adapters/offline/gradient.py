@@ -18,8 +18,10 @@ def write_gradients(
     """
     chosen = list_names(positive.client)
     gradients = [
-        _profile(work, reward, user, chosen, _of_user(reward, positive, chosen, negative)),
-        _profile(
+        _write_profile_gradient(
+            work, reward, user, chosen, _describe_choice(reward, positive, chosen, negative)
+        ),
+        _write_profile_gradient(
             work,
             reward,
             positive,
@@ -27,20 +29,20 @@ def write_gradients(
             "It met a reader who was looking for it: keep what it says."
             if reward
             else "It was overlooked by a reader who chose it: say who chooses it, and "
-            f"{_about(chosen)}.",
+            f"{_quote_names(chosen)}.",
         ),
     ]
     if negative is not None:
         other = list_names(negative.client)
         gradients.append(
-            _profile(
+            _write_profile_gradient(
                 work,
                 reward,
                 negative,
                 other,
                 "It was rightly passed over: keep what it says."
                 if reward
-                else f"It promised this reader too much: say less of {_about(other)}.",
+                else f"It promised this reader too much: say less of {_quote_names(other)}.",
             )
         )
     routers: dict[int, Gradient] = {}
@@ -50,28 +52,30 @@ def write_gradients(
             gradients.append(_filter(work, reward, party, subjects, chosen))
             for message, names in zip(party.messages, subjects, strict=True):
                 if message.router not in routers:
-                    routers[message.router] = _router(work, message, names, chosen)
+                    routers[message.router] = _write_router_gradient(work, message, names, chosen)
     return [*gradients, *routers.values()]
 
 
-def _of_user(reward: int, positive: Party, chosen: Sequence[str], negative: Party | None) -> str:
+def _describe_choice(
+    reward: int, positive: Party, chosen: Sequence[str], negative: Party | None
+) -> str:
     title = clean_title(positive.client.title)
     what = quote(title) if title else "The choice"
     if reward:
-        return f"{what} was foreseen: keep what the profile says of {_about(chosen)}."
+        return f"{what} was foreseen: keep what the profile says of {_quote_names(chosen)}."
     too_much = (
         [name for name in list_names(negative.client) if name not in chosen] if negative else []
     )
-    return f"{what} was not foreseen: say more of {_about(chosen)}" + (
+    return f"{what} was not foreseen: say more of {_quote_names(chosen)}" + (
         f", less of {join_names(too_much)}." if too_much else "."
     )
 
 
-def _about(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return join_names(names) or "its kind"
 
 
-def _profile(
+def _write_profile_gradient(
     work: ReasonWork, reward: int, party: Party, names: Sequence[str], text: str
 ) -> Gradient:
     return Gradient(
@@ -97,8 +101,8 @@ def _filter(
     text = (
         f"News of {join_names(fits[:3])} fitted the choice: keep the rules that let it in."
         if fits
-        else f"News of {_about(list(dict.fromkeys(heard))[:3])} did not fit the choice: weigh "
-        "these communities less."
+        else f"News of {_quote_names(list(dict.fromkeys(heard))[:3])} did not fit the choice: "
+        "weigh these communities less."
     )
     return Gradient(
         sequence=work.sequence,
@@ -111,15 +115,15 @@ def _filter(
     )
 
 
-def _router(
+def _write_router_gradient(
     work: ReasonWork, message: RouterVersion, subjects: Sequence[str], chosen: Sequence[str]
 ) -> Gradient:
     fits = [name for name in subjects if name in chosen]
     text = (
         f"Spoke of {join_names(fits)}, which was then chosen: keep saying it."
         if fits
-        else f"Spoke of {_about(subjects)} while {_about(chosen)} was chosen: say less of it to "
-        "these readers."
+        else f"Spoke of {_quote_names(subjects)} while {_quote_names(chosen)} was chosen: say "
+        "less of it to these readers."
     )
     return Gradient(
         sequence=work.sequence,

@@ -117,17 +117,17 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
                 "filtered" if message.attributes else "empty"
             )
         else:
-            found.append(_heard(message, factor, own))
+            found.append(_choose_heard(message, factor, own))
     groups = _group(sorted(found, key=lambda heard: -heard.value))
     for place, group in enumerate(groups):
         for heard in group:
             outcomes[heard.message.router, heard.message.version] = (
                 MERGED_OUTCOME if place < room else "no room"
             )
-    return MergeAnswer(edits=_edits(party, groups[:room], room), outcomes=outcomes)
+    return MergeAnswer(edits=_write_edits(party, groups[:room], room), outcomes=outcomes)
 
 
-def _heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
+def _choose_heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
     """Choose what the message tells this client.
 
     That is what is new to it; if nothing is, what it shares with the community. What the community
@@ -167,7 +167,7 @@ def _group(found: Sequence[Heard]) -> list[list[Heard]]:
     return list(group_pairs((frozenset(heard.names), heard) for heard in found).values())
 
 
-def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
+def _write_edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
     """Write a line for each group of messages.
 
     It replaces the line that held the same news or came from the same router. The weakest lines are
@@ -177,7 +177,7 @@ def _edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[E
     edits: list[Edit] = []
     for group in groups:
         before = _find_earlier_line(free, group)
-        line = _line(party, before, group)
+        line = _write_line(party, before, group)
         edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
         if before:
             free.remove(before)
@@ -198,7 +198,7 @@ def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | N
     return next(iter(same or of_router), None)
 
 
-def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
+def _write_line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     """Write a group's line.
 
     News that is repeated keeps the weight that experience gave it.
@@ -210,7 +210,9 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     message, to_user = first.message, party.client.key.kind == ClientKind.USER
     return Line(
         id=before.id if before else 0,
-        text=_sentence(to_user, first.new, first.apart, first.names, message.router, message.name),
+        text=_write_sentence(
+            to_user, first.new, first.apart, first.names, message.router, message.name
+        ),
         attributes=first.names,
         weight=weight,
         author=Author.RECEPTION,
@@ -222,7 +224,7 @@ def _line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
 
 
 @lru_cache(CACHED)
-def _sentence(
+def _write_sentence(
     to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str
 ) -> str:
     """Write the sentence for all who hear the same from this router."""

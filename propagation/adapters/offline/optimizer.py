@@ -42,7 +42,7 @@ def optimize_client(
                 *learn_attribute_rules(work, party, chosen),
             ],
         )
-    taste = _own(other.profile)
+    taste = _list_own_names(other.profile)
     if party.client.ref == work.item:
         return OptimizeAnswer(
             edits=[
@@ -60,7 +60,7 @@ def optimize_client(
     )
 
 
-def _own(profile: Profile) -> frozenset[str]:
+def _list_own_names(profile: Profile) -> frozenset[str]:
     return frozenset(
         name
         for line in profile.lines
@@ -123,7 +123,7 @@ def learn_attribute_rules(
     that went stale without a choice is worth less.
     """
     rules = []
-    new_to_it = chosen - _own(party.profile)
+    new_to_it = chosen - _list_own_names(party.profile)
     for line in _heard(party.profile):
         found = next((name for name in line.attributes if name in new_to_it), None)
         if found is not None:

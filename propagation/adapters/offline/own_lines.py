@@ -76,7 +76,7 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
     title = clean_title(other.client.title)
     old = [seen for seen in TITLE.findall(line.text) if seen != title]
     titles = ([title, *old] if title else old)[:TITLES]
-    text = _choice(other.client, line.attributes, titles, line.weight)
+    text = _write_choice(other.client, line.attributes, titles, line.weight)
     return _with_line(party.profile, line.with_changes(text=text), room)
 
 
@@ -89,7 +89,7 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
     if not names:
         return []
     line = _strengthen_closest(party.profile, names, work.sequence)
-    wordings, shared = AUDIENCES[_level(line.weight)], line.attributes
+    wordings, shared = AUDIENCES[_get_level(line.weight)], line.attributes
     text = wordings[choose_variant(shared, len(wordings))].format(join_names(shared)) + "."
     return _with_line(party.profile, line.with_changes(text=text), room)
 
@@ -106,8 +106,8 @@ def list_leading_attributes(
     return max(own, key=lambda line: (line.weight, line.id)).attributes[:LEADING] if own else ()
 
 
-def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: float) -> str:
-    level = _level(weight)
+def _write_choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: float) -> str:
+    level = _get_level(weight)
     head, tail = (
         CHOICES[level][choose_variant(names, len(CHOICES[level]))]
         if names
@@ -124,7 +124,7 @@ def _choice(item: Client, names: Sequence[str], titles: Sequence[str], weight: f
     )
 
 
-def _level(weight: float) -> int:
+def _get_level(weight: float) -> int:
     return sum(weight >= least for least in LEVELS)
 
 
@@ -135,7 +135,7 @@ def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -
 
     It keeps the attributes that are among these names, in its order. Its text is the old one.
     """
-    line = _closest(profile, names) or Line(id=0, text="", attributes=tuple(names), weight=0.0)
+    line = _find_closest(profile, names) or Line(id=0, text="", attributes=tuple(names), weight=0.0)
     return Line(
         id=line.id,
         text=line.text,
@@ -146,7 +146,7 @@ def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -
     )
 
 
-def _closest(profile: Profile, names: Sequence[str]) -> Line | None:
+def _find_closest(profile: Profile, names: Sequence[str]) -> Line | None:
     """Find the own line with the largest overlap, at least a half.
 
     Of equals, the first one is found.

@@ -77,7 +77,9 @@ def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
 
     They are the given ones, else its categories, else words of its text.
     """
-    return _names(client.attributes, client.categories, client.title, client.description)[:count]
+    return _choose_names(client.attributes, client.categories, client.title, client.description)[
+        :count
+    ]
 
 
 def write_names_in_sentence(client: Client, names: Sequence[str]) -> str:
@@ -90,7 +92,7 @@ def write_names_in_sentence(client: Client, names: Sequence[str]) -> str:
 
 
 @lru_cache(CACHED)
-def _names(
+def _choose_names(
     attributes: tuple[str, ...], categories: tuple[str, ...], title: str, description: str
 ) -> tuple[str, ...]:
     given = [

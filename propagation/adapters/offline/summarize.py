@@ -27,7 +27,7 @@ def summarize_router(
     message = _write_standing_sentence(special, usual)
     turning = [
         one
-        for one in rank_by_distinctiveness(arrived, _shares(standing))
+        for one in rank_by_distinctiveness(arrived, _compute_shares(standing))
         if one not in special and one not in usual
     ][:ARRIVED]
     if turning:
@@ -43,6 +43,6 @@ def _write_standing_sentence(special: Sequence[str], usual: Sequence[str]) -> st
     return f"A community drawn to {join_names(special)}{besides}."
 
 
-def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+def _compute_shares(weights: Mapping[str, float]) -> dict[str, float]:
     total = sum(weights.values())
     return {name: weight / total for name, weight in weights.items()}

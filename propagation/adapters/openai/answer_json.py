@@ -106,7 +106,7 @@ def parse_answer(
     spoken = _remove_thoughts(text[:ANSWER_CHARS])
     if spoken is None:
         return ParsedAnswer({}, Fault.THINKING)
-    expected = {plain(name) for name in names}
+    expected = {normalise_name(name) for name in names}
     objects = list(_list_valid_objects(spoken, expected))
     if objects:
         return ParsedAnswer(clean(_choose_best_object(objects, expected)))
@@ -125,7 +125,7 @@ def parse_answer(
     )
 
 
-def plain(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Normalise a name: `Candidate 1`, `candidate-1` and `candidate_1` are the same."""
     return PUNCTUATION.sub("", name).casefold()
 
@@ -135,8 +135,12 @@ def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, 
 
     An exact name comes before a near one.
     """
-    by_plain = {plain(name): name for name in names}
-    near = {by_plain[plain(name)]: one for name, one in value.items() if plain(name) in by_plain}
+    by_plain = {normalise_name(name): name for name in names}
+    near = {
+        by_plain[normalise_name(name)]: one
+        for name, one in value.items()
+        if normalise_name(name) in by_plain
+    }
     return {**near, **{name: value[name] for name in names if name in value}}
 
 
@@ -198,7 +202,7 @@ def _list_valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[s
 
 
 def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
-    return sum(plain(name) in expected for name in value)
+    return sum(normalise_name(name) in expected for name in value)
 
 
 def _choose_best_object(

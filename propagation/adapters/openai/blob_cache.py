@@ -26,23 +26,23 @@ class BlobCache:
         """Return the answer to an equal question, if it is kept."""
         if not self._places:
             return None
-        digest, place = self._place(asked)
+        digest, place = self._find_place(asked)
         blob = await self._store.get_blob(place)
         return blob[DIGEST:] if blob is not None and blob[:DIGEST] == digest else None
 
-    async def last_withdrawal(self) -> int:
+    async def get_last_withdrawal(self) -> int:
         """Return what `put` needs; call it before the question is asked."""
         known = read_after.get()
         if known is None:
-            known = await self._store.last_withdrawal() if self._places else 0
+            known = await self._store.get_last_withdrawal() if self._places else 0
         return known
 
     async def put(self, asked: bytes, answer: bytes, after_withdrawal: int) -> None:
         """Keep an answer, unless something was withdrawn since its texts were read."""
         if self._places:
-            digest, place = self._place(asked)
+            digest, place = self._find_place(asked)
             await self._store.put_cached(place, digest + answer, after_withdrawal)
 
-    def _place(self, asked: bytes) -> tuple[bytes, str]:
+    def _find_place(self, asked: bytes) -> tuple[bytes, str]:
         digest = blake2b(asked, digest_size=DIGEST).digest()
         return digest, f"{CACHED}{self._kind}:{int.from_bytes(digest[:8]) % self._places}"

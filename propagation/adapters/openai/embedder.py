@@ -11,7 +11,7 @@ from cachetools import TTLCache
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.endpoint import PLAIN_TEXT, Endpoint, EndpointAdapter
 from propagation.adapters.openai.options import TEXTS_PER_CALL, EmbeddingOptions
-from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp, batches
+from propagation.model import F32, IncompatibleSettings, ReasonerGaveUp, split_into_batches
 from propagation.ports import GraphStore, normalize_rows
 
 REFUSED_SECONDS = 900.0
@@ -52,11 +52,11 @@ class OpenAIEmbedder(EndpointAdapter):
         # UTF-8, which is sent, has no lone surrogates.
         plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
         different = dict.fromkeys(plain)
-        after_withdrawal = await self._cache.last_withdrawal()
+        after_withdrawal = await self._cache.get_last_withdrawal()
         kept = await asyncio.gather(*map(self._look_up, different))
         vectors = dict(zip(different, kept, strict=True))
         missing = [text for text, vector in vectors.items() if vector is None]
-        for part in batches(missing, TEXTS_PER_CALL):
+        for part in split_into_batches(missing, TEXTS_PER_CALL):
             vectors.update(zip(part, await self._embed_call(part, after_withdrawal), strict=True))
         return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 
@@ -92,7 +92,7 @@ class OpenAIEmbedder(EndpointAdapter):
             return np.zeros((1, self.dimension), np.float32)
         await asyncio.gather(
             *(
-                self._cache.put(self._key(text), vector.tobytes(), after_withdrawal)
+                self._cache.put(self._build_key(text), vector.tobytes(), after_withdrawal)
                 for text, vector in zip(part, found, strict=True)
             )
         )
@@ -133,12 +133,12 @@ class OpenAIEmbedder(EndpointAdapter):
     async def _look_up(self, text: str) -> F32 | None:
         if not text.strip() or hash(text) in self._refused:
             return np.zeros(self.dimension, np.float32)
-        blob = await self._cache.get(self._key(text))
+        blob = await self._cache.get(self._build_key(text))
         if blob is None or len(blob) != 4 * self.dimension:
             return None
         return np.frombuffer(blob, np.float32)
 
-    def _key(self, text: str) -> bytes:
+    def _build_key(self, text: str) -> bytes:
         return f"{self._model}\n{text}".encode()
 
 

@@ -50,7 +50,7 @@ class PaperReasoner(OpenAIReasoner):
         merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, sum_usage(answers))
-        after = [_after(party, part) for party, part in zip(parties, merges, strict=True)]
+        after = [_apply_reception(party, part) for party, part in zip(parties, merges, strict=True)]
         answers += await self._ask_all([predict.build_question(*after)])
         return ForwardAnswer(merges, answers[-1].parts["prediction"], sum_usage(answers))
 
@@ -123,7 +123,7 @@ def _join(
     return OptimizeAnswer(profile.edits, rules.rules)
 
 
-def _after(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
+def _apply_reception(party: Party, answer: AnswerPart[MergeAnswer]) -> Party:
     """Return a client as it is after reception."""
     edits = () if isinstance(answer, ReasonerFailed) else answer.edits
     return Party(

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, EndpointAdapter
-from propagation.adapters.openai.prompting import Question, count_tokens_in, document
+from propagation.adapters.openai.prompting import Question, count_tokens_in, write_document
 from propagation.adapters.openai.prompts import (
     backward,
     evolve,
@@ -72,7 +72,7 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
-        found, usage = await self._several(with_text, extract.build_question, CLIENTS_A_CALL)
+        found, usage = await self._ask_several(with_text, extract.build_question, CLIENTS_A_CALL)
         by_ref = {client.ref: edits for client, edits in zip(with_text, found, strict=True)}
         return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
 
@@ -125,7 +125,7 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return SummarizeAnswer(
-            *await self._several(routers, summarize.build_question, self.routers_a_call)
+            *await self._ask_several(routers, summarize.build_question, self.routers_a_call)
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
@@ -137,7 +137,7 @@ class OpenAIReasoner(EndpointAdapter):
         decision: RouterDecision = answered.parts["decision"]
         return decision
 
-    async def _several(
+    async def _ask_several(
         self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> tuple[list[AnswerPart[Any]], Usage]:
         """Ask about many things in concurrent calls.
@@ -175,7 +175,7 @@ class OpenAIReasoner(EndpointAdapter):
         used = 0.0
         for thing in things:
             asked = question([thing])
-            size = count_tokens_in(document(asked.data)) + asked.tokens
+            size = count_tokens_in(write_document(asked.data)) + asked.tokens
             if not out or len(out[-1]) == most or used + size > room:
                 out.append([])
                 used = 0.0

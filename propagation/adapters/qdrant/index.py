@@ -14,16 +14,16 @@ from propagation.adapters.qdrant.server import (
     compute_id,
     create_collection,
     delete_unused,
+    filter_by_attributes,
     list_aliases,
     list_collections_in_use,
     parse_point_key,
     put_in_use,
     read_model,
-    sharing_one_of,
     translate_errors,
     upsert_operations,
 )
-from propagation.model import F32, IndexUnavailable, batches
+from propagation.model import F32, IndexUnavailable, split_into_batches
 from propagation.ports import Collection, Hit, Point, check_embedder, check_vector
 
 POINTS_PER_CALL = 1_000
@@ -42,26 +42,28 @@ class QdrantWriter:
         self._dimension = dimension
 
     async def upsert(self, collection: Collection, points: Sequence[Point]) -> None:
-        name = self._name(collection)
+        name = self._build_name(collection)
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
         with translate_errors():
-            for some in batches(points, POINTS_PER_CALL):
+            for some in split_into_batches(points, POINTS_PER_CALL):
                 await self._client.batch_update_points(name, upsert_operations(some))
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translate_errors():
-            for some in batches(keys, POINTS_PER_CALL):
+            for some in split_into_batches(keys, POINTS_PER_CALL):
                 ids = [compute_id(key) for key in some]
-                await self._client.delete(self._name(collection), models.PointIdsList(points=ids))
+                await self._client.delete(
+                    self._build_name(collection), models.PointIdsList(points=ids)
+                )
 
-    async def versions(self, collection: Collection) -> dict[int | str, int]:
+    async def get_versions(self, collection: Collection) -> dict[int | str, int]:
         found: dict[int | str, int] = {}
         fields, offset = [VERSION, NAME] if collection in NAMED else [VERSION], None
         with translate_errors():
             while True:
                 records, offset = await self._client.scroll(
-                    self._name(collection),
+                    self._build_name(collection),
                     limit=VERSIONS_PER_CALL,
                     offset=offset,
                     with_payload=fields,
@@ -73,7 +75,7 @@ class QdrantWriter:
                 if offset is None:
                     return found
 
-    def _name(self, collection: Collection) -> str:
+    def _build_name(self, collection: Collection) -> str:
         if collection not in self._names:
             raise IndexUnavailable(
                 "the vector index on Qdrant was not found yet; it is looked for again"
@@ -103,7 +105,7 @@ class QdrantIndex(QdrantWriter):
         self._names, self._dimension = list_aliases(self._prefix, embedder, dimension), dimension
         return True
 
-    async def nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
+    async def find_nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
         """Find the nearest points.
 
         Of points with equal scores at the last place the server returns any. Then all points with
@@ -126,7 +128,7 @@ class QdrantIndex(QdrantWriter):
     ) -> Sequence[Hit]:
         if not sharing:
             return []
-        return await self._search_all_above(collection, vector, tau, sharing_one_of(sharing))
+        return await self._search_all_above(collection, vector, tau, filter_by_attributes(sharing))
 
     async def _search_all_above(
         self,
@@ -147,7 +149,9 @@ class QdrantIndex(QdrantWriter):
             if len(hits) < limit:
                 return [hit for hit in hits if np.float32(hit.score) > bound]
             with translate_errors():
-                counted = await self._client.count(self._name(collection), matching, exact=True)
+                counted = await self._client.count(
+                    self._build_name(collection), matching, exact=True
+                )
             limit = max(2 * limit, counted.count + FIRST_LIMIT)
 
     async def _search(
@@ -162,7 +166,7 @@ class QdrantIndex(QdrantWriter):
 
         The server orders ties arbitrarily.
         """
-        name = self._name(collection)
+        name = self._build_name(collection)
         check_vector(vector, self._dimension, "the query")
         with translate_errors():
             answer = await self._client.query_points(
@@ -182,15 +186,15 @@ class QdrantIndex(QdrantWriter):
         ]
         return sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
-    async def vectors(
+    async def get_vectors(
         self, collection: Collection, keys: Sequence[int | str]
     ) -> dict[int | str, F32]:
         found: dict[int | str, F32] = {}
         by_id = {str(compute_id(key)): key for key in keys}
         with translate_errors():
-            for some in batches(keys, POINTS_PER_CALL):
+            for some in split_into_batches(keys, POINTS_PER_CALL):
                 records = await self._client.retrieve(
-                    self._name(collection),
+                    self._build_name(collection),
                     [compute_id(key) for key in some],
                     with_payload=False,
                     with_vectors=True,

@@ -125,7 +125,7 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
 
     Of points with equal keys and versions the last one stays.
     """
-    by_version = group_pairs((point.version, _struct(point)) for point in points)
+    by_version = group_pairs((point.version, _build_struct(point)) for point in points)
     return [
         models.UpsertOperation(
             upsert=models.PointsList(
@@ -139,7 +139,7 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
     ]
 
 
-def sharing_one_of(names: Iterable[str]) -> models.Filter:
+def filter_by_attributes(names: Iterable[str]) -> models.Filter:
     """Return the filter for clients that share an attribute.
 
     Source: RecNet eq. 4.
@@ -149,7 +149,7 @@ def sharing_one_of(names: Iterable[str]) -> models.Filter:
     )
 
 
-def _struct(point: Point) -> models.PointStruct:
+def _build_struct(point: Point) -> models.PointStruct:
     payload: dict[str, object] = {VERSION: point.version, ATTRIBUTES: sorted(point.attributes)}
     if isinstance(point.key, str):
         payload[NAME] = point.key

@@ -49,7 +49,7 @@ def fold_words(words: Iterable[str]) -> list[str]:
     return sorted({word if word.isascii() else find_ascii_word(word) or word for word in folded})
 
 
-def says(texts: Iterable[str], name: str) -> bool:
+def holds_name(texts: Iterable[str], name: str) -> bool:
     """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)
 

@@ -107,7 +107,7 @@ def collect_taste_written(block: LearnedBlock, places: I64) -> dict[int, list[tu
         (router, weight), largest first, equal weights by router; rows that wrote nothing are left
         out.
     """
-    written = {int(block.sequence[place]): _written(block, place, TASTE) for place in places}
+    written = {int(block.sequence[place]): _list_written(block, place, TASTE) for place in places}
     return {
         sequence: sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
         for sequence, pairs in written.items()
@@ -115,7 +115,7 @@ def collect_taste_written(block: LearnedBlock, places: I64) -> dict[int, list[tu
     }
 
 
-def _written(
+def _list_written(
     columns: LearnedBlock | LearnedWeights, place: int, bank: int
 ) -> list[tuple[int, float]]:
     """Return (router, weight) of what a row wrote to a bank."""
@@ -195,5 +195,5 @@ def list_written_records(
     Source: docs/numbers.md, rule 5.
     """
     for place, sequence in enumerate(written.sequence.tolist()):
-        banks = {name: _written(written, place, bank) for bank, name in enumerate(BANK_NAMES)}
+        banks = {name: _list_written(written, place, bank) for bank, name in enumerate(BANK_NAMES)}
         yield {"sequence": sequence, "negative": named(int(written.negative[place])), **banks}

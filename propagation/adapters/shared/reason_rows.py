@@ -63,11 +63,11 @@ def _line(line: Line) -> dict[str, object]:
         "attributes": list(line.attributes),
         "weight": line.weight,
         "author": line.author.value,
-        "sources": [_source(source) for source in line.sources],
+        "sources": [_build_source(source) for source in line.sources],
     }
 
 
-def _source(source: Source) -> dict[str, object]:
+def _build_source(source: Source) -> dict[str, object]:
     if source.router is None:
         return {"sequence": source.sequence}
     return {"router": source.router, "version": source.version}

@@ -55,7 +55,9 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     start += centres.nbytes
     halves = {}
     for router, first, second, larger_is_second, share, users in header["halves"]:
-        halves[router] = Halves(first, second, _bits(body, start, users), larger_is_second, share)
+        halves[router] = Halves(
+            first, second, _unpack_bits(body, start, users), larger_is_second, share
+        )
         start += _count_bytes_for(users)
     return RouterMap(
         run=run,
@@ -73,7 +75,7 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     )
 
 
-def _bits(body: bytes, start: int, users: int) -> Bools:
+def _unpack_bits(body: bytes, start: int, users: int) -> Bools:
     return np.unpackbits(
         np.frombuffer(body, np.uint8, _count_bytes_for(users), start), count=users
     ).astype(np.bool_)

@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
-from propagation.adapters.sqlite.maintenance.consistency_check import findings
+from propagation.adapters.sqlite.maintenance.consistency_check import list_findings
 from propagation.adapters.sqlite.reason.reason import SqliteReason, read_interactions
 from propagation.adapters.sqlite.reason.texts import read_newest_versions, read_texts_or_none_yet
 from propagation.adapters.sqlite.record.clients import SqliteClients, read_clients
@@ -53,7 +53,7 @@ class SqliteStore(
         self.database.close()
 
     async def check(self) -> list[str]:
-        return await self.database.read(findings)
+        return await self.database.read(list_findings)
 
 
 class SqliteInteractionReader:
@@ -71,10 +71,10 @@ class SqliteInteractionReader:
     async def get_text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
         return self._reader.read(lambda connection: read_newest_versions(connection, refs))
 
-    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return self._reader.read(lambda connection: read_interactions(connection, sequences))
 
-    async def last_round(self) -> Round | None:
+    async def get_last_round(self) -> Round | None:
         newest = self._reader.read(lambda connection: get_last_rounds(connection, 1))
         return newest[0] if newest else None
 

@@ -52,7 +52,7 @@ def _compute_chance_of_most(logs, above, others, beaten, drawn):
 
 
 @njit(cache=True)
-def expected(above, ties, others, draws, logs):
+def compute_expected(above, ties, others, draws, logs):
     """Return a target's expected figures over all draws of negatives.
 
     With few ties every place that the target may have is summed. With many, one more candidate is

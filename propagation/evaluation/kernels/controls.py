@@ -8,7 +8,14 @@ from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import Control
 from propagation.numbers import Bank, State
-from propagation.numbers.rules import dots, has_history, readings, seen_items, start_mass, write
+from propagation.numbers.rules import (
+    compute_readings,
+    has_history,
+    list_seen_items,
+    multiply_rows,
+    start_mass,
+    write,
+)
 
 NEAREST_USERS = 50
 POINT_FLOOR = 0.01
@@ -77,7 +84,7 @@ def _draw_shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.i
 
 
 @njit(cache=True)
-def _reached(bank, content, tau):
+def _find_reached(bank, content, tau):
     """Return the routers above tau (eq. 4) in equal parts.
 
     Without a tau these are the nearest tenth: tau at the .90 quantile.
@@ -104,7 +111,7 @@ def _rank_point_to_point(
     """
     near[:] = 0.0
     cosines = np.empty(len(norms), np.float32)
-    dots(user_content, np.arange(len(norms)), content, cosines)
+    multiply_rows(user_content, np.arange(len(norms)), content, cosines)
     for other in range(len(norms)):
         norm = norms[other]
         cosines[other] = cosines[other] / norm if norm > 0 and other != user else -1.0
@@ -114,12 +121,12 @@ def _rank_point_to_point(
         total += max(cosines[other], np.float32(0))
     for other in nearest:
         if cosines[other] > 0:
-            for item in seen_items(seen_item, seen_before, seen_last[other]):
+            for item in list_seen_items(seen_item, seen_before, seen_last[other]):
                 near[item] += cosines[other] / total
 
 
 @njit(inline="always")
-def control_routers(state, controls, standpoint, user, near):
+def find_control_routers(state, controls, standpoint, user, near):
     """Return what the controls read for a user: routers and their weights.
 
     Without history there are none.
@@ -132,7 +139,7 @@ def control_routers(state, controls, standpoint, user, near):
     """
     reached = (np.empty(0, np.int64), np.empty(0, np.float64))
     if has_history(state.history_length, user):
-        reached = _reached(controls.semantic, standpoint.content, controls.tau)
+        reached = _find_reached(controls.semantic, standpoint.content, controls.tau)
         _rank_point_to_point(
             state.user_content,
             state.seen_item,
@@ -154,15 +161,15 @@ def control_routers(state, controls, standpoint, user, near):
 
 @njit(inline="always")
 def fill_controls(state, controls, routers, near, items, out):
-    """Fill the controls' columns of out [len, COLUMNS], from `control_routers`."""
+    """Fill the controls' columns of out [len, COLUMNS], from `find_control_routers`."""
     out[:, PLACEBO_SESSION:] = 0.0
     session, taste, reached = routers
     adoptions, totals = state.adoptions, state.totals
     if len(session[0]) > 0:
-        readings(state.session, session, adoptions, totals, items, out[:, PLACEBO_SESSION])
-        readings(state.taste, taste, adoptions, totals, items, out[:, PLACEBO_TASTE])
+        compute_readings(state.session, session, adoptions, totals, items, out[:, PLACEBO_SESSION])
+        compute_readings(state.taste, taste, adoptions, totals, items, out[:, PLACEBO_TASTE])
     if len(reached[0]) > 0:
-        readings(controls.semantic, reached, adoptions, totals, items, out[:, SEMANTIC])
+        compute_readings(controls.semantic, reached, adoptions, totals, items, out[:, SEMANTIC])
     for row in range(len(items)):
         out[row, POINT] = np.log(POINT_FLOOR + near[items[row]])
 

@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, PROBES, expected
+from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, PROBES, compute_expected
 from propagation.evaluation.kernels.controls import (
     Routers,
-    control_routers,
     fill_controls,
+    find_control_routers,
     follow_controls,
 )
 from propagation.numbers import ITEMS, draw_negatives, learn_arms, learn_numbers
@@ -23,15 +23,15 @@ from propagation.numbers.rules import (
     START_WEIGHT,
     Feature,
     Standpoint,
-    adopter_bin,
     compute_maturity,
     compute_standpoint,
     fill_from,
+    find_adopter_bin,
     gather_neighbours,
     get_weight,
     has_seen,
+    list_seen_items,
     release_neighbours,
-    seen_items,
 )
 
 BINS = 4
@@ -45,7 +45,7 @@ class Reader(NamedTuple):
     """Arrays that a user's features are read from.
 
     Args:
-        routers: Of the controls, see `control_routers`.
+        routers: Of the controls, see `find_control_routers`.
         near: [I] f32: what the nearest users have.
     """
 
@@ -133,7 +133,7 @@ def _score(scoring, ranking, adopted, raw, out):
     weights, offsets = scoring.weights[ranking], scoring.offsets[ranking]
     columns = scoring.columns[ranking, : scoring.seen[ranking]]
     for row in range(len(adopted)):
-        item_bin = adopter_bin(adopted[row])
+        item_bin = find_adopter_bin(adopted[row])
         total = offsets[item_bin]
         for column in columns:
             total += weights[item_bin, column] * raw[row, column]
@@ -141,7 +141,7 @@ def _score(scoring, ranking, adopted, raw, out):
 
 
 @njit(cache=True)
-def _barred(visible, seen, item, taken):
+def _bar_items(visible, seen, item, taken):
     """Return [I] which items are no negatives.
 
     These are hidden, seen by the user or taken later, or the target.
@@ -179,11 +179,11 @@ def _put_figures(counts, others, kin, logs, out):
         others: All candidates but the target; kin those of its kind.
     """
     if others:
-        out[0], out[1] = expected(counts[0], counts[1], others, DRAWN, logs)
+        out[0], out[1] = compute_expected(counts[0], counts[1], others, DRAWN, logs)
         out[3] = 1.0 + counts[0] + counts[1] / 2.0
-        out[4] = expected(counts[0], counts[1], others, DRAWN_MANY, logs)[0]
+        out[4] = compute_expected(counts[0], counts[1], others, DRAWN_MANY, logs)[0]
     if kin:
-        out[2] = expected(counts[2], counts[3], kin, DRAWN, logs)[0]
+        out[2] = compute_expected(counts[2], counts[3], kin, DRAWN, logs)[0]
 
 
 @njit(cache=True)
@@ -235,7 +235,7 @@ def _rank_fixed(state, controls, reader, scoring, item, target, fixed, logs, out
             size = min(FIXED, len(rows)) if column == 0 else len(rows)
             above, ties = np.sum(scores[:size] > own[0]), np.sum(scores[:size] == own[0])
             if size:
-                out[ranking, column] = expected(above, ties, size, size, logs)[0]
+                out[ranking, column] = compute_expected(above, ties, size, size, logs)[0]
 
 
 @njit(cache=True, nogil=True)
@@ -280,13 +280,15 @@ def evaluate_block(
         candidates[1:used] = negatives[: used - 1]
         found = gather_neighbours(state, user)
         standpoint = compute_standpoint(state, user)
-        reader = Reader(standpoint, control_routers(state, controls, standpoint, user, near), near)
+        reader = Reader(
+            standpoint, find_control_routers(state, controls, standpoint, user, near), near
+        )
         _fill(state, controls, reader, candidates[:used], raw)
         if scored[row] and not has_seen(state.seen_set, user, item):
             scoring = _choose_scoring(combiner, compute_maturity(state.history_length[user]))
-            seen = seen_items(state.seen_item, state.seen_before, state.seen_last[user])
+            seen = list_seen_items(state.seen_item, state.seen_before, state.seen_last[user])
             taken = takes[1][takes[0][user] : takes[0][user + 1]]
-            barred = _barred(state.visible, seen, item, taken)
+            barred = _bar_items(state.visible, seen, item, taken)
             _rank(state, controls, reader, scoring, item, raw[:1], barred, logs, out[row, :, :5])
             if fixed.shape[1]:
                 _rank_fixed(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from propagation.evaluation.protocols.metrics import Measured, Paired, level, pair_up
+from propagation.evaluation.protocols.metrics import Measured, Paired, compute_mean, pair_up
 from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.evaluation.protocols.whole_loop import RULES, WAYS, LoopRanking
 from propagation.model import Term
@@ -101,7 +101,7 @@ def build_loop_point(
         gains[EVOLVED] = pair_up(looped.values[:, RULES], unevolved.values[:, RULES], looped.user)
     return EffectPoint(
         value=value,
-        n10={name: level(column) for name, column in columns.items()},
+        n10={name: compute_mean(column) for name, column in columns.items()},
         gains=gains,
         counts=counts,
     )

@@ -62,7 +62,7 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     return Paired(mean=mean, t=mean / error if error else None, standard_error=error)
 
 
-def level(values: F64) -> float | None:
+def compute_mean(values: F64) -> float | None:
     """Return the mean over events; None without any."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else None
@@ -124,7 +124,7 @@ def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
     """
     if measure >= ranked.values.shape[2]:
         return None
-    return level(ranked.values[:, RANKINGS.index(name), measure])
+    return compute_mean(ranked.values[:, RANKINGS.index(name), measure])
 
 
 def compute_paired_difference(arm: str, base: str, ranked: Ranked) -> Paired | None:

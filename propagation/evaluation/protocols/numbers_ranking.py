@@ -27,8 +27,8 @@ from propagation.evaluation.protocols.passes import (
     Schedule,
     find_last_of_each_user,
     leave_one_out,
-    prequential,
     run_passes,
+    schedule_prequential,
     shuffle_histories,
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream
@@ -82,7 +82,7 @@ async def evaluate_prequential(
         stream,
         embedder,
         settings,
-        lambda shuffled, _: [prequential(shuffled, settings.every)],
+        lambda shuffled, _: [schedule_prequential(shuffled, settings.every)],
         progress,
     )
     events = len(stream.user)

@@ -69,13 +69,13 @@ class Schedule:
             ]
         ] = True
         return (
-            _before(self.user, self.learned),
-            _before(self.user, first),
-            _before(self.item, first),
+            _count_before(self.user, self.learned),
+            _count_before(self.user, first),
+            _count_before(self.item, first),
         )
 
 
-def _before(key: I64, counted: Bools) -> I64:
+def _count_before(key: I64, counted: Bools) -> I64:
     """Return [B] how many counted events before each one have its key."""
     order = np.argsort(key, kind="stable")
     running: I64 = np.cumsum(counted[order]) - counted[order]
@@ -85,7 +85,7 @@ def _before(key: I64, counted: Bools) -> I64:
     return out
 
 
-def prequential(stream: Stream, every: int) -> Schedule:
+def schedule_prequential(stream: Stream, every: int) -> Schedule:
     """Schedule each event to be tested, then learned.
 
     One event in `every` is ranked.
@@ -360,4 +360,6 @@ def warm_up() -> None:
     stream = Stream("", texts, texts, rows, rows, rows, rows)
     vectors = np.eye(LEAST_ITEMS, dtype=np.float32)
     settings = EvaluationSettings(session_k=2, taste_k=2)
-    run_pass(stream, prequential(stream, 1), vectors, vectors, settings, 0, lambda done: None)
+    run_pass(
+        stream, schedule_prequential(stream, 1), vectors, vectors, settings, 0, lambda done: None
+    )

@@ -205,7 +205,7 @@ async def evaluate_by_reasoner(
             reasoner=engine.reasoner.name,
             users=len(last),
             learned=len(known),
-            dead_letters=len(await engine.store.dead_letters(1_000_000)),
+            dead_letters=len(await engine.store.get_dead_letters(1_000_000)),
             draws=reports,
             cost=_cost(expenses.this_run),
             cost_in_all=_cost(expenses.all_runs),
@@ -239,7 +239,7 @@ async def _replay_in_parts(
             recorded = await engine.record(events[start : start + size])
             await _catch_up(engine)
             newest = max(outcome.sequence for outcome in recorded.outcomes)
-            if newest == await engine.store.recorded_through() and await engine.is_round_due():
+            if newest == await engine.store.get_recorded_through() and await engine.is_round_due():
                 await _retry_patiently(engine, engine.run_round)
             progress(min(start + size, len(events)))
     finally:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.evaluation.kernels.arms import DRAWN, expected, log_factorials
+from propagation.evaluation.kernels.arms import DRAWN, compute_expected, log_factorials
 from propagation.model import (
     F64,
     I64,
@@ -66,7 +66,7 @@ async def rank_in_loop(
         InvalidInput: There is nothing to rank.
     """
     await replay(engine, clients, ())
-    engine.numbers.view.combiner = _combiner()
+    engine.numbers.view.combiner = _create_combiner()
     found: list[tuple[int, Sequence[float], bool]] = []
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
@@ -88,7 +88,7 @@ async def rank_in_loop(
     return LoopRanking(np.array(users, np.int64), np.array(gains), float(np.mean(ruled)))
 
 
-def _combiner() -> Combiner:
+def _create_combiner() -> Combiner:
     """Make the live arms, and the live one without the profile feature."""
     combiner = create_live_combiner(arms=3)
     combiner.mask[WITHOUT_TEXT, Feature.PROFILE] = 0
@@ -124,6 +124,10 @@ async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[fl
         own = scores[read.ranked.rows == item][0]
         above, ties = int((scores > own).sum()), int((scores == own).sum()) - 1
         gains.append(
-            float(expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[0])
+            float(
+                compute_expected(above, ties, len(scores) - 1, DRAWN, log_factorials(len(scores)))[
+                    0
+                ]
+            )
         )
     return user, gains, factors is not None

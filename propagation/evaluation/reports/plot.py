@@ -58,7 +58,7 @@ def _draw_legend(figure: "Figure") -> None:
     )
 
 
-def over_time(report: Report, path: Path) -> None:
+def plot_over_time(report: Report, path: Path) -> None:
     """Plot N@10 of the main arms over the stream."""
     with _create_figure(
         path,
@@ -92,7 +92,7 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
         f"{len(report.settings.seeds)}",
     ) as figure:
         for axes, size in zip(figure.axes, (10, 100), strict=True):
-            _bars(
+            _draw_bars(
                 axes,
                 SHOWN,
                 [
@@ -108,13 +108,13 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
         _draw_legend(figure)
 
 
-def cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
+def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
     with _create_figure(path, 2, title) as figure:
         names = ("off", "adoption", "offk", "offk_adoption")
         for axes, of in zip(figure.axes, ("user", "item"), strict=True):
             parts = [part for part in slices if part.of == of and part.events]
-            _bars(
+            _draw_bars(
                 axes,
                 names,
                 [[getattr(part, name) for part in parts] for name in names],
@@ -176,7 +176,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         gains.set_ylabel("paired by user, with twice the standard error")
 
 
-def _bars(
+def _draw_bars(
     axes: "Axes",
     names: Sequence[str],
     values: Sequence[Sequence[float | None]],

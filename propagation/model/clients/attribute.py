@@ -37,13 +37,15 @@ def _holds_word(name: str, words: str) -> bool:
     at = words.find(name)
     while at >= 0:
         end = at + len(name)
-        if not (at and _in_word(words[at - 1])) and not (end < len(words) and _in_word(words[end])):
+        if not (at and _is_in_word(words[at - 1])) and not (
+            end < len(words) and _is_in_word(words[end])
+        ):
             return True
         at = words.find(name, at + 1)
     return False
 
 
-def _in_word(letter: str) -> bool:
+def _is_in_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 

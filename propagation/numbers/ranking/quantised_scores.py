@@ -18,9 +18,9 @@ from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     KNN_FLOOR,
     RECENT_FLOOR,
-    adopter_bin,
     compute_nearness,
     decay_count,
+    find_adopter_bin,
     share_of,
 )
 from propagation.numbers.state import State
@@ -139,7 +139,7 @@ def follow_items(sketch, state, items):
         sketch.recent[block, lane] = _list_recent(state.recent[item], now - state.recent_at[item])
         sketch.prior[block, lane] = 1.0 / (adoptions + 0.5)
         sketch.offset[block, lane] = 0.0 if state.visible[item] else -np.inf
-        sketch.bin[block, lane] = adopter_bin(adoptions)
+        sketch.bin[block, lane] = find_adopter_bin(adoptions)
 
 
 @njit(cache=True, nogil=True)

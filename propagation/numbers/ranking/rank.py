@@ -17,7 +17,7 @@ from propagation.numbers.ranking.quantised_scores import (
     TASTE,
     compute_lift_neighbours,
 )
-from propagation.numbers.ranking.top_k import in_order, select_best_rows
+from propagation.numbers.ranking.top_k import select_best_rows, sort_by_score
 from propagation.numbers.rules import (
     FEATURES,
     KNN_FLOOR,
@@ -33,12 +33,12 @@ from propagation.numbers.rules import (
     get_weight,
     has_history,
     has_seen,
+    list_seen_items,
     release_neighbours,
     score,
-    seen_items,
     standardise,
 )
-from propagation.numbers.rules import adopter_bin as bin_of
+from propagation.numbers.rules import find_adopter_bin as bin_of
 
 SLOPES = 9
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
@@ -255,7 +255,9 @@ def _build_shortlist(
     if has_history(state.history_length, asker.user):
         _add_neighbours(state, combiner, sketch, asker, found, scores)
         if leave_seen:
-            for item in seen_items(state.seen_item, state.seen_before, state.seen_last[asker.user]):
+            for item in list_seen_items(
+                state.seen_item, state.seen_before, state.seen_last[asker.user]
+            ):
                 scores[item] = -np.inf
     for item in left_out:
         scores[item] = -np.inf
@@ -279,7 +281,7 @@ def _score_rows(state, combiner, asker, rows, limit):
         scores[place] = score(
             combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]])
         )
-    order = in_order(rows, scores, asker.user, state.seed)[:limit]
+    order = sort_by_score(rows, scores, asker.user, state.seed)[:limit]
     weights = np.zeros((len(order), FEATURES))
     for place in range(len(order)):
         item_bin = bin_of(state.adoptions[rows[order[place]]])

@@ -10,12 +10,12 @@ from propagation.numbers.limits import is_withheld
 from propagation.numbers.ranking.quantised_scores import LANES
 from propagation.numbers.rules import (
     READ_ROUTERS,
+    compute_lifts,
     compute_routing_weights,
-    largest,
-    lifts,
+    find_largest,
     share_of,
 )
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers.seeded_hash import mix_seed
 from propagation.numbers.state import ITEMS, USERS
 
 FEW_GROUPS, FEW_LANES = 4, 8
@@ -24,22 +24,24 @@ ITEM_STRIDE = 1_000_003
 
 @njit(cache=True)
 def _compute_tie_key(user, item, seed):
-    return np.float64(mixed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed))
+    return np.float64(
+        mix_seed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed)
+    )
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
 def _select_best_by_group(scores, width):
     best = np.empty(len(scores) // width, np.float32)
     for group in range(len(best)):
-        largest = np.float32(-np.inf)
+        find_largest = np.float32(-np.inf)
         for item in range(group * width, (group + 1) * width):
-            largest = max(largest, scores[item])
-        best[group] = largest
+            find_largest = max(find_largest, scores[item])
+        best[group] = find_largest
     return best
 
 
 @njit(cache=True)
-def _at_least(scores, count):
+def _find_best(scores, count):
     """Return items that may be among the `count` best.
 
     Looks at the best of each group of neighbours first, so that most items are never looked at.
@@ -70,7 +72,7 @@ def select_best_rows(scores, count, user, seed):
 
     A seeded hash of (client, item) breaks ties.
     """
-    rows = _at_least(scores, count)
+    rows = _find_best(scores, count)
     if len(rows) <= count:
         return rows
     values = scores[rows]
@@ -95,7 +97,7 @@ def select_best_rows(scores, count, user, seed):
 
 
 @njit(cache=True)
-def in_order(rows, scores, user, seed):
+def sort_by_score(rows, scores, user, seed):
     """Return places by descending score.
 
     A seeded hash of (client, item) breaks ties.
@@ -140,11 +142,11 @@ def list_taste_rows(state, rows, users, refs, count, routers, values):
                 continue
             row_lifts = np.empty(state.taste.mass.shape[1])
             share = share_of(state.adoptions[row], state.totals)
-            lifts(state.taste, share, row, row_lifts)
+            compute_lifts(state.taste, share, row, row_lifts)
             for router in range(len(row_lifts)):
                 if state.taste.trust[0, router] == -np.inf:
                     row_lifts[router] = -np.inf
-            chosen = largest(row_lifts, min(count, len(row_lifts)), refs[place], state.seed)
+            chosen = find_largest(row_lifts, min(count, len(row_lifts)), refs[place], state.seed)
             _put(state.taste.trust[0], chosen, row_lifts[chosen], routers[place], values[place])
 
 

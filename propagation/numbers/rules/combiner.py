@@ -69,7 +69,7 @@ def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
     return [combiner.weights, combiner.squares, combiner.moments, combiner.seen, *combiner.gauge]
 
 
-def packed(combiner: Combiner) -> NDArray[np.float64]:
+def pack_combiner(combiner: Combiner) -> NDArray[np.float64]:
     """Return the learned state as one vector, for the learn commit."""
     return np.concatenate([part.ravel() for part in _parts(combiner)])
 
@@ -101,7 +101,7 @@ def compute_maturity(count):
 
 
 @njit(cache=True)
-def adopter_bin(count):
+def find_adopter_bin(count):
     """Return the bin of an item's adopters: <=2, 3-10, 11-50, >50."""
     return 0 if count <= 2 else 1 if count <= 10 else 2 if count <= 50 else 3
 
@@ -159,7 +159,7 @@ def score(combiner, arm, values, user_bin, item_bin):
 
 
 @njit(cache=True)
-def _clip(value):
+def _limit_value(value):
     return min(max(value, -GRADIENT_CLIP), GRADIENT_CLIP)
 
 
@@ -190,9 +190,9 @@ def learn_pairs(combiner, values, user_bin, item_bins):
             if combiner.mask[arm, feature] == 0:
                 continue
             gradient[:] = 0.0
-            up = _clip(values[0, feature])
+            up = _limit_value(values[0, feature])
             for row in range(others):
-                down = _clip(values[1 + row, feature])
+                down = _limit_value(values[1 + row, feature])
                 gradient[0] += slope[row] * (up - down)
                 gradient[5 + item_bins[0]] += slope[row] * up
                 gradient[5 + item_bins[1 + row]] -= slope[row] * down

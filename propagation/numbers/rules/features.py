@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.limits import is_withheld
-from propagation.numbers.rules.mass import dots, readings
+from propagation.numbers.rules.mass import compute_readings, multiply_rows
 from propagation.numbers.rules.neighbours import (
     compute_nearness,
     look_up_neighbours,
@@ -58,7 +58,7 @@ KNN_FLOOR = 0.01
 
 
 @njit(cache=True)
-def unit(vector):
+def normalize_vector(vector):
     """Return the vector at length 1; zeros stay zeros."""
     norm = np.sqrt(np.sum(vector * vector))
     return vector / norm if norm > 0 else vector.copy()
@@ -96,8 +96,8 @@ def compute_standpoint(state, user):
             np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing
         )
     return Standpoint(
-        unit(state.user_content[user]),
-        unit(state.user_attributes[user]),
+        normalize_vector(state.user_content[user]),
+        normalize_vector(state.user_attributes[user]),
         profile,
         compute_routing_weights(state.session, user, READ_ROUTERS, state.seed),
         compute_routing_weights(state.taste, user, READ_ROUTERS, state.seed),
@@ -116,16 +116,20 @@ def fill_from(state, standpoint, items, out):
     """
     _fill_counts(state.adoptions, state.recent, state.recent_at, state.clock[0], items, out)
     _fill_near(state.near_slow, state.near_fast, state.adoptions, items, out)
-    dots(state.content, items, standpoint.content, out[:, 2])
-    dots(state.attributes, items, standpoint.attributes, out[:, 3])
-    dots(state.adopters, items, standpoint.content, out[:, 4])
-    dots(state.item_profile, items, standpoint.profile, out[:, 9])
+    multiply_rows(state.content, items, standpoint.content, out[:, 2])
+    multiply_rows(state.attributes, items, standpoint.attributes, out[:, 3])
+    multiply_rows(state.adopters, items, standpoint.content, out[:, 4])
+    multiply_rows(state.item_profile, items, standpoint.profile, out[:, 9])
     for row in range(len(items)):
         out[row, 4] /= state.adoptions[items[row]] + 2.0
     out[:, 7:9] = 0.0
     if len(standpoint.session[0]) > 0:
-        readings(state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7])
-        readings(state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8])
+        compute_readings(
+            state.session, standpoint.session, state.adoptions, state.totals, items, out[:, 7]
+        )
+        compute_readings(
+            state.taste, standpoint.taste, state.adoptions, state.totals, items, out[:, 8]
+        )
         adoptions, limits = state.adoptions, state.limits
         for row in range(len(items)):
             if is_withheld(adoptions[items[row]], limits):

@@ -42,7 +42,7 @@ def remember(state, user, item):
 
 
 @njit(cache=True)
-def place_of(neighbour, item, filled, other):
+def find_place(neighbour, item, filled, other):
     """Return the place of `other` among the item's first neighbours, or -1."""
     found, wanted = np.int32(-1), np.int32(other)
     for place in range(np.int32(filled)):
@@ -78,7 +78,7 @@ def _keep_nearest(neighbour, together, filled, item, adoptions):
 @njit(cache=True)
 def count_together(neighbour, together, filled, item, other, weight, adoptions):
     """Add weight to the co-adoption count of an item and another one."""
-    place = place_of(neighbour, item, filled[item], other)
+    place = find_place(neighbour, item, filled[item], other)
     if place >= 0:
         together[item, place] += weight
         return
@@ -227,7 +227,7 @@ def _look_up(neighbour, together, filled, adoptions, past, near_slow, near_fast,
     for age in range(len(past)):
         other = past[age]
         for item in items:
-            place = place_of(neighbour, other, filled[other], item)
+            place = find_place(neighbour, other, filled[other], item)
             if place >= 0:
                 near_slow[item] += shares[0, age] * together[other, place]
                 near_fast[item] += shares[1, age] * together[other, place]

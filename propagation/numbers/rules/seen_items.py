@@ -6,7 +6,7 @@ A hash set looks them up, and a linked list enumerates them.
 import numpy as np
 from numba import njit
 
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers.seeded_hash import mix_seed
 
 EMPTY = -1
 
@@ -18,7 +18,7 @@ def find_slot(table, key):
     If the key is absent, it is the empty slot where the key belongs.
     """
     mask = len(table) - 1
-    place = np.int64(mixed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
+    place = np.int64(mix_seed(np.uint64(key), np.uint64(0)) & np.uint64(mask))
     while table[place] != EMPTY and table[place] != key:
         place = (place + 1) & mask
     return place
@@ -57,7 +57,7 @@ def add_seen(state, user, item, session_router, taste_router):
 
 
 @njit(cache=True)
-def seen_items(seen_item, seen_before, last):
+def list_seen_items(seen_item, seen_before, last):
     """Return the rows of a user's items, newest first.
 
     Args:

@@ -3,13 +3,13 @@
 import numpy as np
 from numba import njit
 
-from propagation.numbers.seeded_hash import mixed
+from propagation.numbers.seeded_hash import mix_seed
 
 LIFT_CLIP = 3.0
 
 
 @njit(cache=True)
-def largest(values, count, user, seed):
+def find_largest(values, count, user, seed):
     """Return the places of the `count` largest values.
 
     A seeded hash breaks ties.
@@ -40,7 +40,7 @@ def largest(values, count, user, seed):
         if values[place] == threshold:
             tied[found] = place
             order[found] = np.float64(
-                mixed(np.uint64(user) * np.uint64(65_537) + np.uint64(place), seed)
+                mix_seed(np.uint64(user) * np.uint64(65_537) + np.uint64(place), seed)
             )
             found += 1
     ranks = np.argsort(order)
@@ -52,7 +52,7 @@ def largest(values, count, user, seed):
 @njit(cache=True)
 def find_softmax_largest(logits, count, user, seed):
     """Return (routers, values): the `count` largest of softmax(logits), renormalised."""
-    routers = largest(logits, count, user, seed)
+    routers = find_largest(logits, count, user, seed)
     values = np.exp(logits[routers] - logits.max())
     return routers, values / values.sum()
 

@@ -42,7 +42,7 @@ class LearnStore(Protocol):
         Source: docs/numbers.md, rule 5.
         """
 
-    async def learned_through(self) -> int:
+    async def get_learned_through(self) -> int:
         """Return the sequence through which the log is learned; 0 at first."""
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
@@ -119,5 +119,5 @@ class LearnStore(Protocol):
             LeaseLost: The token is not the newest; nothing was changed.
         """
 
-    async def epochs(self) -> Sequence[Epoch]:
+    async def get_epochs(self) -> Sequence[Epoch]:
         """Return all epochs, oldest first."""

@@ -43,7 +43,7 @@ class LeaseStore(Protocol):
             The lease; None while another holder's has not expired.
         """
 
-    async def lease_holder(self, name: str) -> str | None:
+    async def get_lease_holder(self, name: str) -> str | None:
         """Return the process that holds a lease now; None if none does."""
 
     async def release_lease(self, lease: Lease) -> None:
@@ -83,5 +83,5 @@ class BlobStore(Protocol):
 
         Args:
             name: Begins with CACHED.
-            after_withdrawal: What `last_withdrawal` returned before the bytes were asked for.
+            after_withdrawal: What `get_last_withdrawal` returned before the bytes were asked for.
         """

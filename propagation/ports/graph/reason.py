@@ -45,10 +45,10 @@ class InteractionReader(Protocol):
         Clients without a text are left out.
         """
 
-    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         """Return interactions in the order of `sequences`; unknown ones are left out."""
 
-    async def last_round(self) -> Round | None:
+    async def get_last_round(self) -> Round | None:
         """Return the newest published round; None before the first."""
 
     async def get_waiting_messages(
@@ -141,7 +141,7 @@ class ReasonStore(InteractionReader, Protocol):
         Args:
             merged: Messages that were merged into the texts or dropped.
             sequence: The sequence that the versions belong to.
-            after_withdrawal: What `last_withdrawal` returned before the texts were read.
+            after_withdrawal: What `get_last_withdrawal` returned before the texts were read.
             written_by: Prompts or fallback that wrote the texts, as in RouterVersion.
 
         Raises:
@@ -150,7 +150,7 @@ class ReasonStore(InteractionReader, Protocol):
                 check: a withdrawal voids claims.)
         """
 
-    async def last_withdrawal(self) -> int:
+    async def get_last_withdrawal(self) -> int:
         """Return the sequence of the newest retraction or erasure.
 
         It is 0 before the first.
@@ -190,7 +190,7 @@ class ReasonStore(InteractionReader, Protocol):
         become visible in that order. Dropped versions are left out.
         """
 
-    async def reasoned_through(self) -> int:
+    async def get_reasoned_through(self) -> int:
         """Return the sequence through which reasoning is complete.
 
         Every interaction up to it is reasoned or a dead letter.
@@ -231,7 +231,7 @@ class ReasonStore(InteractionReader, Protocol):
         that order: a missing number is a dropped merge.
         """
 
-    async def gradients(
+    async def get_gradients(
         self, module: Module, owner: int | None, after: int, limit: int
     ) -> Sequence[Gradient]:
         """Return at most `limit` gradients with sequence > after.
@@ -243,5 +243,5 @@ class ReasonStore(InteractionReader, Protocol):
             owner: A client's ref or router's number; None: all of this kind.
         """
 
-    async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
+    async def get_dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         """Return at most `limit` interactions whose reasoning failed for good, oldest first."""

@@ -122,7 +122,7 @@ class RecordStore(Protocol):
             through: The last sequence to read.
         """
 
-    async def recorded_through(self) -> int:
+    async def get_recorded_through(self) -> int:
         """Return the last committed sequence; 0 for an empty log."""
 
     async def get_sequence_at(self, time_ms: int) -> int:

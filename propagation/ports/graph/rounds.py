@@ -46,7 +46,7 @@ class RoundStore(Protocol):
         `integrated` is shortened as in `get_router_versions`.
         """
 
-    async def changed_clients(self, after: int, through: int) -> Sequence[int]:
+    async def find_changed_clients(self, after: int, through: int) -> Sequence[int]:
         """Return clients whose text changed in a range of sequences.
 
         The range is after < sequence <= through.
@@ -133,7 +133,7 @@ class RoundStore(Protocol):
     async def get_all_attributes(self) -> Sequence[Attribute]:
         """Return every attribute by name, those mapped to another one included."""
 
-    async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    async def get_client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         """Return each client's canonical attributes at the last round.
 
         A new client has ().
@@ -195,10 +195,10 @@ class RoundStore(Protocol):
         A bootstrap does not start the numbers again.
         """
 
-    async def router_version(self, router: int, version: int) -> RouterVersion | None:
+    async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
         """Return one published version, whole; None if it is unknown or dropped."""
 
-    async def messages(
+    async def get_messages(
         self, keys: Sequence[tuple[int, int]], senders: int
     ) -> Mapping[tuple[int, int], RouterVersion]:
         """Return published versions by (router, version); unknown ones are left out.
@@ -293,10 +293,10 @@ class EvolutionStore(Protocol):
             before: Only runs with a smaller number.
         """
 
-    async def router_maps(self) -> RouterMaps:
+    async def get_router_maps(self) -> RouterMaps:
         """Return the maps of all published runs since the newest bootstrap."""
 
-    async def router_lineage(self) -> Sequence[LineageStep]:
+    async def get_router_lineage(self) -> Sequence[LineageStep]:
         """Return every step of every published run.
 
         The steps are ordered by run, then before, then after.

@@ -21,7 +21,7 @@ from propagation.model import (
     Epoch,
     LeaseHeld,
     LogSlice,
-    batches,
+    split_into_batches,
 )
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
 from propagation.routing import SemanticPolicy, list_own_attributes, run_spherical_kmeans
@@ -33,7 +33,7 @@ from propagation.workflow.data_settings import (
 )
 from propagation.workflow.index.embedding import write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
-from propagation.workflow.index.repair import OnProgress, no_progress
+from propagation.workflow.index.repair import OnProgress, ignore_progress
 from propagation.workflow.learn.checkpoints import take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learned_blocks import BLOCKS_A_READ
@@ -126,7 +126,7 @@ class Stage0:
         else:
             await self.index_maintenance.open()
 
-    async def reindex(self, progress: OnProgress = no_progress) -> int:
+    async def reindex(self, progress: OnProgress = ignore_progress) -> int:
         """Rebuild the index and, if the policy measures it, tau.
 
         Returns:
@@ -202,7 +202,7 @@ class Stage0:
         tastes = (
             items
             if self.settings.centres == "items"
-            else await embedder.embed(await self._attributes())
+            else await embedder.embed(await self._list_attributes())
         )
         session = await asyncio.to_thread(
             run_spherical_kmeans, items, self.settings.session.k, seed
@@ -212,21 +212,23 @@ class Stage0:
         )
         return NumbersView(session, taste, seed, number, self.settings.limits)
 
-    async def _attributes(self) -> list[str]:
+    async def _list_attributes(self) -> list[str]:
         """Return the attributes of all clients' own texts, each once.
 
         They were extracted by eq. 1.
         """
         refs = sorted(await self.store.get_text_versions())
         found: set[str] = set()
-        for some in batches(refs, PAGE):
+        for some in split_into_batches(refs, PAGE):
             for text in (await self.store.load_texts(some)).values():
                 found.update(list_own_attributes(text))
         return sorted(found)
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Learn the whole log again with the recorded negatives, and stage it."""
-        through = min(await self.store.learned_through(), await self.store.recorded_through())
+        through = min(
+            await self.store.get_learned_through(), await self.store.get_recorded_through()
+        )
         with contextlib.closing(NumbersOwner(view)) as numbers:
             while view.applied_through < through:
                 first = view.applied_through == 0

@@ -178,7 +178,7 @@ class Leases:
 
         A holder that keeps a lease then gives it back, and third processes do not take it.
         """
-        return await self._store.lease_holder(_request(name)) not in (None, self.holder)
+        return await self._store.get_lease_holder(_request(name)) not in (None, self.holder)
 
     @asynccontextmanager
     async def keep_alive(self, lease: Lease, *, shared: bool) -> AsyncIterator[None]:

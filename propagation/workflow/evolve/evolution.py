@@ -62,7 +62,7 @@ class Evolution:
         epoch = await self.store.get_current_epoch()
         if epoch is None:
             return await self._save(EvolutionRun(verdict="routers evolve after bootstrap"), dry_run)
-        maps = await self.store.router_maps()
+        maps = await self.store.get_router_maps()
         plan, verdict, run = await self._plan_and_judge(maps, epoch)
         if dry_run or verdict is None or not verdict.published:
             return await self._save(run, dry_run)
@@ -106,7 +106,7 @@ class Evolution:
         self, maps: RouterMaps, epoch: Epoch
     ) -> tuple[Plan, Verdict | None, EvolutionRun]:
         """Plan and judge; without a verdict the run says why."""
-        last_withdrawal = await self.store.last_withdrawal()
+        last_withdrawal = await self.store.get_last_withdrawal()
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
             self.store, maps, await self._count_used_through(), holdout.judged_from, epoch.era
@@ -166,7 +166,7 @@ class Evolution:
 
         The view then has a row for every client up to there, also if another process learns.
         """
-        through = await self.store.learned_through()
+        through = await self.store.get_learned_through()
         async with self.exclusion.run(Activity.LEARN):
             await self.learner.synchronize()
         return through
@@ -191,7 +191,7 @@ class Evolution:
         )
 
     async def _get_last_round(self) -> int:
-        last = await self.store.last_round()
+        last = await self.store.get_last_round()
         return last.number if last else 0
 
 

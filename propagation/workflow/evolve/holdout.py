@@ -19,12 +19,12 @@ from propagation.numbers import (
     Events,
     Tastes,
     Written,
-    copied,
+    copy_tastes,
     evolve_mass,
     evolve_total,
     evolve_trust,
+    find_retired,
     replay,
-    retired,
     rewind,
     rewind_content,
 )
@@ -172,7 +172,7 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
         epoch=view.epoch,
         mass=bank.mass[: view.items].copy(),
         adoptions=state.adoptions[: view.items].copy(),
-        retired=frozenset(np.flatnonzero(retired(bank)).tolist()),
+        retired=frozenset(np.flatnonzero(find_retired(bank)).tolist()),
         content=state.user_content[: view.users].copy(),
         contents=state.content[holdout.items],
         events=events,
@@ -216,7 +216,7 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
         np.zeros((snapshot.routers, 0), np.float32),
     )
     written = {router: division.mass for router, division in divisions.items()}
-    before, bins = replay_holdout(copied(snapshot.tastes), snapshot)
+    before, bins = replay_holdout(copy_tastes(snapshot.tastes), snapshot)
     after, _ = replay_holdout(_evolve(snapshot, change, written), snapshot)
     rows = np.flatnonzero(
         (holdout.negatives >= 0) & np.isfinite(holdout.scores).all(axis=1) & snapshot.known
@@ -256,7 +256,7 @@ def _evolve(snapshot: Snapshot, change: RouterMap, written: dict[int, Written]) 
         router: Written(both.first[snapshot.items], both.second[snapshot.items])
         for router, both in written.items()
     }
-    tastes = copied(snapshot.tastes)
+    tastes = copy_tastes(snapshot.tastes)
     return tastes._replace(
         mass=evolve_mass(tastes.mass, change, rows),
         trust=evolve_trust(tastes.trust, change),

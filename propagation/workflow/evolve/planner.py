@@ -24,14 +24,14 @@ from propagation.model import (
     RouterVersion,
     rank_by_distinctiveness,
 )
-from propagation.numbers import mixed
+from propagation.numbers import mix_seed
 from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
 from propagation.optimization.router_merge import (
     compute_router_products,
     compute_router_similarities,
     merge_costs,
-    merged_standing,
+    merge_standing,
 )
 from propagation.optimization.router_rewrite import rewrite_standing
 from propagation.optimization.router_split import (
@@ -82,7 +82,7 @@ def _build_router_case(
         distance=community.distance if community else 0.0,
         nearest=nearest,
         similarity=similarity,
-        merged_standing=None if nearest is None else merged_standing([router, nearest]),
+        merged_standing=None if nearest is None else merge_standing([router, nearest]),
         missing=missing,
     )
 
@@ -276,7 +276,7 @@ class Planner:
 
     def _split(self, router: int, written: WrittenRows, directions: F32) -> Community | None:
         users, _, weights = written.of(router)
-        seed = int(mixed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
+        seed = int(mix_seed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
         return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
 
     async def _decide(

@@ -24,9 +24,9 @@ from propagation.model import (
     Round,
     RouterMap,
     StagedCheckpoint,
-    batches,
+    split_into_batches,
 )
-from propagation.numbers import State, evolve_centres, evolve_seen, evolved_bank
+from propagation.numbers import State, evolve_bank, evolve_centres, evolve_seen
 from propagation.optimization.router_lineage import find_moved_routers, follow_edges, follow_rules
 from propagation.ports import Collection, GraphStore, IndexChange, Lease, Publication
 from propagation.routing import TableChange, name_router_versions, stage_table_change
@@ -132,7 +132,7 @@ class Publisher:
         may never become small, so this gives up after MAX_CATCH_UPS steps.
         """
         for _ in range(MAX_CATCH_UPS):
-            through = await self.store.learned_through()
+            through = await self.store.get_learned_through()
             if through - decided.through <= SMALL_TAIL:
                 break
             decided = await catch_up(self.store, decided, through)
@@ -158,7 +158,7 @@ class Publisher:
         self, rounds: Lease, decided: DecidedPlan, change: RouterMap, epoch: Epoch
     ) -> Round:
         """Stage the round that carries the publication: routers' texts and their edges."""
-        last = await self.store.last_round()
+        last = await self.store.get_last_round()
         round_ = await self.store.begin_round(rounds, last.boundary if last else 0)
         before = await self.store.get_version_numbers([text.router for text in decided.texts])
         versions = [
@@ -224,7 +224,7 @@ class Publisher:
         """Write the next versions of clients whose rules name a moved router."""
         refs = await self.store.get_clients_with_rules(find_moved_routers(change))
         followed: list[ClientText] = []
-        for some in batches(refs, CLIENTS_A_CALL):
+        for some in split_into_batches(refs, CLIENTS_A_CALL):
             texts = await self.store.load_texts(some)
             for text in texts.values():
                 memory = follow_rules(text.filter_memory, change)
@@ -277,6 +277,6 @@ def _evolve(state: State, change: RouterMap, decided: DecidedPlan, centres: F32)
     It runs in a thread, while nothing is learned.
     """
     return state._replace(
-        taste=evolved_bank(state.taste, change, decided.masses, centres),
+        taste=evolve_bank(state.taste, change, decided.masses, centres),
         seen_router=evolve_seen(state.seen_router, state.seen_last, state.seen_before, change),
     )

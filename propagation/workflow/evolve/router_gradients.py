@@ -54,7 +54,7 @@ async def load_router_gradients(
     current: dict[tuple[int, int], tuple[int, ...]] = {}
     after = max(after, through - WINDOW)
     while after < through:
-        page = await store.gradients(Module.ROUTER, None, after, PAGE)
+        page = await store.get_gradients(Module.ROUTER, None, after, PAGE)
         last = through if len(page) < PAGE else page[-1].sequence - 1
         for gradient in page:
             if gradient.sequence <= min(last, through) and gradient.epoch >= era:
@@ -80,7 +80,7 @@ async def list_supported_gradients(
     """
     supported = list_supported_choices(found.choices.values(), least)
     newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]
-    rows = await store.interactions(sorted({one.sequence for one in newest}))
+    rows = await store.get_interactions(sorted({one.sequence for one in newest}))
     few = {row.item for row in rows if adoptions[index_of(row.item)] < least}
     titles = [*map(OwnWords, list_titles(await store.get_client_contents(sorted(few))).values())]
     return [one for one in newest if not any(title.is_in(one.text) for title in titles)]

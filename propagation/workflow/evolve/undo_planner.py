@@ -43,7 +43,7 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     Raises:
         InvalidInput: The run cannot be undone.
     """
-    maps = await store.router_maps()
+    maps = await store.get_router_maps()
     change = find_undoable(maps.maps, run)
     numbering = reverse_numbering(change)
     before, since = await _gather_written(store, maps, change, numbering, through)
@@ -107,7 +107,7 @@ async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[Rout
     """
     texts = []
     for router, version in sorted(change.versions.items()):
-        earlier = await store.router_version(router, version)
+        earlier = await store.get_router_version(router, version)
         if earlier is not None:
             common = {name: 1.0 for name, _ in earlier.standing}
             attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]

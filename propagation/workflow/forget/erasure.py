@@ -15,7 +15,7 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
-from propagation.workflow.forget.text_changes import ErasedClient, own_names
+from propagation.workflow.forget.text_changes import ErasedClient, list_own_names
 from propagation.workflow.forget.withdrawal import Withdrawer, Withdrawn
 from propagation.workflow.views import ClientMemory
 
@@ -158,7 +158,7 @@ class Forgetting:
         Each lock may be held by somebody whom the store keeps waiting: to wait for all of them
         takes several times as long.
         """
-        await self.store.last_withdrawal()
+        await self.store.get_last_withdrawal()
 
     async def _build_erased_client(self, key: ClientKey) -> ErasedClient:
         (ref,) = await self.store.find_refs([key])
@@ -167,7 +167,7 @@ class Forgetting:
         (client,) = await self.store.get_clients([ref])
         texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
         contents = await self.store.get_client_contents([ref])
-        names = own_names(contents, [stored.text for stored in texts])
+        names = list_own_names(contents, [stored.text for stored in texts])
         # Others may say the same in another spelling, which a round mapped to the client's.
         canonical = self.withdrawer.vectors.canonical.targets
         mapped = frozenset(name for name, target in canonical.items() if target in names)

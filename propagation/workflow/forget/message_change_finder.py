@@ -52,7 +52,7 @@ class MessageChangeFinder:
         attributes that the withdrawal's senders brought, and those of the items of its events,
         which evolutions count as choices.
         """
-        held_by = await self.store.client_attributes(
+        held_by = await self.store.get_client_attributes(
             sorted({row.item for row in self.request.rows})
         )
         names = {name for held in held_by.values() for name in held}
@@ -115,7 +115,7 @@ class MessageChangeFinder:
         quoted = {ref: title for ref, title in titles.items() if any(map(title.is_in, texts))}
         if not quoted:
             return []
-        stored = await self.store.router_version(message.router, message.version)
+        stored = await self.store.get_router_version(message.router, message.version)
         parts = stored.integrated if stored is not None else ()
         public = {part.ref for part in parts if is_catalogue(part.ref, part.sequence)}
         return [title for ref, title in quoted.items() if ref not in public]

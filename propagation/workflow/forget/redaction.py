@@ -190,7 +190,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
         return None
     weight = line.weight
     if cites:
-        weight *= _confirmed(len(remaining)) / _confirmed(len(line.sources))
+        weight *= _weigh_confirmations(len(remaining)) / _weigh_confirmations(len(line.sources))
     return replace(line, text=text, sources=remaining, weight=weight)
 
 
@@ -204,7 +204,7 @@ def _find_retracted_choices(
     return [titles for item, titles in removal.choices.items() if item in lost]
 
 
-def _confirmed(times: int) -> float:
+def _weigh_confirmations(times: int) -> float:
     """Return the weight of a line confirmed so often in a row."""
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 

@@ -34,7 +34,7 @@ class Retention:
             How many rows were dropped; None if no run is due.
         """
         if self._before is None:
-            before = await self.store.recorded_through() - self.kept
+            before = await self.store.get_recorded_through() - self.kept
             if before < await self.store.get_oldest_kept() + self.advance:
                 return None
             self._before = before

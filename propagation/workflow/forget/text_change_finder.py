@@ -164,7 +164,7 @@ class TextChangeFinder(MessageChangeFinder):
         }
         sequences = {source.sequence for source in sources if source.sequence is not None}
         asked = sorted(sequences - removal.sequences)
-        rows = await self.store.interactions(asked) if asked else ()
+        rows = await self.store.get_interactions(asked) if asked else ()
         keys = sorted(
             {
                 (source.router, source.version)
@@ -175,7 +175,7 @@ class TextChangeFinder(MessageChangeFinder):
             }
         )
         # Neither the erased client nor the line's owner counts.
-        messages = await self.store.messages(keys, removal.least + 2)
+        messages = await self.store.get_messages(keys, removal.least + 2)
         return Supporters(
             {row.sequence: (row.user, row.item) for row in rows},
             {key: one.senders - {self.request.erased_ref} for key, one in messages.items()},
@@ -207,7 +207,7 @@ class TextChangeFinder(MessageChangeFinder):
         }
         erased = self.request.erased_ref
         refs = sorted(current if erased is None else {*current, erased})
-        before = await self.store.client_attributes(refs)
+        before = await self.store.get_client_attributes(refs)
         now: dict[int, tuple[str, ...]] = {}
         for ref, text in current.items():
             own = to_canonical(list_own_attributes(text), self.canonical)

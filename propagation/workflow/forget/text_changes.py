@@ -34,7 +34,7 @@ class ErasedClient:
     own_names: frozenset[str]
 
 
-def own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozenset[str]:
+def list_own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozenset[str]:
     """Return the normalized attributes of a client's own texts.
 
     These are its attributes and categories, and those found in its catalogue lines; also those

@@ -213,7 +213,7 @@ class Withdrawer:
         rows = request.rows
         erased = request.erased_ref
         view = self.numbers.view
-        maps = await self.store.router_maps()
+        maps = await self.store.get_router_maps()
         subtraction = Subtraction(
             is_in_current_routers(request.weights, rows, maps),
             request.weights.routers,
@@ -241,7 +241,7 @@ class Withdrawer:
     ) -> Withdrawn:
         """Commit; find the changes again if another process wrote newer texts meanwhile."""
         for attempt in range(ATTEMPTS):
-            withdrawal = _withdrawal(finder.request, promoted, changes)
+            withdrawal = _build_withdrawal(finder.request, promoted, changes)
             try:
                 result = await self.store.withdraw(lease, withdrawal, barrier)
             except VersionClash:
@@ -285,7 +285,7 @@ class Withdrawer:
             )
 
 
-def _withdrawal(
+def _build_withdrawal(
     request: WithdrawalRequest, promoted: Sequence[PromotedRepeat], changes: TextChanges
 ) -> Withdrawal:
     rows, erased = request.rows, request.erased

@@ -51,7 +51,7 @@ class TimeTravel:
             TooNew: It was not recorded yet.
             TooOld: Retention dropped something of it.
         """
-        newest = await self.store.recorded_through()
+        newest = await self.store.get_recorded_through()
         if sequence > newest:
             raise TooNew(str(sequence), newest)
         await self.check_kept(sequence)
@@ -73,7 +73,7 @@ class TimeTravel:
         """
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
-            raise TooNew(asked, await self.store.recorded_through())
+            raise TooNew(asked, await self.store.get_recorded_through())
         sequence = await self.store.get_sequence_at(time_ms)
         await self.check_kept(sequence)
         return sequence
@@ -113,10 +113,10 @@ class TimeTravel:
         Raises:
             TooOld: Retention dropped something meanwhile.
         """
-        opened = [epoch for epoch in await self.store.epochs() if epoch.sequence <= sequence]
+        opened = [epoch for epoch in await self.store.get_epochs() if epoch.sequence <= sequence]
         epoch = opened[-1].number if opened else 0
         numbers = range(opened[-1].taste_k if opened else await self._get_first_taste_k())
-        maps = (await self.store.router_maps()).maps
+        maps = (await self.store.get_router_maps()).maps
         retired = {router for one in maps if one.to_epoch == epoch for router in one.retired}
         versions = await self.store.get_router_versions(numbers, sequence)
         texts = {version.router: version for version in versions}
@@ -138,11 +138,11 @@ class TimeTravel:
 
         It begins at the bootstrap.
         """
-        maps = (await self.store.router_maps()).maps
+        maps = (await self.store.get_router_maps()).maps
         runs = {one.run for one in maps if one.to_epoch <= epoch}
         return [
             step
-            for step in await self.store.router_lineage()
+            for step in await self.store.get_router_lineage()
             if step.run in runs and router in (step.before, step.after)
         ]
 

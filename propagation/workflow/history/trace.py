@@ -17,9 +17,9 @@ from propagation.model import (
     NotFound,
     Profile,
     RouterVersion,
-    batches,
     find_names_in_text,
     normalize_name,
+    split_into_batches,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.views import NumbersOwner
@@ -95,7 +95,7 @@ class Tracer:
                     continue
                 if part.ref == ref and attribute in (None, part.attribute):
                     start = (
-                        *(await self._sources([part]))[0],
+                        *(await self._find_sources([part]))[0],
                         AttributeHop(part.attribute, message.router),
                     )
                     async for path in self._find_paths_onwards(start, message, part):
@@ -142,7 +142,7 @@ class Tracer:
         ]
         events, messages, parts = await asyncio.gather(
             self._events(cited),
-            self.store.messages(keys, 0),
+            self.store.get_messages(keys, 0),
             self.store.get_parts_carrying(keys, line.attributes, ref),
         )
         for sequence in cited:
@@ -184,7 +184,7 @@ class Tracer:
         The message took the attribute from this version of the profile, or from a later one in
         which the attribute still rests on this interaction.
         """
-        names = await self._canonical(line.attributes)
+        names = await self._map_to_canonical(line.attributes)
         carriers = [
             (message, part)
             for message in await self.store.get_contributions(ref, CONTRIBUTIONS)
@@ -239,13 +239,13 @@ class Tracer:
         Args:
             parts: Parts of the message with the line's attributes, from other clients.
         """
-        for some in batches(parts, PARTS_AT_ONCE):
-            for part, source in zip(some, await self._sources(some), strict=True):
+        for some in split_into_batches(parts, PARTS_AT_ONCE):
+            for part, source in zip(some, await self._find_sources(some), strict=True):
                 yield (*source, AttributeHop(part.attribute, message.router), message, here)
         if not parts:
             yield (message, here)
 
-    async def _sources(self, parts: Sequence[IntegratedAttribute]) -> list[Path]:
+    async def _find_sources(self, parts: Sequence[IntegratedAttribute]) -> list[Path]:
         """Find the interaction of each part, and the line that brought it.
 
         The line is as it was then. There is none if retention dropped that version.
@@ -275,7 +275,7 @@ class Tracer:
             key: [line for line in text.profile.lines if line.author != Author.RECEPTION]
             for key, text in texts.items()
         }
-        names = await self._canonical(
+        names = await self._map_to_canonical(
             [name for lines in own.values() for line in lines for name in line.attributes]
         )
         return [
@@ -289,12 +289,12 @@ class Tracer:
 
     async def _events(self, sequences: Sequence[int]) -> dict[int, InteractionRow]:
         return (
-            {row.sequence: row for row in await self.store.interactions(sequences)}
+            {row.sequence: row for row in await self.store.get_interactions(sequences)}
             if sequences
             else {}
         )
 
-    async def _canonical(self, names: Sequence[str]) -> dict[str, str]:
+    async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:
         """Map attributes of lines to their canonical names."""
         known = await self.store.get_attributes(sorted(set(names))) if names else {}
         return {name: known[name].canonical or name if name in known else name for name in names}

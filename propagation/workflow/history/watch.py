@@ -179,7 +179,7 @@ class Watcher:
         position = self.position
         if WatchEventKind.MERGE not in self.kinds or through <= position.merge:
             return
-        newest = await self.store.recorded_through()
+        newest = await self.store.get_recorded_through()
         if position.merge >= self.start.merge and through - position.merge > self.max_backlog:
             yield self._advance(
                 Gap(through - position.merge, newest), replace(position, merge=through)
@@ -211,7 +211,7 @@ async def get_graph_birth_time(store: GraphStore) -> int:
 async def get_newest_position(store: GraphStore) -> Position:
     """Return the position of a watcher that begins now."""
     merge = await store.get_merges_through()
-    last = await store.last_round()
+    last = await store.get_last_round()
     runs = await store.get_evolution_runs(1)
     return Position(
         round=last.number if last else 0,

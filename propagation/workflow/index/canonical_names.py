@@ -20,7 +20,7 @@ class CanonicalNames:
 
     async def load(self) -> None:
         """Load the names as the newest round left them."""
-        last = await self._store.last_round()
+        last = await self._store.get_last_round()
         self.targets = {
             attribute.name: attribute.canonical
             for attribute in await self._store.get_all_attributes()
@@ -34,7 +34,7 @@ class CanonicalNames:
         Returns:
             Whether a newer one was published.
         """
-        last = await self._store.last_round()
+        last = await self._store.get_last_round()
         if last is None or last.number <= self.round:
             return False
         await self.load()

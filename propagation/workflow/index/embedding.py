@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from propagation.model import F32, Client, ReasonerFailed, batches, normalize_name
+from propagation.model import F32, Client, ReasonerFailed, normalize_name, split_into_batches
 from propagation.ports import Embedder, normalize_rows
 from propagation.workflow.index.text_cache import IndexedText, LruCache
 
@@ -72,7 +72,7 @@ class LineVectors:
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         found: dict[str, F32] = {}
         model = self._embedder.name
-        for some in batches(lines, LINES_A_CALL):
+        for some in split_into_batches(lines, LINES_A_CALL):
             found |= await self._embed_lines(some)
         # An embedder that was fitted again meanwhile makes other vectors.
         return found if model == self._embedder.name else await self.embed(texts)

@@ -6,7 +6,7 @@ It is fed from the outbox. It is derived: everything in it can be made again fro
 import logging
 from collections.abc import Mapping, Sequence
 
-from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld, batches
+from propagation.model import IncompatibleSettings, IndexUnavailable, LeaseHeld, split_into_batches
 from propagation.ports import (
     COLLECTIONS,
     Collection,
@@ -21,7 +21,7 @@ from propagation.workflow.index.repair import (
     ALL_CHANGES,
     IndexRepair,
     OnProgress,
-    no_progress,
+    ignore_progress,
 )
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
@@ -122,7 +122,7 @@ class IndexMaintenance:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        return await self._repair.run(self._index, no_progress, self._is_complete)
+        return await self._repair.run(self._index, ignore_progress, self._is_complete)
 
     async def follow_routers(self) -> None:
         """Update the routers' points after an evolution.
@@ -130,7 +130,7 @@ class IndexMaintenance:
         An index that does not answer gets them when it is found again.
         """
         try:
-            await self._repair.run(self._index, no_progress, collections=[Collection.ROUTERS])
+            await self._repair.run(self._index, ignore_progress, collections=[Collection.ROUTERS])
         except IndexUnavailable as error:
             self._feed.stop(error)
 
@@ -154,7 +154,7 @@ class IndexMaintenance:
         except IndexUnavailable as error:
             self._feed.stop(error)
 
-    async def reindex(self, progress: OnProgress = no_progress) -> int:
+    async def reindex(self, progress: OnProgress = ignore_progress) -> int:
         """Make all of the index again from the graph, and serve it.
 
         What other processes commit meanwhile is indexed after that.
@@ -231,7 +231,7 @@ class IndexMaintenance:
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]
-        for some in batches(of_rounds, CLIENTS_A_CALL):
+        for some in split_into_batches(of_rounds, CLIENTS_A_CALL):
             await self._repair.carry_over(self._index, some)
         if self.repaired:
             log.info(
@@ -243,10 +243,10 @@ class IndexMaintenance:
     async def _fill_view(self) -> None:
         """Take every profile vector of the index into the view."""
         for collection in COLLECTIONS.values():
-            versions = await self._index.versions(collection)
+            versions = await self._index.get_versions(collection)
             keys = sorted(versions, key=int)
-            for some in batches(keys, CLIENTS_A_CALL):
-                found = await self._index.vectors(collection, some)
+            for some in split_into_batches(keys, CLIENTS_A_CALL):
+                found = await self._index.get_vectors(collection, some)
                 await self._vectors.update_view(
                     [
                         Point(key=key, version=versions[key], vector=vector)

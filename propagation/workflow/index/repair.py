@@ -19,7 +19,7 @@ OnProgress = Callable[[int, int], None]
 Key = int | str
 
 
-def no_progress(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 
@@ -108,13 +108,13 @@ class IndexRepair:
         changes = await self.store.get_pending_changes(0, ALL_CHANGES)
         differences = []
         for collection, before in collections.items():
-            indexed = await writer.versions(collection)
+            indexed = await writer.get_versions(collection)
             stored = await self._read_stored_versions(collection)
             differences.append(
                 Difference(
                     collection,
-                    behind=_later(before.behind if before else stored, indexed),
-                    ahead=_later(before.ahead if before else indexed, stored),
+                    behind=_find_later(before.behind if before else stored, indexed),
+                    ahead=_find_later(before.ahead if before else indexed, stored),
                     waiting={change.key for change in changes if change.collection == collection},
                 )
             )
@@ -200,6 +200,6 @@ class IndexRepair:
         }
 
 
-def _later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:
+def _find_later(versions: Mapping[Key, int], others: Mapping[Key, int]) -> dict[Key, int]:
     """Return versions whose keys others lack, or have in earlier versions."""
     return {key: version for key, version in versions.items() if version > others.get(key, -1)}

@@ -12,8 +12,8 @@ from propagation.model import (
     LeaseHeld,
     Round,
     RouterVersion,
-    batches,
     get_kind,
+    split_into_batches,
 )
 from propagation.ports import (
     COLLECTIONS,
@@ -176,7 +176,7 @@ class VectorSync:
         try:
             await self.feed.put(
                 {
-                    **group_by_kind(await self._points_of(remapped)),
+                    **group_by_kind(await self._make_points(remapped)),
                     Collection.ATTRIBUTES: await self.build_points_of_attributes(new),
                     Collection.ROUTERS: await self.build_points_of_routers(versions),
                 },
@@ -204,7 +204,7 @@ class VectorSync:
             *(IndexChange(Collection.ATTRIBUTES, name, ATTRIBUTE_VERSION) for name in new),
             *(
                 IndexChange(Collection.ROUTERS, version.router, version.version)
-                for version in self._of_routers(versions)
+                for version in self._leave_out_retired(versions)
             ),
         ]
 
@@ -222,7 +222,7 @@ class VectorSync:
     async def fill_view(self) -> None:
         """Embed the text of every client into the view."""
         refs = sorted(await self._store.get_text_versions())
-        for some in batches(refs, CLIENTS_A_CALL):
+        for some in split_into_batches(refs, CLIENTS_A_CALL):
             texts = await self._store.load_texts(some)
             await self.apply_remote(texts.values())
 
@@ -240,8 +240,8 @@ class VectorSync:
 
     async def write(self, texts: Sequence[IndexedText]) -> None:
         """Write texts into the index and the view; errors are the caller's."""
-        points = await self._points_of(texts)
-        for part in batches(points, CLIENTS_A_CALL):
+        points = await self._make_points(texts)
+        for part in split_into_batches(points, CLIENTS_A_CALL):
             await self.feed.put(group_by_kind(part))
             await self.update_view(part)
 
@@ -258,7 +258,7 @@ class VectorSync:
 
     async def build_points_of_texts(self, texts: Iterable[ClientText]) -> list[Point]:
         """Make clients' points."""
-        return await self._points_of([get_indexed_text(text) for text in texts])
+        return await self._make_points([get_indexed_text(text) for text in texts])
 
     async def build_points_of_attributes(self, names: Sequence[str]) -> list[Point]:
         """Make points of canonical attributes."""
@@ -269,7 +269,7 @@ class VectorSync:
 
     async def build_points_of_routers(self, versions: Sequence[RouterVersion]) -> list[Point]:
         """Make points of taste routers."""
-        kept = self._of_routers(versions)
+        kept = self._leave_out_retired(versions)
         vectors = await self._embedder.embed([version.text for version in kept])
         return [
             Point(
@@ -281,14 +281,14 @@ class VectorSync:
             for version, vector in zip(kept, vectors, strict=True)
         ]
 
-    async def _points_of(self, texts: Sequence[IndexedText]) -> list[Point]:
+    async def _make_points(self, texts: Sequence[IndexedText]) -> list[Point]:
         """Make the points of clients.
 
         All lines are embedded together, then summed in small parts.
         """
         points: list[Point] = []
         lines = await self._lines.embed(texts)
-        for part in batches(texts, TEXTS_A_PART):
+        for part in split_into_batches(texts, TEXTS_A_PART):
             vectors = embed_profiles(part, lines, self._embedder.dimension)
             for text, vector in zip(part, vectors, strict=True):
                 attributes = frozenset(to_canonical(text.attributes, self.canonical.targets))
@@ -298,7 +298,7 @@ class VectorSync:
             await self._yield_to_calls()
         return points
 
-    def _of_routers(self, versions: Sequence[RouterVersion]) -> list[RouterVersion]:
+    def _leave_out_retired(self, versions: Sequence[RouterVersion]) -> list[RouterVersion]:
         """Leave out retired routers."""
         routers = frozenset(self.routers)
         return [version for version in versions if version.router in routers]

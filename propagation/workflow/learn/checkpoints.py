@@ -27,7 +27,7 @@ from propagation.numbers import (
     unpack_neighbours,
     with_room,
 )
-from propagation.numbers.rules import packed, unpack
+from propagation.numbers.rules import pack_combiner, unpack
 from propagation.workflow.views import NumbersView
 
 ROWS, VALUES, WHOLE = "@rows", "@values", "@whole"
@@ -142,7 +142,7 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
             f"{name}.total": bank.total,
             f"{name}.centres": bank.centres,
         }
-    arrays["combiner"] = packed(view.combiner)
+    arrays["combiner"] = pack_combiner(view.combiner)
     return Checkpoint(
         sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays
     )

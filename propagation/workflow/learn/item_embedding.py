@@ -16,10 +16,10 @@ from propagation.model import (
     EntryKind,
     LogSlice,
     ReasonerFailed,
-    batches,
     compute_ref,
     get_kind,
     index_of,
+    split_into_batches,
 )
 from propagation.ports import ClientStore, Embedder, FittableEmbedder
 from propagation.workflow.index.embedding import write_attribute_text, write_content_text
@@ -48,7 +48,7 @@ async def apply_clients(
     items = sorted({ref for ref in refs if get_kind(ref) == ClientKind.ITEM})
     if users:
         await numbers.run(NumbersView.add_users, max(users))
-    for some in batches(items, TEXTS_A_CALL):
+    for some in split_into_batches(items, TEXTS_A_CALL):
         clients = await store.get_clients(some, part.through)
         if catalogue is not None:
             catalogue.take(clients)
@@ -121,7 +121,7 @@ class RefusedTexts:
             ]
             found = await self.store.get_clients(refs) if refs else []
             clients = [client for client in found if write_content_text(client)]
-            for part in batches(clients, RETRIES_A_CALL):
+            for part in split_into_batches(clients, RETRIES_A_CALL):
                 mended += await _embed_items(self.numbers, self.embedder, part, only_refused=True)
         return mended
 

@@ -99,7 +99,7 @@ class Learner:
         await self.catch_up()
         after = max(self._last_barrier, self.numbers.view.applied_through)
         if self._is_overtaken(
-            await self.store.read_entries(after, await self.store.recorded_through())
+            await self.store.read_entries(after, await self.store.get_recorded_through())
         ):
             await self.reload()
 
@@ -116,7 +116,7 @@ class Learner:
         """
         self._ahead = True  # if this fails or is cancelled, the next step starts here again
         # The checkpoint, which is read afterwards, includes every barrier up to here.
-        last_barrier = await self.store.recorded_through()
+        last_barrier = await self.store.get_recorded_through()
         checkpoint = await self.store.get_newest_checkpoint()
         if checkpoint is not None and checkpoint.epoch != self.numbers.view.epoch:
             await self.data.follow_epoch(checkpoint.epoch)
@@ -125,7 +125,7 @@ class Learner:
             if checkpoint is None
             else await asyncio.to_thread(restore_view, checkpoint, self.numbers.view.seed)
         )
-        if fresh.applied_through > await self.store.learned_through():
+        if fresh.applied_through > await self.store.get_learned_through():
             raise DamagedNumbers(
                 f"learned blocks are missing: they end before sequence {fresh.applied_through}"
             )

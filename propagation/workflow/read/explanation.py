@@ -175,7 +175,7 @@ class Explainer:
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         raising = [line for place, line in enumerate(received) if (effect[:, place] > 0).any()]
         keys = sorted({key for line in raising for key in _list_message_keys(line)})
-        messages = await self.store.messages(keys, 0)
+        messages = await self.store.get_messages(keys, 0)
         return [
             [
                 messages[key]
@@ -273,11 +273,11 @@ def explain_in_words(
     words = COLD_WORDS if cold else WORDS
     sentence = join_names([words[part.feature] for part in strongest])
     text = f"{sentence[0].upper()}{sentence[1:]}."
-    communities = _distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
+    communities = _quote_distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
     if communities and any(part.feature == Feature.LIFT_TASTE for part in strongest):
         text += f" The community of {join_names(communities)} stands behind it."
     if messages:
-        senders = _distinct(sorted(message.name for message in messages))
+        senders = _quote_distinct(sorted(message.name for message in messages))
         text += f" This user's profile heard of it from {join_names(senders)}."
     return text
 
@@ -295,7 +295,7 @@ def _tells_newcomers_apart(part: ScorePart) -> bool:
     return part.feature in COLD_WORDS and (part.feature not in OWN or part.raw > 0)
 
 
-def _distinct(names: Iterable[str]) -> list[str]:
+def _quote_distinct(names: Iterable[str]) -> list[str]:
     """Quote names, leaving out those that repeat another's words.
 
     Names that consist of the same words in another order count as one.

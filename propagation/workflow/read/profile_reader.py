@@ -55,8 +55,8 @@ class ProfileReader:
             return await self._merge(ref)
 
     async def _merge(self, ref: int) -> ProfileReading:
-        last = await self.store.last_round() if self.settings.propagate else None
-        last_withdrawal = await self.store.last_withdrawal()
+        last = await self.store.get_last_round() if self.settings.propagate else None
+        last_withdrawal = await self.store.get_last_withdrawal()
         client = await load_client(self.store, ref)
         text = (await self.store.load_texts([ref]))[ref]
         if last is None or text.watermark >= last.number:
@@ -76,7 +76,7 @@ class ProfileReader:
             await self.store.commit_texts(
                 [reception.text],
                 reception.merged,
-                await self.store.recorded_through(),
+                await self.store.get_recorded_through(),
                 last_withdrawal,
                 reception.usage.author,
             )

@@ -53,8 +53,10 @@ async def rerank(
     Random(f"{seed} {user} {sorted(refs.values())}").shuffle(shown)
     try:
         async with asyncio.timeout(seconds):
-            with texts_read_after(await store.last_withdrawal()):
-                asked, *candidates = await _parties(store, [user, *(refs[one] for one in shown)])
+            with texts_read_after(await store.get_last_withdrawal()):
+                asked, *candidates = await _load_parties(
+                    store, [user, *(refs[one] for one in shown)]
+                )
                 answer = await reasoner.rank(asked, candidates)
     except (PropagationError, TimeoutError) as error:
         if raise_unavailable and isinstance(error, ReasonerUnavailable):
@@ -67,7 +69,7 @@ async def rerank(
     )
 
 
-async def _parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
+async def _load_parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
     clients = {client.ref: client for client in await store.get_clients(sorted(set(refs)))}
     if erased := set(refs) - set(clients):
         raise NotFound("client number", str(min(erased)))

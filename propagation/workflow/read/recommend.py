@@ -174,7 +174,7 @@ class Recommender:
 
         Equal scores are ordered by a seeded hash of user and item.
         """
-        candidates, unknown = await self._candidates(request)
+        candidates, unknown = await self._find_candidates(request)
         (ref,) = await self._store.find_refs([ClientKey(kind=ClientKind.USER, id=request.user_id)])
         text = await self.texts.get(ref) if ref is not None else None
         read = await self._read_request(request, ref, text, candidates)
@@ -214,7 +214,7 @@ class Recommender:
             least_users=request.least_users,
         )
 
-    async def _candidates(self, request: RecommendRequest) -> tuple[I64 | None, list[str]]:
+    async def _find_candidates(self, request: RecommendRequest) -> tuple[I64 | None, list[str]]:
         """Return the rows of the given candidates, each once.
 
         Returns:

@@ -4,7 +4,7 @@ import numpy as np
 
 from propagation.model import BankName, ClientKind, compute_ref
 from propagation.numbers import LEAST_SUPPORT
-from propagation.numbers.rules import lift, share_of
+from propagation.numbers.rules import compute_lift, share_of
 from propagation.workflow.views import NumbersView
 
 
@@ -47,7 +47,7 @@ def find_session_community(
     least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
     rows = np.flatnonzero(state.adoptions[: view.items] >= least)
     shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]  # numba has no types
-    lifts = lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
+    lifts = compute_lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [
         (compute_ref(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order

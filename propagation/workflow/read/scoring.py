@@ -38,7 +38,7 @@ from propagation.numbers.rules import (
     Combiner,
     Feature,
     adjust_for_newcomers,
-    lifts,
+    compute_lifts,
     share_of,
 )
 from propagation.numbers.rules.neighbours import FAST_HISTORY, list_past_items
@@ -133,7 +133,7 @@ class CatalogueScorer:
 
     def read(self, view: NumbersView, requests: Sequence[ReadRequest]) -> list[ReadResult]:
         """Answer requests, in their order."""
-        askers = [_asker(view, request) for request in requests]
+        askers = [_build_asker(view, request) for request in requests]
         cold = [
             bool(asker.user < 0 or not view.state.history_length[asker.user]) for asker in askers
         ]
@@ -154,7 +154,7 @@ class CatalogueScorer:
                 if place in scores
                 else _rank_rows(view, combiner, asker, request)
             )
-            results.append(_result(view, asker, request, ranked, cold=cold[place]))
+            results.append(_build_result(view, asker, request, ranked, cold=cold[place]))
         return results
 
     def _compute_scores(
@@ -255,7 +255,7 @@ def _choose_shortlist_size(limit: int) -> int:
     return max(SHORTLIST, SHORTLIST_A_PLACE * limit)
 
 
-def _asker(view: NumbersView, request: ReadRequest) -> Asker:
+def _build_asker(view: NumbersView, request: ReadRequest) -> Asker:
     dimension, routers = view.state.content.shape[1], view.state.taste.mass.shape[1]
     factors = request.factors
     if factors is None or len(factors) != routers:
@@ -273,7 +273,7 @@ def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, request: Rea
     return ranked
 
 
-def _result(
+def _build_result(
     view: NumbersView, asker: Asker, request: ReadRequest, ranked: Ranked, *, cold: bool
 ) -> ReadResult:
     if not request.explain:
@@ -355,7 +355,7 @@ def list_communities(
         chosen = pi[0][order]
         lifted = np.empty((len(rows), bank.mass.shape[1]))
         for row, item in enumerate(rows):
-            lifts(bank, share_of(state.adoptions[item], state.totals), item, lifted[row])
+            compute_lifts(bank, share_of(state.adoptions[item], state.totals), item, lifted[row])
         lifted[few[:, place, : lifted.shape[1]]] = 0.0
         found.append(
             BankCommunities(chosen, pi[1][order], lifted[:, chosen], adopters[:, place][:, chosen])

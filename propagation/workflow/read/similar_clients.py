@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from propagation.model import F64, Client, ClientKind, compute_ref, get_kind, index_of
-from propagation.numbers import is_withheld, mixed
-from propagation.numbers.rules import lifts, share_of
+from propagation.numbers import is_withheld, mix_seed
+from propagation.numbers.rules import compute_lifts, share_of
 from propagation.ports import ClientStore
 from propagation.workflow.views import NumbersOwner, NumbersView
 
@@ -50,7 +50,7 @@ async def find_similar(
     """
     applied_through = numbers.view.applied_through
     row = index_of(ref)
-    own = await numbers.run(vectors, get_kind(ref), by, row, row + 1, least_users)
+    own = await numbers.run(stack_vectors, get_kind(ref), by, row, row + 1, least_users)
     cosines = (
         await _compute_all_cosines(numbers, own[0], kind, by, least_users)
         if own.any()
@@ -58,7 +58,7 @@ async def find_similar(
     )
     if kind == get_kind(ref) and row < len(cosines):
         cosines[row] = -np.inf
-    best = _best(cosines, limit, numbers.view.seed)
+    best = _find_best(cosines, limit, numbers.view.seed)
     clients = {
         client.ref: client
         for client in await store.get_clients([compute_ref(kind, row) for row in best])
@@ -84,7 +84,7 @@ async def _compute_all_cosines(
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def vectors(
+def stack_vectors(
     view: NumbersView, kind: ClientKind, by: By, start: int, end: int, least_users: int
 ) -> F64:
     """Return the vectors by which clients are compared.
@@ -105,7 +105,7 @@ def vectors(
         for place, row in enumerate(rows):
             adopted = state.adoptions[row]
             if not is_withheld(adopted, state.limits) and adopted >= least_users:
-                lifts(state.taste, share_of(adopted, state.totals), row, out[place])
+                compute_lifts(state.taste, share_of(adopted, state.totals), row, out[place])
         return out
     if kind == ClientKind.ITEM and least_users > 1:
         return state.content[rows].astype(np.float64)
@@ -125,7 +125,7 @@ def _compute_cosines(
     least_users: int,
 ) -> F64:
     """Return cosines; -inf for clients without a vector and for hidden items."""
-    others = vectors(view, kind, by, start, end, least_users)
+    others = stack_vectors(view, kind, by, start, end, least_users)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
     there = norms > 0
     if kind == ClientKind.ITEM:
@@ -134,10 +134,10 @@ def _compute_cosines(
     return cosines
 
 
-def _best(cosines: F64, limit: int, seed: int) -> list[int]:
+def _find_best(cosines: F64, limit: int, seed: int) -> list[int]:
     there = np.flatnonzero(cosines > -np.inf)
     if len(there) > limit:
         cut = np.partition(cosines[there], len(there) - limit)[len(there) - limit]
         there = there[cosines[there] >= cut]
-    keys = {int(row): int(mixed(np.uint64(row), np.uint64(seed))) for row in there}
+    keys = {int(row): int(mix_seed(np.uint64(row), np.uint64(seed))) for row in there}
     return sorted(keys, key=lambda row: (-cosines[row], keys[row]))[:limit]

@@ -26,7 +26,7 @@ from propagation.model import (
     ReasonerUnavailable,
     RouterVersion,
     Usage,
-    batches,
+    split_into_batches,
 )
 from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_read_after
 from propagation.reception.merge import Reception, receive
@@ -145,7 +145,7 @@ class ColdStart:
             if not self._failed or time.monotonic() < self._retry_at:
                 return {}
             again = sorted(self._failed)[:CLIENTS_A_STEP]
-            recorded = await self.store.recorded_through()
+            recorded = await self.store.get_recorded_through()
             return await self._describe(lease, again, recorded, welcome)
         sequence = self._waiting[taken - 1].sequence
         changed = await self._describe(lease, list(refs), sequence, welcome)
@@ -157,7 +157,7 @@ class ColdStart:
     async def _describe(
         self, lease: Lease, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
-        last_withdrawal = await self.store.last_withdrawal()
+        last_withdrawal = await self.store.get_last_withdrawal()
         clients = {client.ref: client for client in await self.store.get_clients(refs)}
         before = await self.store.load_texts(list(clients))
         failed = self._failed.difference(refs)
@@ -166,7 +166,7 @@ class ColdStart:
             own = {
                 ref: text
                 for (ref, old), part in zip(before.items(), edits, strict=True)
-                if (text := self._own_text(old, part, failed)) is not old
+                if (text := self._apply_edits(old, part, failed)) is not old
             }
             await self.vectors.write([get_indexed_text(text) for text in own.values()])
             new = [ref for ref in own if welcome and not before[ref].profile.version]
@@ -210,7 +210,7 @@ class ColdStart:
             return [error if client.has_text else () for client in clients], NO_USAGE
         return answer.edits, answer.usage
 
-    def _own_text(
+    def _apply_edits(
         self, text: ClientText, edits: AnswerPart[Sequence[Edit]], failed: set[int]
     ) -> ClientText:
         if isinstance(edits, ReasonerFailed):
@@ -228,7 +228,7 @@ class ColdStart:
 
         A round writes the edges.
         """
-        last = await self.store.last_round() if self.settings.propagate and refs else None
+        last = await self.store.get_last_round() if self.settings.propagate and refs else None
         if last is None:
             return []
         current = await self.store.get_router_versions(self.vectors.routers)
@@ -242,7 +242,7 @@ class ColdStart:
             )
             return []
         result: list[Reception] = []
-        for part in batches(refs, self.reasoner.concurrency):
+        for part in split_into_batches(refs, self.reasoner.concurrency):
             receptions = await asyncio.gather(
                 *(
                     self._receive(clients[ref], texts[ref], waiting[ref], last.number)

@@ -75,7 +75,7 @@ class TextDrafter(Protocol[T]):
     def forget(self, refs: Iterable[int]) -> None:
         """Load these clients' texts again before they are used."""
 
-    def end_early(self) -> None:
+    def stop_early(self) -> None:
         """Let the part under way be the last of its claim.
 
         Called repeatedly while calls wait.
@@ -119,8 +119,8 @@ class ClaimDrafter:
                 count >= self.least and (self._ending or is_awaited())
             )
 
-        for remaining in _spans(works, self.least):
-            working_set = await self.interactions.working_set(remaining, drafted)
+        for remaining in _split_into_spans(works, self.least):
+            working_set = await self.interactions.load_working_set(remaining, drafted)
             while remaining and not last:
                 results = await self.interactions.reason(remaining, working_set, enough)
                 done = {result.sequence for result in results}
@@ -146,11 +146,11 @@ class ClaimDrafter:
     def forget(self, refs: Iterable[int]) -> None:
         self.interactions.cache.forget(refs)
 
-    def end_early(self) -> None:
+    def stop_early(self) -> None:
         self._ending = True
 
 
-def _spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
+def _split_into_spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
     """Split the works into spans that double in size.
 
     What a span needs is read at once. If a large claim soon has to end early, little was read in

@@ -127,7 +127,7 @@ class InteractionReasoning:
         self.yield_to_calls = yield_to_calls
         self.cache = create_client_text_cache(store)
 
-    async def working_set(
+    async def load_working_set(
         self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
     ) -> WorkingSet:
         """Load what these interactions read.
@@ -304,7 +304,7 @@ class InteractionReasoning:
             if line.author is Author.INTERACTION
         }
         asked = sorted({sequence for found in written.values() for sequence in found})
-        rows = await self._store.interactions(asked) if asked else ()
+        rows = await self._store.get_interactions(asked) if asked else ()
         users = {row.sequence: row.user for row in rows}
         unshared: dict[int, frozenset[int]] = {ref: frozenset() for ref in texts}
         for (ref, line), found in written.items():
@@ -373,7 +373,7 @@ class InteractionReasoning:
         if len(found) < len(refs):
             raise LeaseLost("another process erased a client of these interactions, and the claim")
         texts.update(loaded)
-        last = await self._store.last_round() if self._settings.propagate else None
+        last = await self._store.get_last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:
             behind = {

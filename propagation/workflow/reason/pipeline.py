@@ -183,7 +183,7 @@ class Pipeline:
             _LostAttempt: Another writer edited the same line meanwhile.
         """
         await self.interactions.yield_to_calls()
-        with texts_read_after(await self.store.last_withdrawal()):
+        with texts_read_after(await self.store.get_last_withdrawal()):
             working_set = await self.interactions.build_newest_working_set(work)
             receiving = self._take_messages(working_set)
             try:

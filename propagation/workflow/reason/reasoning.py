@@ -108,10 +108,10 @@ class Reasoning:
         claim = await self._claims.take_dead_letters(CLAIM)
         if claim is None:
             return 0, 0
-        late = await self._store.recorded_through()
+        late = await self._store.get_recorded_through()
         drafter = LoopDrafter(self._interactions, self._part, late, store=self._store)
         refs = list_clients_of_all(claim.work)
-        with texts_read_after(await self._store.last_withdrawal()):
+        with texts_read_after(await self._store.get_last_withdrawal()):
             self.drafting.forget(refs)
             self._interactions.cache.forget(refs)
             results = await self._reason_claim(claim, drafter)

@@ -15,7 +15,7 @@ from propagation.routing import (
     CentrePerception,
     Perception,
     PostponedArrivals,
-    canonical_names,
+    find_canonical_names,
     find_changed_attributes,
     is_catalogue,
     list_supported_names,
@@ -75,7 +75,7 @@ class AttributePerception:
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
         texts = await self.texts.load_newest(clients)
-        before = await self.store.client_attributes(clients)
+        before = await self.store.get_client_attributes(clients)
         arrived = await asyncio.to_thread(_list_arrivals, texts, before, after, canonical)
         known = await self._load(
             _names(before.values()) | _names(text.attributes for text in texts.values())
@@ -123,7 +123,7 @@ class AttributePerception:
         Those without one are left out.
         """
         likeness = measure_words_likeness if isinstance(self.embedder, FittableEmbedder) else None
-        found = await canonical_names(
+        found = await find_canonical_names(
             self.index,
             names,
             await self.embedder.embed(names),

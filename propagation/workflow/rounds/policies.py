@@ -10,8 +10,8 @@ from propagation.model import (
     IncompatibleSettings,
     LeaseHeld,
     RouterMapChain,
-    batches,
     index_of,
+    split_into_batches,
 )
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
@@ -90,9 +90,9 @@ class EpochThreshold:
         Raises:
             LeaseHeld: Another process runs a round.
         """
-        routers = await self._vectors(Collection.ROUTERS)
+        routers = await self._read_vectors(Collection.ROUTERS)
         clients = np.concatenate(
-            [await self._vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
+            [await self._read_vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
         )
         tau = compute_quantile_tau(routers, clients, self.ports.settings.seed)
         epoch = await self.ports.store.get_current_epoch()
@@ -103,10 +103,10 @@ class EpochThreshold:
             await self.ports.store.fix_tau(lease, epoch.number, tau)
         return tau
 
-    async def _vectors(self, collection: Collection) -> F32:
+    async def _read_vectors(self, collection: Collection) -> F32:
         """Read all points [n, D] of a collection, by key."""
-        keys = sorted(await self.ports.index.versions(collection), key=str)
-        found = await self.ports.index.vectors(collection, keys)
+        keys = sorted(await self.ports.index.get_versions(collection), key=str)
+        found = await self.ports.index.get_vectors(collection, keys)
         if not keys:
             return np.zeros((0, self.ports.embedder.dimension), np.float32)
         return np.stack([found[key] for key in keys])
@@ -119,10 +119,10 @@ class LiveTasteWeights:
     numbers: NumbersOwner
     store: GraphStore
 
-    async def of_clients(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
+    async def compute_client_weights(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
         """Read weights of a few clients at a time; calls take turns."""
         found: list[Weights] = []
-        for some in batches(refs, CLIENTS_A_READ):
+        for some in split_into_batches(refs, CLIENTS_A_READ):
             found += await self.numbers.run(NumbersView.compute_taste_weights, some, count)
         return found
 
@@ -134,9 +134,9 @@ class LiveTasteWeights:
         written = await self.store.get_taste_written(
             [arrival.sequence for arrival in arrivals if arrival.sequence]
         )
-        maps = await self.store.router_maps()
+        maps = await self.store.get_router_maps()
         older = [sequence for sequence in written if maps.after(sequence).maps]
-        rows = await self.store.interactions(older) if older else ()
+        rows = await self.store.get_interactions(older) if older else ()
         moved = {
             row.sequence: _map(written[row.sequence], index_of(row.user), maps.after(row.sequence))
             for row in rows

@@ -94,14 +94,14 @@ class PropagationRound:
 
     async def pending(self) -> PendingChanges:
         """Find the clients that changed since the last round."""
-        last = await self._store.last_round()
+        last = await self._store.get_last_round()
         after = last.boundary if last else 0
-        through = max(after, self._described(await self._store.reasoned_through()))
+        through = max(after, self._described(await self._store.get_reasoned_through()))
         if await self._lacks_first(last):
             everyone = sorted(await self._store.get_text_versions())
             return PendingChanges(everyone, after=0, through=through, first=True)
         return PendingChanges(
-            await self._store.changed_clients(after, through), after=after, through=through
+            await self._store.find_changed_clients(after, through), after=after, through=through
         )
 
     async def _lacks_first(self, last: Round | None) -> bool:
@@ -109,7 +109,7 @@ class PropagationRound:
 
         A process may have opened an epoch, and died before that round.
         """
-        epochs = await self._store.epochs()
+        epochs = await self._store.get_epochs()
         if not epochs:
             return False
         era = next((epoch for epoch in epochs if epoch.number == epochs[-1].era), epochs[-1])

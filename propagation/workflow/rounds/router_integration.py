@@ -15,8 +15,8 @@ from propagation.model import (
     ReasonerFailed,
     ReasonerUnavailable,
     Round,
-    batches,
     get_kind,
+    split_into_batches,
 )
 from propagation.ports import (
     AnswerPart,
@@ -68,7 +68,9 @@ class RouterIntegration:
         before = {
             version.router: version for version in await self.store.get_router_versions(routers)
         }
-        titles = await self._titles([arrival for group in groups.values() for arrival in group])
+        titles = await self._load_titles(
+            [arrival for group in groups.values() for arrival in group]
+        )
         # In a thread: a round may have thousands of arrivals.
         requests = await asyncio.to_thread(build_integration_requests, groups, before, titles)
         updated = UpdatedRouters()
@@ -109,7 +111,7 @@ class RouterIntegration:
         """
         found: list[tuple[AnswerPart[Summary], str]] = []
         batch = self.reasoner.router_batch_size
-        for part in batches(requests, batch):
+        for part in split_into_batches(requests, batch):
             try:
                 answer = await self.reasoner.summarize(part)
                 found.extend((summary, answer.usage.author) for summary in answer.summaries)
@@ -120,7 +122,7 @@ class RouterIntegration:
             await self.yield_to_calls()
         return found
 
-    async def _titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
+    async def _load_titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
         """Load the titles of items that a message may quote.
 
         An item that arrives because of events tells that it was chosen: it needs `min_support`

@@ -149,11 +149,11 @@ class Catalogue:
         found: I64 | None = None
         for kind, names in (("attribute", attributes), ("category", categories)):
             if names:
-                rows = self._any_of(kind, names)
+                rows = self._find_any_of(kind, names)
                 found = rows if found is None else np.intersect1d(found, rows, assume_unique=True)
         return found
 
-    def _any_of(self, kind: str, names: Sequence[str]) -> I64:
+    def _find_any_of(self, kind: str, names: Sequence[str]) -> I64:
         lists = [
             np.array(self._rows[label], np.int64)
             for name in names

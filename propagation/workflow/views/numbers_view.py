@@ -26,10 +26,10 @@ from propagation.numbers import (
     State,
     apply_block,
     create_state,
+    find_retired,
     learn_block,
-    mixed,
+    mix_seed,
     relearn_block,
-    retired,
     with_room,
 )
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
@@ -42,7 +42,7 @@ from propagation.numbers.rules import (
     Feature,
     create_combiner,
     find_softmax_largest,
-    packed,
+    pack_combiner,
     start_mass,
     unpack,
 )
@@ -105,7 +105,7 @@ class NumbersView:
     @property
     def routers(self) -> list[int]:
         """Return the numbers of the taste routers, without those that evolution retired."""
-        return [int(router) for router in np.flatnonzero(~retired(self.state.taste))]
+        return [int(router) for router in np.flatnonzero(~find_retired(self.state.taste))]
 
     def add_users(self, count: int) -> None:
         """Make room for at least so many users."""
@@ -128,7 +128,7 @@ class NumbersView:
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
             start_mass(state.taste, row, state.content[row])
-            is_retired = retired(state.taste)
+            is_retired = find_retired(state.taste)
             state.taste.total[is_retired] -= state.taste.mass[row, is_retired]
             state.taste.mass[row, is_retired] = 0
             state.clock[ITEMS] = row + 1
@@ -155,7 +155,7 @@ class NumbersView:
         """
         if content.any():
             return content
-        drawn = int(mixed(np.uint64(row), np.uint64(self.seed))) >> 1
+        drawn = int(mix_seed(np.uint64(row), np.uint64(self.seed))) >> 1
         return draw_seeded_directions(1, len(content), drawn).ravel()
 
     def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
@@ -247,7 +247,7 @@ class NumbersView:
             routers=routers,
             weights=weights,
             trust=trust,
-            combiner=packed(self.combiner),
+            combiner=pack_combiner(self.combiner),
         )
 
     def follow(self, events: Interactions, block: LearnedBlock) -> None:
@@ -366,7 +366,7 @@ class NumbersView:
         if not profile.any():
             return []
         logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
-        is_retired = retired(state.taste)
+        is_retired = find_retired(state.taste)
         logits[is_retired] = -np.inf
         routers, values = find_softmax_largest(
             logits, min(count, len(state.taste.centres)), ref, state.seed

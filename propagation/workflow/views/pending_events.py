@@ -76,7 +76,7 @@ class PendingEvents:
                 self._note(sequence, user, item)
         self._mark_range_known(after, part.through)
 
-    def gaps(self, through: int) -> list[tuple[int, int]]:
+    def find_gaps(self, through: int) -> list[tuple[int, int]]:
         """Return the unread parts of the log up to a sequence.
 
         Returns:

@@ -23,9 +23,9 @@ class ReasonedWatermark:
             exact: Ask the store; otherwise it may be 0.05 s old.
         """
         if exact:
-            return await self._store.reasoned_through()
+            return await self._store.get_reasoned_through()
         if time.monotonic() - self._read_at >= FRESH_SECONDS:
             # Noted before the read, so that the others do not ask as well meanwhile.
             self._read_at = time.monotonic()
-            self._through = await self._store.reasoned_through()
+            self._through = await self._store.get_reasoned_through()
         return self._through

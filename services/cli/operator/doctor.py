@@ -101,14 +101,14 @@ def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
     except StoreCorrupt as damage:
-        return [_stored(str(damage))]
+        return [_build_finding(str(damage))]
     except PropagationError:
         raise
     except Exception as error:
-        return [_stored(f"it cannot be read: {error!r}")]
+        return [_build_finding(f"it cannot be read: {error!r}")]
 
 
-def _stored(sentence: str) -> Finding:
+def _build_finding(sentence: str) -> Finding:
     """Return a sentence's finding, which may say what to do."""
     problem, _, remedy = sentence.partition("; ")
     return Finding(
@@ -153,7 +153,7 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
 async def _check_store(store: "GraphStore") -> list[Finding]:
     """Check what is stored, before an engine reads the numbers."""
     return [
-        *map(_stored, await find_lasting(store.check)),
+        *map(_build_finding, await find_lasting(store.check)),
         await look_again(lambda: _check_numbers(store)),
     ]
 
@@ -167,7 +167,7 @@ async def _check_numbers(store: "GraphStore") -> Finding:
             pass
         await store.get_newest_checkpoint(barrier=True)
     except DamagedNumbers as damage:
-        return _stored(str(damage))
+        return _build_finding(str(damage))
     return Finding("learned blocks", "")
 
 
@@ -178,10 +178,10 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
     """
     return [
         Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
-        await look_again(lambda: numbers_of(engine)),
+        await look_again(lambda: check_numbers(engine)),
         _index(engine),
         *(
-            [await look_again(lambda: asyncio.to_thread(_disk, settings))]
+            [await look_again(lambda: asyncio.to_thread(_check_disk, settings))]
             if settings.graph_file
             else []
         ),
@@ -229,16 +229,16 @@ def _index(engine: "Engine") -> Finding:
     )
 
 
-async def numbers_of(engine: "Engine") -> Finding:
+async def check_numbers(engine: "Engine") -> Finding:
     """Check that the numbers in memory agree with the log.
 
     They must be neither ahead of the log nor behind it.
     Other processes may learn meanwhile.
     """
     store = engine.store
-    before = await store.learned_through()
+    before = await store.get_learned_through()
     await engine.synchronize()
-    applied, learned = engine.applied_through, await store.learned_through()
+    applied, learned = engine.applied_through, await store.get_learned_through()
     looked_at = "numbers against the log"
     if before <= applied <= learned:
         return Finding(looked_at, "")
@@ -250,7 +250,7 @@ async def numbers_of(engine: "Engine") -> Finding:
     )
 
 
-def _disk(settings: "Settings") -> Finding:
+def _check_disk(settings: "Settings") -> Finding:
     """Check that the disk has room for the file to double.
 
     A compaction or rebuild may need that.

@@ -272,7 +272,7 @@ def list_dead_letters(
     """
     letters = with_store(
         get_settings(config, assignments, database=database),
-        lambda store: store.dead_letters(count),
+        lambda store: store.get_dead_letters(count),
     )
     if letters or json:
         print_rows(

@@ -196,7 +196,7 @@ def _print_runs(runs: Sequence[pb.EvolutionRun], *, json: bool) -> None:
             (
                 run.run,
                 f"{run.time.ToDatetime():%Y-%m-%d %H:%M}",
-                _status(run, undone),
+                _describe_status(run, undone),
                 len(run.changes),
                 run.verdict,
             )
@@ -207,7 +207,7 @@ def _print_runs(runs: Sequence[pb.EvolutionRun], *, json: bool) -> None:
     )
 
 
-def _status(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
+def _describe_status(run: pb.EvolutionRun, undone: dict[int, int]) -> str:
     """Say whether a run is published or undone.
 
     Args:

@@ -57,7 +57,7 @@ def new(
 
     JSON: {"name", "roles", "expires", "token"}.
     """
-    path = _file(tokens, config, assignments)
+    path = _find_file(tokens, config, assignments)
     if not NAME.fullmatch(name):
         raise UsageProblem(
             f"{name!r} is not a valid token name; give at most 63 small letters, digits and hyphens"
@@ -69,7 +69,7 @@ def new(
         )
     secret, made = create_token(name, role, _parse_end(expires) if expires else None)
     write_tokens(path, [*standing.values(), made])
-    print_json(_document(made) | {"token": secret}) if json else print(secret)
+    print_json(_build_document(made) | {"token": secret}) if json else print(secret)
 
 
 @token.command("list", cls=Command)
@@ -84,7 +84,8 @@ def list_(
     JSON: [{"name", "roles", "expires"}].
     """
     documents = [
-        _document(entry) for entry in read_tokens(_file(tokens, config, assignments)).values()
+        _build_document(entry)
+        for entry in read_tokens(_find_file(tokens, config, assignments)).values()
     ]
     print_rows(
         documents,
@@ -99,7 +100,7 @@ def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:
     """Take a token back; a running service refuses it within two seconds."""
-    path = _file(tokens, config, assignments)
+    path = _find_file(tokens, config, assignments)
     standing = read_tokens(path)
     if standing.pop(name, None) is None:
         raise UsageProblem(
@@ -111,7 +112,7 @@ def revoke(
     )
 
 
-def _document(token: Token) -> dict[str, Any]:
+def _build_document(token: Token) -> dict[str, Any]:
     return {
         "name": token.name,
         "roles": sorted(token.roles),
@@ -140,7 +141,7 @@ def _parse_end(text: str) -> datetime:
     return end
 
 
-def _file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:
+def _find_file(named: Path | None, config: Path | None, assignments: list[str] | None) -> Path:
     path = named or get_settings(config, assignments).server.tokens
     if path is None:
         raise UsageProblem("no tokens file is named: give --tokens FILE, or set server.tokens")

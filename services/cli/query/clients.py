@@ -63,7 +63,11 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
     if not profile.lines:
         print_text("", "Nothing is known of it yet.")
     sections = {
-        heading: [f"{line.text}{_through(line)}" for line in profile.lines if line.author == author]
+        heading: [
+            f"{line.text}{_describe_source(line)}"
+            for line in profile.lines
+            if line.author == author
+        ]
         for author, heading in HEADINGS.items()
     }
     # When a router was split, each half got the rule in the same words.
@@ -78,7 +82,7 @@ def _print_profile(answer: pb.GetProfileResponse) -> None:
             print_text("", heading, *(f"  {line}" for line in lines))
 
 
-def _through(line: pb.Line) -> str:
+def _describe_source(line: pb.Line) -> str:
     names = dict.fromkeys(
         source.message.router_name or f"router {source.message.router}"
         for source in line.sources

@@ -83,12 +83,12 @@ def inspect(
         stdout = str(to) == "-"
         with nullcontext(sys.stdout) if stdout else to.open("w", newline="", encoding="utf-8") as f:
             writer = csv.writer(f, quoting=csv.QUOTE_NONNUMERIC)
-            writer.writerows([map(_cell, row) for row in (columns, *rows)])
+            writer.writerows([map(_format_cell, row) for row in (columns, *rows)])
     else:
         print_table(question.about.splitlines()[0], columns, rows)
 
 
-def _cell(cell: object) -> object:
+def _format_cell(cell: object) -> object:
     """Return a cell of the CSV.
 
     A text that is a formula begins with an apostrophe. Texts are quoted, so that none becomes two

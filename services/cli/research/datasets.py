@@ -80,7 +80,7 @@ def import_(
             "sequence": report.sequence,
             "notes": dataset.notes,
         },
-        *in_words(dataset, report),
+        *describe_report(dataset, report),
         json=json,
     )
     if report.outcomes["rejected"]:
@@ -103,7 +103,7 @@ def _upload(dataset: "Dataset", address: str, wait: float) -> "UploadReport":
         )
 
 
-def in_words(dataset: "Dataset", report: "UploadReport") -> list[str]:
+def describe_report(dataset: "Dataset", report: "UploadReport") -> list[str]:
     """Return the report as lines to print."""
     accepted, known, rejected = (report.outcomes[name] for name in OUTCOMES)
     lines = [

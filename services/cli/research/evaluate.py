@@ -143,7 +143,7 @@ def evaluate(
         )
     rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
-        outcome = protocols.by_reasoner(folder, settings, seeds, first, rows.add_targets)
+        outcome = protocols.rank_by_reasoner(folder, settings, seeds, first, rows.add_targets)
     elif settings.embedder != "fitted":
         raise UsageProblem(
             f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "
@@ -151,7 +151,7 @@ def evaluate(
             "the settings say"
         )
     else:
-        shown = _arms(arms)
+        shown = _parse_arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
         chosen = dataset.first(first)
         fixed = read_fixed_candidates(folder) if candidates else None
@@ -194,7 +194,7 @@ def _check_ending(option: str, path: Path | None, endings: Collection[str]) -> N
         )
 
 
-def _arms(text: str | None) -> set[str]:
+def _parse_arms(text: str | None) -> set[str]:
     from propagation.evaluation.reports.table import LABELS
 
     if text is None:

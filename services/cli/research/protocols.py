@@ -133,7 +133,7 @@ def prequential(
     title = (
         f"{report.dataset}: {pluralize(report.users, 'user')},"
         f" {pluralize(report.items, 'item')}, {pluralize(report.events, 'event')}; reported on"
-        f" {report.ranked:,} from event {report.reported_from:,} on; {_pass(report)}"
+        f" {report.ranked:,} from event {report.reported_from:,} on; {_name_pass(report)}"
     )
     return Outcome(
         report,
@@ -146,11 +146,11 @@ def prequential(
             *_write_prequential_notes(report),
             *write_cost_notes(report.seconds, report.embedder),
         ],
-        lambda path: plot.over_time(report, path),
+        lambda path: plot.plot_over_time(report, path),
     )
 
 
-def _pass(report: StreamReport) -> str:
+def _name_pass(report: StreamReport) -> str:
     """Name the pass that all figures are of."""
     seeds = len(report.settings.seeds)
     return f"seed {report.seed}" + (f", the median of {seeds}" if seeds > 1 else "")
@@ -198,13 +198,13 @@ def cold_start(
     report = rank_stream(stream.name, stream, settings, options, keep)
     title = (
         f"{report.dataset}: N@10, {pluralize(report.ranked, 'event')} from "
-        f"event {report.reported_from:,} on; {_pass(report)}"
+        f"event {report.reported_from:,} on; {_name_pass(report)}"
     )
     return Outcome(
         report,
         _slice_tables(title, report.slices),
         [*_write_prequential_notes(report), *write_cost_notes(report.seconds, report.embedder)],
-        lambda path: plot.cold_start(report.slices, title, path),
+        lambda path: plot.plot_cold_start(report.slices, title, path),
     )
 
 
@@ -230,7 +230,7 @@ def leave_one_out(
     by_setting = [
         (
             f"{report.dataset}, leave-last-one-out, {KNOWING[setting.name]}:"
-            f" {pluralize(setting.targets, 'target')}; {_pass(report)}",
+            f" {pluralize(setting.targets, 'target')}; {_name_pass(report)}",
             LEAVE_ONE_OUT_HEADERS,
             arm_rows(setting, LEAVE_ONE_OUT_MEASURES, shown),
             LEAVE_ONE_OUT_HEADERS[1:],
@@ -269,7 +269,7 @@ COST_HEADERS = (
 )
 
 
-def by_reasoner(
+def rank_by_reasoner(
     folder: Path, settings: Settings, seeds: int, first: int | None, keep: KeepTargets
 ) -> Outcome:
     """Rank each user's last event by a language model.

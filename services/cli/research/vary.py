@@ -230,7 +230,7 @@ async def _count_buffered(engine: Engine) -> dict[str, int]:
 async def _count_evolved(engine: Engine) -> dict[str, int]:
     """Count evolution runs, published ones, changes, and routers."""
     store = engine.store
-    last = await store.last_round()
+    last = await store.get_last_round()
     runs = await store.get_evolution_runs(last.number if last else 1)
     published = [run for run in runs if run.published]
     kinds = [change.kind for run in published for change in run.changes]

@@ -74,12 +74,12 @@ class ClientsHandler(Servicer):
             )
         at = await parse_as_of(request, self._time_travel)
         await self._wait_for(request, context, texts=merge)
-        reflects = await self._reflects(exact=merge)
+        reflects = await self._describe_reflected(exact=merge)
         ref = await self._engine.find_ref(key)
         reading = await self._engine.read_profile(ref, at, merge=merge)
         if reading.waiting:
             self._worker.merge_later(ref)
-        if not self._propagates(request):
+        if not self._should_propagate(request):
             reading = reading.remove_messages()
         references = await load_references(
             self._engine,
@@ -113,7 +113,7 @@ class ClientsHandler(Servicer):
             admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
         ref = await self._engine.find_ref(key)
-        answer = await self._engine.find_similar(ref, kind, by, limit, self._least_users())
+        answer = await self._engine.find_similar(ref, kind, by, limit, self._get_least_users())
         return pb.SimilarClientsResponse(
             neighbours=[
                 pb.SimilarClientsResponse.Neighbour(
@@ -121,7 +121,9 @@ class ClientsHandler(Servicer):
                 )
                 for client, cosine in answer.clients
             ],
-            reflects=await self._reflects(exact=False, applied_through=answer.applied_through),
+            reflects=await self._describe_reflected(
+                exact=False, applied_through=answer.applied_through
+            ),
         )
 
     async def ExportClient(

@@ -96,12 +96,12 @@ class GetStatusHandler(Servicer):
     ) -> pb.GetStatusResponse:
         engine, store = self._engine, self._store
         recorded, learned, reasoned = (
-            await store.recorded_through(),
-            await store.learned_through(),
-            await store.reasoned_through(),
+            await store.get_recorded_through(),
+            await store.get_learned_through(),
+            await store.get_reasoned_through(),
         )
-        last, epoch = await store.last_round(), await store.get_current_epoch()
-        letters = await store.dead_letters(DEAD_LETTERS_COUNTED)
+        last, epoch = await store.get_last_round(), await store.get_current_epoch()
+        letters = await store.get_dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.get_evolution_runs(1)
         redact = choose_redaction_for_caller(self._redact)

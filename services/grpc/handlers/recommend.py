@@ -75,7 +75,9 @@ class RecommendHandler(Servicer):
             answer = await self._engine.rerank(query.user_id, answer, count_seconds_left(context))
         return pb.RecommendResponse(
             recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
-            reflects=await self._reflects(exact=False, applied_through=answer.applied_through),
+            reflects=await self._describe_reflected(
+                exact=False, applied_through=answer.applied_through
+            ),
             ranked_by=pb.RANKER_REASONER if answer.by_reasoner else pb.RANKER_NUMBERS,
             cold=answer.cold,
             unknown_candidate_ids=answer.unknown,
@@ -95,6 +97,6 @@ class RecommendHandler(Servicer):
             categories=check_list(request.categories, "categories"),
             explain=request.explain,
             exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
-            propagate=self._propagates(request),
-            least_users=self._least_users(Role.PERSONS),
+            propagate=self._should_propagate(request),
+            least_users=self._get_least_users(Role.PERSONS),
         )

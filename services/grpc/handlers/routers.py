@@ -46,7 +46,7 @@ class RoutersHandler(Servicer):
         at = await self._parse_as_of(request)
         page = parse_page(request, f"routers {request.bank} {at}")
         await self._wait_for(request, context)
-        reflects = await self._reflects()
+        reflects = await self._describe_reflected()
         if at is not None:
             routers = await self._list_past_routers(at, retired=False)
         else:
@@ -75,7 +75,7 @@ class RoutersHandler(Servicer):
         sees_users = admitted_caller.get().sees_users
         page = parse_page(request, f"members {bank} {number} {at} {sees_users}")
         await self._wait_for(request, context)
-        reflects = await self._reflects()
+        reflects = await self._describe_reflected()
         routers = await (
             self._read_routers(bank) if at is None else self._list_past_routers(at, retired=True)
         )
@@ -150,7 +150,7 @@ class RoutersHandler(Servicer):
 
     async def _list_session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
         items, users = await self._engine.compute(
-            find_session_community, number, limit, self._least_users()
+            find_session_community, number, limit, self._get_least_users()
         )
         edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in items]
         return await self._list_members(edges, users, None)
@@ -171,7 +171,7 @@ class RoutersHandler(Servicer):
             else self._time_travel.members(number, at, rows)
         )
         rare = await self._engine.list_rarely_chosen(
-            [edge.ref for edge in edges], self._least_users(past=at is not None)
+            [edge.ref for edge in edges], self._get_least_users(past=at is not None)
         )
         shown = [edge for edge in edges if edge.ref not in rare]
         visible = [edge for edge in shown if sees_users or get_kind(edge.ref) == ClientKind.ITEM]
@@ -213,13 +213,15 @@ class RoutersHandler(Servicer):
 
     async def _explain_no_change(self, *, drained: bool) -> str:
         """Say since when nothing changed, and how many entries wait for reasoning."""
-        last = await self._store.last_round()
+        last = await self._store.get_last_round()
         note = (
             f"nothing had changed since round {last.number}"
             if last
             else "there is nothing for a first round yet"
         )
-        unreasoned = await self._store.recorded_through() - await self._store.reasoned_through()
+        unreasoned = (
+            await self._store.get_recorded_through() - await self._store.get_reasoned_through()
+        )
         if unreasoned <= 0 or drained:  # entries that wait after a drain are newer than the call
             return note
         return (

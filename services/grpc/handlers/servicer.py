@@ -40,7 +40,7 @@ class Servicer:
         self._redact = redact
         self.stopping = asyncio.Event()
 
-    def _least_users(self, exempt: Role = Role.ANALYST, *, past: bool = False) -> int:
+    def _get_least_users(self, exempt: Role = Role.ANALYST, *, past: bool = False) -> int:
         """Return how many users must stand behind what a caller sees.
 
         The caller is that of the running call.
@@ -49,7 +49,7 @@ class Servicer:
             self._engine.settings.min_support, exempt, past=past
         )
 
-    async def _reflects(
+    async def _describe_reflected(
         self, *, exact: bool = True, applied_through: int | None = None
     ) -> pb.Reflects:
         """Say how much of the log an answer reflects.
@@ -64,7 +64,7 @@ class Servicer:
             applied_through = self._engine.applied_through
         return pb.Reflects(
             applied_through=applied_through,
-            reasoned_through=await self._engine.reasoned_through(exact=exact),
+            reasoned_through=await self._engine.get_reasoned_through(exact=exact),
         )
 
     async def _wait_for(self, request: Any, context: Context, *, texts: bool = False) -> None:
@@ -88,7 +88,7 @@ class Servicer:
             request.min_sequence, count_seconds_left(context), texts=texts
         )
 
-    def _propagates(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
+    def _should_propagate(self, request: pb.GetProfileRequest | pb.RecommendRequest) -> bool:
         """Return the request's `propagate`, or the setting if it is absent."""
         return request.propagate if request.HasField("propagate") else self._engine.propagates
 

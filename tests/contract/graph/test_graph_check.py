@@ -10,8 +10,8 @@ from tests.contract.inside_cases import ANN, lived
 
 async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
     await lived(store)
-    assert await store.prune(await store.recorded_through(), 100) is not None
-    while await store.prune(await store.recorded_through(), 100) is not None:
+    assert await store.prune(await store.get_recorded_through(), 100) is not None
+    while await store.prune(await store.get_recorded_through(), 100) is not None:
         pass
     assert await store.check() == []
     lease = await store.acquire_lease("learn", "test", 10_000)
@@ -26,7 +26,7 @@ async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
             erased=ANN,
             texts_read_through=await store.get_texts_through(),
         ),
-        checkpoint(await store.learned_through(), barrier=True),
+        checkpoint(await store.get_learned_through(), barrier=True),
     )
     assert await store.get_text_versions() == {}
     assert await store.check() == []

@@ -126,7 +126,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
         assert await store.count_clients(ClientKind.USER) == users - 1, "it is not counted"
         assert await store.find_keys([ANN]) == [None], "its ref leads to nothing"
         assert await store.get_interactions_of_clients([ANN]) == [], "its interactions are gone"
-        assert await store.interactions(
+        assert await store.get_interactions(
             [*sequences, late.outcomes[0].sequence]
         ) == await store.get_interactions_of_clients([BOB]), (
             "only the other's interactions are left"
@@ -137,10 +137,10 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
             "the other's merges stay"
         )
         assert await store.get_edges([ANN]) == {ANN: []}, "its edges are gone"
-        assert (await store.router_version(3, 1)).senders == {BOB}, (
+        assert (await store.get_router_version(3, 1)).senders == {BOB}, (
             "a message does not count it as a sender"
         )
-        assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
+        assert [found.sequence for found in await store.get_gradients(Module.ROUTER, 3, 0, 9)] == [
             sequences[1]
         ], "only the other's gradients are left"
         assert (await store.get_newest_checkpoint(barrier=True)).sequence == 3, (
@@ -186,7 +186,7 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
         if row.sequence == sequences[0]
     ]
     moved = PromotedRepeat(sequences[2], block.routers[0], block.weights[0] / 2)
-    barrier = checkpoint(await store.learned_through(), barrier=True)
+    barrier = checkpoint(await store.get_learned_through(), barrier=True)
     await withdraw(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
     (after,) = await store.read_learned(0, 9)
     assert not after.weights[0].any(), "the retracted weights are zero"
@@ -284,7 +284,7 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
             erasure(ANN, rows, texts=[text(BOB, 3)]),
             checkpoint(3, barrier=True),
         )
-    assert await store.interactions(sequences[:1])
+    assert await store.get_interactions(sequences[:1])
     await withdraw(
         store,
         await lease_of(store),
@@ -463,7 +463,7 @@ async def test_a_lost_lease_changes_nothing(store):
             erasure(ANN, await store.get_interactions_of_clients([ANN])),
             checkpoint(3, barrier=True),
         )
-    assert len(await store.interactions(sequences)) == 3
+    assert len(await store.get_interactions(sequences)) == 3
 
 
 async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
@@ -485,7 +485,7 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
         IndexChange(Collection.USERS, BOB, 2),
         IndexChange(Collection.ROUTERS, 3, 1, sent.round),
     }
-    assert (await store.router_version(3, 1)).text == "less jazz"
+    assert (await store.get_router_version(3, 1)).text == "less jazz"
     assert not await store.is_wiping_due()
 
 
@@ -512,19 +512,19 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
     ]
     texts_read_through = await store.get_texts_through()
     await store.commit_texts([text(BOB, 2, cites=(3, 1))], (), 4)
-    changed = replace(await store.router_version(3, 1), text="", attributes=())
+    changed = replace(await store.get_router_version(3, 1), text="", attributes=())
     withdrawal = retraction(rows, texts_read_through=texts_read_through, messages=[changed])
     with pytest.raises(VersionClash):
         await withdraw(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
     assert await store.get_event_statuses(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
-    assert await store.last_withdrawal() == 0
+    assert await store.get_last_withdrawal() == 0
     done = await withdraw(
         store,
         await lease_of(store),
         replace(withdrawal, texts_read_through=texts_read_through + 1),
         checkpoint(3, barrier=True),
     )
-    assert await store.last_withdrawal() == done.sequence
+    assert await store.get_last_withdrawal() == done.sequence
     again = await store.get_texts_through()
     (row,) = [
         row
@@ -555,13 +555,13 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
         for row in await store.get_interactions_of_clients([ANN])
         if row.sequence == sequences[0]
     ]
-    before = await store.last_withdrawal()
+    before = await store.get_last_withdrawal()
     await store.commit_texts([text(BOB, 2)], (), 4, before)
     await withdraw(store, await lease_of(store), retraction(rows), checkpoint(3, barrier=True))
     with pytest.raises(VersionClash):
         await store.commit_texts([text(BOB, 3)], (), 5, before)
     assert (await store.load_texts([BOB]))[BOB].profile.version == 2
-    await store.commit_texts([text(BOB, 3)], (), 5, await store.last_withdrawal())
+    await store.commit_texts([text(BOB, 3)], (), 5, await store.get_last_withdrawal())
     assert (await store.load_texts([BOB]))[BOB].profile.version == 3
 
 
@@ -630,7 +630,7 @@ async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store
     made = replace(made, words=frozenset({"free jazz", "ann", "Straßenmusik", greek}))
     await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
     reasons = ["", "no answer", "", ""]
-    assert list(await store.dead_letters(9)) == list(zip(sequences[1:], reasons, strict=True))
+    assert list(await store.get_dead_letters(9)) == list(zip(sequences[1:], reasons, strict=True))
 
 
 @pytest.mark.parametrize("lost", ["everywhere", "by a message"])
@@ -651,7 +651,7 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
     rows = [row for row in await store.get_interactions_of_clients([ANN]) if row.sequence < late]
     made = retraction(rows[:1], **fields)
     await withdraw(store, await lease_of(store), made, checkpoint(4, barrier=True))
-    left = {one.text for one in await store.gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
+    left = {one.text for one in await store.get_gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
     assert left == {"of Straßen"}
 
 
@@ -685,14 +685,14 @@ async def test_a_withdrawal_empties_caches_and_keeps_no_answer_to_an_earlier_que
     store, erases
 ):
     await lived(store)
-    before = await store.last_withdrawal()
+    before = await store.get_last_withdrawal()
     await store.put_cached(f"{CACHED}answer:1", b"of ann", before)
     await store.put_blob("embedder", b"stays")
     rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
     await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
     await store.put_cached(f"{CACHED}answer:2", b"of ann, too", before)
-    await store.put_cached(f"{CACHED}answer:3", b"newer", await store.last_withdrawal())
+    await store.put_cached(f"{CACHED}answer:3", b"newer", await store.get_last_withdrawal())
     assert [await store.get_blob(f"{CACHED}answer:{n}") for n in (1, 2, 3)] == [
         None,
         None,

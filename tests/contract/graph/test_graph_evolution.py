@@ -90,7 +90,7 @@ async def publication(store, *texts, number=1, era=0, report=REPORT, **fields):
     round_ = await store.begin_round(rounds, 0)
     await store.stage_routers(rounds, round_, [message(4, number, BOB)])
     await store.stage_edges(rounds, round_, (), [edge(4, ANN)] if number == 1 else [])
-    through = await store.learned_through()
+    through = await store.get_learned_through()
     return (
         learn,
         rounds,
@@ -144,7 +144,7 @@ def same_map(one, other):
 
 
 async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened):
-    before = await lived.recorded_through()
+    before = await lived.get_recorded_through()
     learn, rounds, made = await publication(lived, text(ANN, 1))
     run = await lived.publish_evolution(learn, rounds, made)
     assert (run.run, run.sequence, run.epoch, run.published) == (1, before + 1, 1, True), (
@@ -158,7 +158,7 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     assert await store.get_current_epoch() == made.epoch.model_copy(
         update={"sequence": run.sequence}
     ), "the epoch is current"
-    assert (await store.last_round()).sequence == run.sequence, "its rows count as a round"
+    assert (await store.get_last_round()).sequence == run.sequence, "its rows count as a round"
     assert (await store.get_newest_checkpoint(barrier=True)).epoch == 1, (
         "its checkpoint is a barrier"
     )
@@ -184,11 +184,11 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(lived, opened
     )
     assert await store.get_evolution_runs(9) == [run], "the run is listed"
     assert [
-        (step.run, step.before, step.after, step.kind) for step in await store.router_lineage()
+        (step.run, step.before, step.after, step.kind) for step in await store.get_router_lineage()
     ] == [(1, 1, 1, "split"), (1, 1, 4, "split"), (1, 2, 2, "merge"), (1, 3, 2, "merge")], (
         "its changes are the lineage"
     )
-    (kept,) = (await store.router_maps()).maps
+    (kept,) = (await store.get_router_maps()).maps
     same_map(kept, replace(made.map, run=1))
 
 
@@ -231,10 +231,10 @@ async def test_a_lost_lease_or_an_overtaken_text_changes_nothing(lived, clock):
         await lived.publish_evolution(learn, rounds, made)
     assert (
         await lived.get_current_epoch(),
-        await lived.last_round(),
+        await lived.get_last_round(),
         await lived.get_evolution_runs(9),
     ) == (None, None, [])
-    assert (await lived.router_maps()).maps == []
+    assert (await lived.get_router_maps()).maps == []
     assert await lived.get_newest_checkpoint() is None
 
 
@@ -265,7 +265,7 @@ async def test_runs_are_numbered_and_listed_newest_first(lived):
     assert await lived.get_evolution_runs(9) == [published, refused]
     assert await lived.get_evolution_runs(1) == [published]
     assert await lived.get_evolution_runs(9, before=2) == [refused]
-    assert {step.run for step in await lived.router_lineage()} == {2}
+    assert {step.run for step in await lived.get_router_lineage()} == {2}
 
 
 async def test_maps_are_those_since_the_newest_bootstrap(lived):
@@ -273,7 +273,7 @@ async def test_maps_are_those_since_the_newest_bootstrap(lived):
     await lived.publish_evolution(learn, rounds, made)
     learn, rounds, made = await publication(lived, number=2, undoes=1)
     await lived.publish_evolution(learn, rounds, made)
-    assert [(one.run, one.undoes) for one in (await lived.router_maps()).maps] == [
+    assert [(one.run, one.undoes) for one in (await lived.get_router_maps()).maps] == [
         (1, None),
         (2, 1),
     ]
@@ -282,8 +282,8 @@ async def test_maps_are_those_since_the_newest_bootstrap(lived):
         Epoch(number=3, sequence=0, session_k=4, taste_k=4, era=3),
         checkpoint(3, barrier=True, epoch=3),
     )
-    assert (await lived.router_maps()).maps == []
-    assert len(await lived.router_lineage()) == 8
+    assert (await lived.get_router_maps()).maps == []
+    assert len(await lived.get_router_lineage()) == 8
 
 
 async def test_clients_whose_current_rules_name_a_router(lived):
@@ -306,7 +306,7 @@ async def test_a_gradient_keeps_the_epoch_it_speaks_of(lived):
     claim = await lived.claim_reason("worker", 1, 60_000)
     said = replace(gradient(claim.work[0].sequence, 3), epoch=4)
     await lived.commit_reasoned(claim, [reasoned(claim.work[0].sequence, gradients=(said,))])
-    assert await lived.gradients(Module.ROUTER, None, 0, 9) == [said]
+    assert await lived.get_gradients(Module.ROUTER, None, 0, 9) == [said]
 
 
 async def test_only_the_newest_barrier_stays(lived):

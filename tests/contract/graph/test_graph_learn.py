@@ -33,12 +33,12 @@ async def test_a_block_comes_back_bit_for_bit(store, lease, opened):
         same(one, other)
     assert [part.through for part in await store.read_learned(2, 10)] == [4]
     assert [part.through for part in await store.read_learned(0, 1)] == [2]
-    assert await store.learned_through() == 4
+    assert await store.get_learned_through() == 4
 
 
 async def test_a_block_without_interactions_moves_learn_on(store, lease):
     await store.commit_learned(lease, block(0, 1, []))
-    assert await store.learned_through() == 1
+    assert await store.get_learned_through() == 1
     (part,) = await store.read_learned(0, 5)
     assert part.weights.shape == (0, 2, 16)
 
@@ -56,7 +56,7 @@ async def test_a_holder_that_lost_the_lease_changes_nothing(store, lease, clock)
         with pytest.raises(LeaseLost):
             await commit
     assert (
-        await store.learned_through(),
+        await store.get_learned_through(),
         await store.get_newest_checkpoint(),
         await store.get_current_epoch(),
     ) == (0, None, None)
@@ -67,7 +67,7 @@ async def test_a_block_that_does_not_follow_is_refused(store, lease):
     for wrong in (block(0, 2, [2]), block(0, 4, [2, 3, 4]), block(3, 4, [4])):
         with pytest.raises(LeaseLost):
             await store.commit_learned(lease, wrong)
-    assert await store.learned_through() == 2
+    assert await store.get_learned_through() == 2
 
 
 async def test_a_checkpoint_covers_increments_of_trust(store, lease):
@@ -124,7 +124,7 @@ async def test_epochs_are_listed_oldest_first(store, lease):
             EPOCH.model_copy(update={"number": number}),
             checkpoint(0, barrier=True, epoch=number),
         )
-    assert [epoch.number for epoch in await store.epochs()] == [1, 2]
+    assert [epoch.number for epoch in await store.get_epochs()] == [1, 2]
     assert (await store.get_current_epoch()).number == 2
 
 
@@ -132,7 +132,10 @@ async def test_one_holder_at_a_time(store, clock):
     mine = await store.acquire_lease("round", "me", 1_000)
     assert await store.acquire_lease("round", "other", 1_000) is None
     assert (await store.acquire_lease("round", "me", 1_000)).token == mine.token
-    assert (await store.lease_holder("round"), await store.lease_holder("nothing")) == ("me", None)
+    assert (await store.get_lease_holder("round"), await store.get_lease_holder("nothing")) == (
+        "me",
+        None,
+    )
     assert (await store.acquire_lease("learn", "other", 1_000)) is not None
     await store.release_lease(mine)
     theirs = await store.acquire_lease("round", "other", 1_000)
@@ -170,7 +173,7 @@ async def test_tau_is_fixed_by_whoever_holds_the_lease(store, clock):
     )
     mine = await store.acquire_lease("round", "me", 10_000)
     await store.fix_tau(mine, 1, 0.25)
-    assert [(epoch.number, epoch.tau) for epoch in await store.epochs()] == [(1, 0.25)]
+    assert [(epoch.number, epoch.tau) for epoch in await store.get_epochs()] == [(1, 0.25)]
     clock.ms += 10_001
     theirs = await store.acquire_lease("round", "other", 10_000)
     with pytest.raises(LeaseLost):

@@ -47,7 +47,7 @@ class History:
     async def do(self, step):
         kind, *what = step
         await getattr(self, kind)(*what)
-        newest = await self.store.recorded_through()
+        newest = await self.store.get_recorded_through()
         self.seen[newest] = await self.now()
         self.times.append((self.clock.ms, newest))
 
@@ -67,7 +67,7 @@ class History:
             )
         self.versions[ref] += 1
         written = text(ref, self.versions[ref], f"words {self.versions[ref]}")
-        await self.store.commit_texts([written], [], await self.store.recorded_through())
+        await self.store.commit_texts([written], [], await self.store.get_recorded_through())
 
     async def round(self, senders, table):
         self.clock.ms += 5
@@ -146,7 +146,7 @@ async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory,
         history = History(store, clock)
         for step in steps:
             await history.do(step)
-        newest = await store.recorded_through()
+        newest = await store.get_recorded_through()
         for ms, sequence in history.times:
             at = await store.get_sequence_at(ms)
             assert at >= sequence

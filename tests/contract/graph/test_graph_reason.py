@@ -82,16 +82,16 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
         reasoned(third, failure="refused", usage=asked),
     )
     kept = {
-        row.sequence: (row.prompts, row.stand_in) for row in await store.interactions(sequences)
+        row.sequence: (row.prompts, row.stand_in) for row in await store.get_interactions(sequences)
     }
     wrote = ("forward@1", "backward@2")
     assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
-    [row] = await store.interactions(sequences[1:2])
+    [row] = await store.get_interactions(sequences[1:2])
     assert (row.prompts, row.stand_in) == (wrote, "offline")
     assert await store.find_event(row.event_id) == row
     late = await store.claim_dead_letters("w", 10, 1_000)
     await store.commit_reasoned(late, [reasoned(third, late=99, usage=asked)])
-    [mended] = await store.interactions([third])
+    [mended] = await store.get_interactions([third])
     assert mended.prompts == wrote
 
 
@@ -112,11 +112,11 @@ async def test_reasoned_through_waits_for_the_oldest(store, sequences):
     first = await store.claim_reason("a", 1, 1_000)
     second = await store.claim_reason("b", 10, 1_000)
     await finish(store, second)
-    assert await store.reasoned_through() == sequences[0] - 1
+    assert await store.get_reasoned_through() == sequences[0] - 1
     await finish(store, first)
-    assert await store.reasoned_through() == sequences[2] - 1
+    assert await store.get_reasoned_through() == sequences[2] - 1
     await finish(store, await store.claim_reason("a", 10, 1_000))
-    assert await store.reasoned_through() == await store.learned_through()
+    assert await store.get_reasoned_through() == await store.get_learned_through()
 
 
 async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):
@@ -135,7 +135,7 @@ async def test_a_claim_committed_in_parts_holds_the_rest_until_the_last(store, s
     await store.commit_reasoned(
         claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))]
     )
-    assert await store.reasoned_through() == sequences[3] - 1
+    assert await store.get_reasoned_through() == sequences[3] - 1
     assert claimed(await store.claim_reason("b", 10, 1_000)) == sequences[3:]
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(claim, [reasoned(sequences[3])], more=True)
@@ -191,7 +191,7 @@ async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
         await store.commit_reasoned(claim, wrong)
     assert raised.value.ref == user(1)
     assert (await store.load_texts([user(0)]))[user(0)].profile.version == 0
-    assert await store.gradients(Module.ROUTER, None, 0, 10) == []
+    assert await store.get_gradients(Module.ROUTER, None, 0, 10) == []
     await store.commit_reasoned(claim, wrong[:1])
 
 
@@ -249,8 +249,8 @@ async def test_a_client_without_text_has_an_empty_profile(store):
 async def test_a_dead_letter_blocks_nobody(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     await finish(store, claim, reasoned(sequences[1], failure="no answer"))
-    assert list(await store.dead_letters(10)) == [(sequences[1], "no answer")]
-    assert await store.reasoned_through() == await store.learned_through()
+    assert list(await store.get_dead_letters(10)) == [(sequences[1], "no answer")]
+    assert await store.get_reasoned_through() == await store.get_learned_through()
 
 
 async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
@@ -265,10 +265,10 @@ async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
             for n in sequences[:3]
         ),
     )
-    assert await store.gradients(Module.ROUTER, 7, sequences[0], 9) == [
+    assert await store.get_gradients(Module.ROUTER, 7, sequences[0], 9) == [
         gradient(n, 7) for n in sequences[1:3]
     ]
-    assert await store.gradients(Module.ROUTER, None, 0, 3) == [
+    assert await store.get_gradients(Module.ROUTER, None, 0, 3) == [
         gradient(sequences[0], 3),
         gradient(sequences[0], 7),
         gradient(sequences[1], 3),
@@ -302,7 +302,7 @@ async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, lett
 async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(
     store, letters
 ):
-    late = await store.recorded_through()
+    late = await store.get_recorded_through()
     claim = await store.claim_dead_letters("a", 9, 1_000)
     await store.commit_reasoned(
         claim,
@@ -311,13 +311,13 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
             reasoned(letters[1], failure="still no answer", late=late),
         ],
     )
-    assert list(await store.dead_letters(9)) == [
+    assert list(await store.get_dead_letters(9)) == [
         (letters[1], "still no answer"),
         (letters[2], f"no answer to {letters[2]}"),
     ]
     assert await store.get_text_at(user(1), late - 1) is None
     assert (await store.get_text_at(user(1), late)).profile.lines[0].text == "late"
-    assert await store.reasoned_through() == await store.learned_through()
+    assert await store.get_reasoned_through() == await store.get_learned_through()
     assert claimed(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
 
 
@@ -405,7 +405,7 @@ async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, 
         ref=user(0), profile_version=1, router=3, router_version=1, outcome="merged"
     )
     await store.commit_texts([text(user(0), 1)], [merge, merge], sequences[0])
-    while await store.prune(await store.recorded_through(), 10) is not None:
+    while await store.prune(await store.get_recorded_through(), 10) is not None:
         pass
     store = await opened()
     assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (2, [])

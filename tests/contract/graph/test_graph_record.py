@@ -55,9 +55,9 @@ async def test_repeats_within_one_call_count_too(store):
 
 async def test_other_content_is_refused_and_changes_nothing(store):
     await statuses(store, event("a", "u0", "i0"))
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     assert await statuses(store, event("a", "u9", "i9", content="other")) == (["conflict"], [0])
-    assert await store.recorded_through() == through
+    assert await store.get_recorded_through() == through
     assert await store.find_refs([ClientKey(kind=USER, id="u9")]) == [None]
     keys = [ClientKey(kind=ITEM, id="i0"), ClientKey(kind=USER, id="u0")]
     known = await store.find_refs(keys)
@@ -109,7 +109,7 @@ async def test_the_log_has_no_gap_and_slices_join(store):
     sequences = sorted(
         [*whole.interactions.sequence.tolist(), *(entry.sequence for entry in whole.entries)]
     )
-    assert sequences == list(range(1, await store.recorded_through() + 1))
+    assert sequences == list(range(1, await store.get_recorded_through() + 1))
     assert whole.through == sequences[-1]
     assert tuple(await store.read_entries(0, whole.through)) == whole.entries
     assert await store.read_entries(
@@ -158,15 +158,15 @@ async def test_a_cancelled_caller_harms_nobody(store):
     done = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(done[place].outcomes[0].status == RecordStatus.ACCEPTED for place in range(1, 50, 2))
     part = await store.read_log(0, 1_000)
-    assert len(part.interactions) + len(part.entries) == await store.recorded_through()
+    assert len(part.interactions) + len(part.entries) == await store.get_recorded_through()
 
 
 async def test_a_call_that_fails_leaves_no_trace(store):
     await recorded(store, ("u0", "i0"))
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     with pytest.raises(InvalidInput):
         await store.record([event("good", "fresh"), event("bad\0", "u0")], auto_create=True)
-    assert await store.recorded_through() == through
+    assert await store.get_recorded_through() == through
     assert await store.find_refs([ClientKey(kind=USER, id="fresh")]) == [None]
     assert await recorded(store, ("u0", "i0")) == [through + 1]
 
@@ -182,7 +182,7 @@ async def test_upserting_the_same_twice_changes_nothing(store):
         False,
         False,
     )
-    assert again[0].sequence == first[0].sequence == await store.recorded_through()
+    assert again[0].sequence == first[0].sequence == await store.get_recorded_through()
 
 
 async def test_a_field_that_is_absent_is_kept(store):
@@ -281,12 +281,12 @@ async def test_ids_of_any_characters_stay_apart(tmp_path_factory, made, ids):
 
 async def test_commit_times_never_go_back(store, opened, clock):
     await recorded(store, ("u0", "i0"))
-    first, then = await store.recorded_through(), clock.ms
+    first, then = await store.get_recorded_through(), clock.ms
     clock.ms -= 3_600_000
     await recorded(store, ("u0", "i1"))
     store = await opened()
     await recorded(store, ("u0", "i2"))
-    last = await store.recorded_through()
+    last = await store.get_recorded_through()
     assert await store.get_sequence_at(then - 1) == 0
     assert await store.get_sequence_at(then) == last
     clock.ms = then + 5
@@ -297,9 +297,9 @@ async def test_commit_times_never_go_back(store, opened, clock):
 async def test_all_of_it_is_there_after_a_restart(store, opened):
     await recorded(store, ("u0", "i0"), ("u1", "i1"))
     await store.put_blob("embedder", b"\x00\xff")
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     store = await opened()
-    assert await store.recorded_through() == through
+    assert await store.get_recorded_through() == through
     assert await store.get_blob("embedder") == b"\x00\xff"
     assert await store.get_blob("other") is None
     assert (await statuses(store, event("new", "u1", "i1")))[1] == [through + 1]
@@ -318,6 +318,6 @@ async def test_a_fact_under_a_lease_is_not_overwritten_by_a_holder_that_lost_it(
 
 async def test_interactions_are_found_by_sequence_and_event(store):
     sequences = await recorded(store, ("u0", "i0"), ("u1", "i0"), ("u0", "i1"))
-    rows = await store.interactions([sequences[2], 10_000, sequences[0]])
+    rows = await store.get_interactions([sequences[2], 10_000, sequences[0]])
     assert [row.sequence for row in rows] == [sequences[2], sequences[0]]
     assert await store.find_event("nobody") is None

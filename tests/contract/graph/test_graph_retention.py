@@ -75,7 +75,7 @@ async def lived(store):
 
 async def test_what_ended_goes_and_what_lives_stays(store):
     sequences, _ = await lived(store)
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     assert await store.get_oldest_kept() == 0, "before, everything is kept"
     assert await prune(store, through) > 0, "something is dropped"
     assert await store.get_oldest_kept() == through, "the watermark moves"
@@ -83,16 +83,19 @@ async def test_what_ended_goes_and_what_lives_stays(store):
         "the current text stays"
     )
     assert await store.get_text_at(ANN, sequences[1]) is None, "an older text goes"
-    assert (await store.router_version(3, 1), (await store.router_version(3, 2)).version) == (
+    assert (
+        await store.get_router_version(3, 1),
+        (await store.get_router_version(3, 2)).version,
+    ) == (
         None,
         2,
     ), "of a router the newest version stays"
     assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [4], (
         "current edges stay"
     )
-    assert await store.gradients(Module.ROUTER, 3, 0, 9) == [], "old gradients go"
+    assert await store.get_gradients(Module.ROUTER, 3, 0, 9) == [], "old gradients go"
     assert await merges_of_client(store, ANN) == [], "merges go"
-    assert len(await store.interactions(sequences)) == 3, "interactions stay"
+    assert len(await store.get_interactions(sequences)) == 3, "interactions stay"
     assert (await store.read_learned(0, 9))[0].weights.any(), "learned weights stay"
     assert (await store.check(), await prune(store, through)) == ([], 0), (
         "sound, and nothing more to drop"
@@ -103,11 +106,11 @@ async def test_nothing_younger_goes(store):
     sequences, (_, second, _) = await lived(store)
     await prune(store, sequences[1])
     assert (await store.get_text_at(ANN, sequences[1])).profile.lines[0].text == "second"
-    assert [found.sequence for found in await store.gradients(Module.ROUTER, 3, 0, 9)] == [
+    assert [found.sequence for found in await store.get_gradients(Module.ROUTER, 3, 0, 9)] == [
         sequences[2]
     ]
     assert len(await edges_at(store, ANN, second - 1)) == 2
-    assert await store.router_version(3, 1) is not None
+    assert await store.get_router_version(3, 1) is not None
     await prune(store, sequences[0])
     assert await store.get_oldest_kept() == sequences[1]
 
@@ -119,8 +122,8 @@ async def test_what_a_live_line_cites_stays(store):
     )
     cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
-    await prune(store, await store.recorded_through())
-    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
+    await prune(store, await store.get_recorded_through())
+    assert [part.ref for part in (await store.get_router_version(3, 1)).integrated] == [BOB]
     assert cites in await merges_of_client(store, ANN)
     assert (await store.get_text_at(BOB, sequences[0])).profile.version == 2
 
@@ -129,14 +132,14 @@ async def test_what_a_line_cited_at_the_oldest_sequence_stays_until_that_one_goe
     sequences, _ = await lived(store)
     cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
-    before = await store.recorded_through()
+    before = await store.get_recorded_through()
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(ANN, 5, "moved on")], [], later)
     await prune(store, before)
     assert (await store.get_text_at(ANN, before)).profile.version == 4
-    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
-    await prune(store, await store.recorded_through())
-    assert await store.router_version(3, 1) is None
+    assert [part.ref for part in (await store.get_router_version(3, 1)).integrated] == [BOB]
+    await prune(store, await store.get_recorded_through())
+    assert await store.get_router_version(3, 1) is None
 
 
 async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(store):
@@ -146,7 +149,7 @@ async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(stor
         MessageMerge(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged"),
     ]
     await store.commit_texts([text(BOB, 1, "heard of it", cites=(3, 1))], merges[:1], sequences[0])
-    before = await store.recorded_through()
+    before = await store.get_recorded_through()
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(BOB, 2, "moved on")], merges[1:], later)
     await prune(store, before)
@@ -155,7 +158,7 @@ async def test_what_was_merged_of_a_message_stays_while_it_was_merged_since(stor
 
 async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
     await lived(store)
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     await run_round(store, versions=(message(9, 1, BOB),))
     await run_round(store, opened=(edge(9, BOB),))
     waiting = await store.get_waiting_messages({BOB: 0})
@@ -164,18 +167,18 @@ async def test_a_clients_first_edge_stays_so_that_it_is_not_new_again(store):
 
 async def test_each_run_drops_the_edges_that_ended_since_the_last(store):
     await lived(store)
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     round_ = await run_round(store, opened=(edge(7, ANN),))
     await run_round(store, closed=((7, ANN), (4, ANN)))
     assert {found.router for found in await edges_at(store, ANN, round_.sequence)} == {4, 7}
     await recorded(store, ("u1", "i0"))
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     assert {found.router for found in await edges_at(store, ANN, round_.sequence)} == {4}
 
 
 async def test_pruning_goes_on_after_a_restart(store, opened):
     await lived(store)
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     await begin_to_prune(store, through)
     store = await opened()
     assert await prune(store, through) > 0
@@ -184,13 +187,13 @@ async def test_pruning_goes_on_after_a_restart(store, opened):
 
 async def test_a_message_that_is_merged_while_it_is_dropped_stays(store):
     await lived(store)
-    through = await store.recorded_through()
+    through = await store.get_recorded_through()
     await begin_to_prune(store, through)
     late = (await recorded(store, ("u1", "i0")))[0]
     cites = MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(BOB, 1, "heard of it late", cites=(3, 1))], [cites], late)
     await prune(store, through)
-    assert [part.ref for part in (await store.router_version(3, 1)).integrated] == [BOB]
+    assert [part.ref for part in (await store.get_router_version(3, 1)).integrated] == [BOB]
 
 
 async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
@@ -201,19 +204,19 @@ async def test_a_text_goes_with_the_last_message_that_holds_a_part_of_it(store):
     cites = MessageMerge(ref=ANN, profile_version=4, router=3, router_version=1, outcome="merged")
     await store.commit_texts([text(ANN, 4, "heard of it", cites=(3, 1))], [cites], sequences[2])
     await run_round(store, versions=(message(3, 3, ANN),))
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     assert (await store.get_texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 1), (BOB, 2)}
     later = (await recorded(store, ("u1", "i0")))[0]
     await store.commit_texts([text(ANN, 5, "moved on")], [], later)
-    await prune(store, await store.recorded_through())
-    assert await store.router_version(3, 1) is None
+    await prune(store, await store.get_recorded_through())
+    assert await store.get_router_version(3, 1) is None
     assert (await store.get_texts_of_versions([(BOB, 1), (BOB, 2)])).keys() == {(BOB, 2)}
     assert await store.check() == []
 
 
 async def test_a_text_goes_whose_only_part_was_taken_back(store):
     sequences, _ = await lived(store)
-    (row,) = await store.interactions(sequences[:1])
+    (row,) = await store.get_interactions(sequences[:1])
     await store.commit_texts(
         [text(item(0), 1, "brought it"), text(item(0), 2, "moved on")], [], row.sequence
     )
@@ -221,7 +224,7 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
         attribute="jazz", ref=item(0), profile_version=1, sequence=row.sequence
     )
     await run_round(store, versions=(replace(message(5, 1), integrated=(part,)),))
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     lease = await store.acquire_lease("learn", "test", 10_000)
     await withdraw(
         store,
@@ -235,7 +238,7 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
         checkpoint(3, barrier=True),
     )
     await recorded(store, ("u1", "i0"))
-    await prune(store, await store.recorded_through())
+    await prune(store, await store.get_recorded_through())
     assert (await store.get_texts_of_versions([(item(0), 1), (item(0), 2)])).keys() == {
         (item(0), 2)
     }
@@ -243,12 +246,12 @@ async def test_a_text_goes_whose_only_part_was_taken_back(store):
 
 async def test_a_message_is_gone_as_soon_as_something_of_it_is(store, opened):
     await lived(store)
-    through = await store.recorded_through()
-    senders = [part.ref for part in (await store.router_version(3, 1)).integrated]
+    through = await store.get_recorded_through()
+    senders = [part.ref for part in (await store.get_router_version(3, 1)).integrated]
     dropped = 0
     while dropped is not None:
         dropped = await store.prune(through, 1)
-        left = await store.router_version(3, 1)
+        left = await store.get_router_version(3, 1)
         assert left is None or [part.ref for part in left.integrated] == senders
         store = await opened() if left is None and dropped else store
     assert (await store.get_texts_of_versions([(BOB, 1)]), await store.check()) == ({}, [])

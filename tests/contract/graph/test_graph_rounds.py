@@ -47,7 +47,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     await store.stage_attributes(
         lease, round_, [Attribute(name="jazz", router=3, holders=2)], {BOB: ("jazz",)}
     )
-    assert await store.last_round() is None, "before: no round"
+    assert await store.get_last_round() is None, "before: no round"
     assert (
         await store.get_edges([ANN]),
         await edges_at(store, ANN, 99),
@@ -55,16 +55,16 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     ) == ({ANN: []}, [], []), "before: no edges"
     assert (
         await store.get_router_versions([3]),
-        await store.router_version(3, 1),
+        await store.get_router_version(3, 1),
         await store.get_contributions(BOB, 9),
     ) == ([], None, []), "before: no router versions"
     assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [], "before: no message waits"
-    assert (await store.get_attributes(["jazz"]), await store.client_attributes([BOB])) == (
+    assert (await store.get_attributes(["jazz"]), await store.get_client_attributes([BOB])) == (
         {},
         {BOB: ()},
     ), "before: no attributes"
     published = await store.publish_round(lease, round_)
-    assert await store.last_round() == published, "after: the round"
+    assert await store.get_last_round() == published, "after: the round"
     assert [found.ref for found in (await store.get_edges([ANN]))[ANN]] == [ANN], "after: its edge"
     assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
         "after: its message waits"
@@ -73,7 +73,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
         "after: its attributes"
     )
     assert (
-        await store.client_attributes([BOB, ANN]),
+        await store.get_client_attributes([BOB, ANN]),
         await store.get_holders(["jazz", "dub"], 9),
     ) == ({BOB: ("jazz",), ANN: ()}, {"jazz": [BOB]}), "after: who holds them"
 
@@ -84,7 +84,7 @@ async def test_the_last_rounds_are_the_published_ones_newest_last(store):
     await run_round(store, publish=False)
     assert await store.get_last_rounds(5) == published
     assert await store.get_last_rounds(2) == published[1:]
-    assert await store.last_round() == published[-1]
+    assert await store.get_last_round() == published[-1]
 
 
 async def test_a_round_is_an_entry_of_the_log(store):
@@ -112,8 +112,8 @@ async def test_what_a_crashed_round_staged_is_discarded(store, opened):
     published = await run_round(store, versions=(message(3, 2, BOB, words="again"),))
     assert published.number == 2
     assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [3]
-    assert (await store.router_version(3, 2)).text == "again"
-    assert await store.router_version(4, 1) is None
+    assert (await store.get_router_version(3, 2)).text == "again"
+    assert await store.get_router_version(4, 1) is None
 
 
 async def test_a_round_that_was_not_published_leaves_the_postponed_arrivals(store, clock, opened):
@@ -149,7 +149,7 @@ async def test_a_round_whose_lease_was_lost_publishes_nothing(store, clock):
     ):
         with pytest.raises(LeaseLost):
             await commit
-    assert await store.last_round() is None
+    assert await store.get_last_round() is None
 
 
 async def test_a_round_is_published_once(store):
@@ -157,7 +157,7 @@ async def test_a_round_is_published_once(store):
     lease = await store.acquire_lease("round", "test", 60_000)
     with pytest.raises(LeaseLost):
         await store.publish_round(lease, published)
-    assert (await store.last_round()).number == 1
+    assert (await store.get_last_round()).number == 1
 
 
 async def test_edges_as_they_stood(store):
@@ -197,7 +197,7 @@ async def test_a_router_version_comes_whole_and_shortened(store):
     await run_round(
         store, versions=(replace(message(3, 1, ANN, BOB, ANN, user(2)), written_by="summarize@2"),)
     )
-    whole = await store.router_version(3, 1)
+    whole = await store.get_router_version(3, 1)
     assert whole.written_by == "summarize@2"
     assert [part.ref for part in whole.integrated] == [ANN, BOB, ANN, user(2)]
     assert (whole.round, whole.standing, whole.attributes) == (1, (("jazz", 0.3),), ("jazz",))
@@ -211,12 +211,12 @@ async def test_a_router_version_comes_whole_and_shortened(store):
 async def test_messages_by_key_with_some_of_their_senders(store):
     await run_round(store, versions=(message(3, 1, BOB, ANN, ANN, user(2)), message(5, 1)))
     await run_round(store, versions=(message(3, 2, ANN),), publish=False)
-    found = await store.messages([(3, 1), (5, 1), (3, 2), (9, 1)], 2)
+    found = await store.get_messages([(3, 1), (5, 1), (3, 2), (9, 1)], 2)
     assert set(found) == {(3, 1), (5, 1)}
     assert [part.ref for part in found[3, 1].integrated] == sorted([ANN, BOB])
-    whole = await store.router_version(3, 1)
+    whole = await store.get_router_version(3, 1)
     assert replace(found[3, 1], integrated=whole.integrated) == whole
-    assert (await store.messages([(3, 1)], 0))[3, 1].integrated == ()
+    assert (await store.get_messages([(3, 1)], 0))[3, 1].integrated == ()
 
 
 async def test_the_newest_version_of_each_router(store):
@@ -274,7 +274,7 @@ async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     await run_round(store, versions=tuple(before))
     assert await newest() == [(3, 1), (4, 1), (5, 1)]
     await open_epoch(store, 1, 1)
-    at = await store.recorded_through()
+    at = await store.get_recorded_through()
     assert await newest() == []
     await run_round(store, versions=(message(3, 2, ANN), message(5, 2, ANN)))
     assert await newest() == [(3, 2), (5, 2)]
@@ -290,8 +290,8 @@ async def test_clients_changed_between_two_sequences(store):
     await store.commit_texts([text(BOB, 1)], [], first)
     await store.commit_texts([text(ANN, 1), text(BOB, 2)], [], second)
     await store.commit_texts([text(item(0), 1)], [], third)
-    assert list(await store.changed_clients(first - 1, second)) == sorted([ANN, BOB])
-    assert list(await store.changed_clients(second, third)) == [item(0)]
+    assert list(await store.find_changed_clients(first - 1, second)) == sorted([ANN, BOB])
+    assert list(await store.find_changed_clients(second, third)) == [item(0)]
 
 
 async def test_messages_of_a_later_round_wait_for_a_later_reader(store):

@@ -153,7 +153,7 @@ async def test_a_closed_store_says_so(server):
     await store.open()
     await store.close()
     with pytest.raises(StoreBusy, match="closed"):
-        await store.recorded_through()
+        await store.get_recorded_through()
 
 
 @pytest.mark.neo4j
@@ -165,7 +165,7 @@ async def test_replica_sync_record_at_once_without_a_gap(server):
         await asyncio.gather(*(recorded_by(store, place) for place, store in enumerate(stores)))
         part = await stores[0].read_log(0, 10_000)
         assert len(part.interactions) == 80
-        assert len(part.interactions) + len(part.entries) == await stores[1].recorded_through()
+        assert len(part.interactions) + len(part.entries) == await stores[1].get_recorded_through()
         assert await stores[0].check() == []
     finally:
         for store in stores:

@@ -234,7 +234,7 @@ async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
 async def _holds(store, acked, refused):
     part = await store.read_log(0, 100_000)
     assert len(part.interactions) == sum(len(call) for call in acked)
-    assert len(part.interactions) + len(part.entries) == await store.recorded_through()
+    assert len(part.interactions) + len(part.entries) == await store.get_recorded_through()
     for call in acked:
         assert await store.find_event(call[0].event_id) is not None
     for call in refused:
@@ -277,7 +277,7 @@ async def test_a_closed_store_says_so(path):
     store = new(path)
     await store.open()
     await store.close()
-    for call in (store.recorded_through(), store.put_blob("a", b"")):
+    for call in (store.get_recorded_through(), store.put_blob("a", b"")):
         with pytest.raises(StoreBusy, match="closed"):
             await call
 

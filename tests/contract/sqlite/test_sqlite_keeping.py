@@ -101,7 +101,7 @@ async def filled(store, draw):
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)
     await store.save_checkpoint(
-        lease, checkpoint(await store.learned_through(), barrier=bool(draw.integers(2)))
+        lease, checkpoint(await store.get_learned_through(), barrier=bool(draw.integers(2)))
     )
     claim = await store.claim_reason("worker", 100, 10_000)
     first = {work.user: work for work in claim.work}
@@ -204,12 +204,12 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
     size = await asyncio.to_thread(files.backup, tmp_path / "copy.db", writes)
     assert len(through) == 3, "it was written while it was copied"
     assert size == (tmp_path / "copy.db").stat().st_size
-    after = await store.recorded_through()
+    after = await store.get_recorded_through()
     await store.close()
     copy = new(restored(tmp_path / "copy.db"))
     await copy.open()
     assert await copy.check() == []
-    assert await copy.recorded_through() == after - 3
+    assert await copy.get_recorded_through() == after - 3
     assert await copy.find_event("before-7-1599") is not None
     assert await copy.find_event("during-0") is None
     await copy.close()

@@ -20,7 +20,7 @@ HEARD_BY_ONE = 9_999
 
 
 async def prune(store):
-    before = await store.recorded_through()
+    before = await store.get_recorded_through()
     while await store.prune(before, 100) is not None:
         pass
 
@@ -44,7 +44,7 @@ async def counted_run(folder, idle):
             [text(ref, 1, cites=key) for ref, key in cited.items()], merges, first
         )
         await prune(store)
-        assert await store.router_version(HEARD_BY_ONE, 1) is not None, "a text cites it"
+        assert await store.get_router_version(HEARD_BY_ONE, 1) is not None, "a text cites it"
         [later] = await recorded(store, ("u0", "i0"))
         await store.commit_texts([text(user(0), 2)], [], later)
         ran = []
@@ -54,7 +54,7 @@ async def counted_run(folder, idle):
         for connection in connections:
             connection.set_progress_handler(lambda: ran.append(1), INSTRUCTIONS_A_CALL)
         await prune(store)
-        assert await store.router_version(HEARD_BY_ONE, 1) is None, "the text has ended"
+        assert await store.get_router_version(HEARD_BY_ONE, 1) is None, "the text has ended"
         return len(ran)
     finally:
         await store.close()
@@ -79,7 +79,7 @@ async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
         merge = MessageMerge(user(0), 1, *key, "merged")
         await store.commit_texts([text(user(0), 1, cites=key)], [merge], first)
         await prune(store)
-        assert await store.router_version(*key) is not None, "a text cites it"
+        assert await store.get_router_version(*key) is not None, "a text cites it"
         await learn_all(store)
         rows = await store.get_interactions_of_clients([user(0)])
         lease = await store.acquire_lease("learn", "test", 10_000)
@@ -87,6 +87,6 @@ async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
         await withdraw(store, lease, erasure, checkpoint(first, barrier=True))
         await recorded(store, ("u1", "i1"))
         await prune(store)
-        assert await store.router_version(*key) is None
+        assert await store.get_router_version(*key) is None
     finally:
         await store.close()

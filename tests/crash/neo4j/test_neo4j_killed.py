@@ -71,7 +71,7 @@ async def a_frozen_server_is_said_and_waited_for(server):
     store = Neo4jStore(server.settings.model_copy(update={"answer_seconds": 2.0}))
     await store.open()
     try:
-        before = await store.recorded_through()
+        before = await store.get_recorded_through()
         server.freeze()
         with pytest.raises(StoreUnreachable, match="does not answer"):
             await store.record([event("frozen", "u0", "i0")], auto_create=True)

@@ -88,10 +88,10 @@ def learner_of(server):
 async def taken_over(server, store, gone):
     """Somebody else learns what is recorded from now on, within a lease's life (and what a slow
     machine takes to notice)."""
-    wanted = await store.recorded_through() + 1
+    wanted = await store.get_recorded_through() + 1
 
     async def learned():
-        return await store.learned_through() >= wanted
+        return await store.get_learned_through() >= wanted
 
     await until(learned)
     assert learner_of(server) not in gone
@@ -117,7 +117,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         pushing = [asyncio.create_task(caller.push(n)) for n in range(3)]
 
         async def begun():
-            return await store.reasoned_through() > 100
+            return await store.get_reasoned_through() > 100
 
         await until(begun)
         frozen, frozen_at = learner_of(server), time.monotonic()
@@ -136,7 +136,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         recorded = max(caller.acked.values())
 
         async def reasoned():
-            return await store.reasoned_through() >= recorded
+            return await store.get_reasoned_through() >= recorded
 
         await until(reasoned)
         thawed = next(service for service in services if service.pid == frozen)

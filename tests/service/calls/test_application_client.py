@@ -10,7 +10,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from propagation_client import CallFailed, PropagationClient, interaction, item_key, user_key
 from services.config.settings import LimitSettings, ServerSettings, Settings
-from services.server import running
+from services.server import run_service
 from tests.service.conftest import SMALL
 
 
@@ -83,7 +83,7 @@ async def test_a_rate_limit_slows_a_caller_down_and_loses_nothing(tmp_path):
         server=ServerSettings(port=0, grace_seconds=1, limits=LimitSettings(calls_per_second=10)),
         workflow=WorkflowSettings(**SMALL, auto_create=True),
     )
-    async with running(settings) as started, PropagationClient(started.address) as client:
+    async with run_service(settings) as started, PropagationClient(started.address) as client:
         began = time.monotonic()
         answers = await asyncio.gather(
             *(client.record([interaction("ann", f"i{n}")]) for n in range(30))

@@ -29,7 +29,7 @@ async def profile_at(service, **as_of) -> pb.Profile:
 )
 async def test_the_future_is_refused(service, as_of):
     await propagate_opera(service)
-    newest = await service.engine.store.recorded_through()
+    newest = await service.engine.store.get_recorded_through()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await profile_at(service, **as_of)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
@@ -146,7 +146,7 @@ async def test_session_routers_have_no_past(service):
 
 async def test_before_a_new_epoch_the_old_routers_are_shown(service):
     await propagate_opera(service)
-    before = await service.engine.store.recorded_through()
+    before = await service.engine.store.get_recorded_through()
     old = await service.stub.ListRouters(pb.ListRoutersRequest(as_of=pb.AsOf(sequence=before)))
     epoch = await service.engine.init()
     new = await service.stub.ListRouters(

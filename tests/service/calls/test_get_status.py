@@ -6,7 +6,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import QdrantSettings, ServerSettings, Settings
-from services.server import running
+from services.server import run_service
 from tests.service.conftest import SMALL
 from tests.silent_server import silent_server
 
@@ -34,7 +34,7 @@ async def test_an_index_that_does_not_answer_fails_before_a_step_has_waited_for_
             workflow=WorkflowSettings(**SMALL),
         )
         async with (
-            running(settings) as started,
+            run_service(settings) as started,
             grpc.aio.insecure_channel(started.address) as channel,
         ):
             status = await PropagationServiceStub(channel).GetStatus(pb.GetStatusRequest())

@@ -33,7 +33,7 @@ async def test_an_ack_comes_while_the_stream_stays_open(service):
     for number in range(3):
         await call.write(request(number))
         answer = await asyncio.wait_for(call.read(), 5)
-        assert answer.outcome.sequence <= await service.engine.store.recorded_through()
+        assert answer.outcome.sequence <= await service.engine.store.get_recorded_through()
     await call.done_writing()
     assert await call.read() is grpc.aio.EOF
 

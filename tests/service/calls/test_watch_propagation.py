@@ -159,7 +159,7 @@ async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     everything = await read_all(call)
     call.cancel()
     store = service.engine.store
-    while await store.prune(await store.recorded_through(), 1_000) is not None:
+    while await store.prune(await store.get_recorded_through(), 1_000) is not None:
         pass
     kept = await read_all(watching(service, token))
     gaps = [event for event in kept if event.kind == GAP]

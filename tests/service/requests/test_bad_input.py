@@ -143,7 +143,7 @@ async def test_too_many_events_in_one_call(service):
         await record(service, *(event(event_id=str(n)) for n in range(10_000)))
     assert field_violation(caught.value).field == "interactions"
     assert "at most 1000" in field_violation(caught.value).description
-    assert await service.engine.store.recorded_through() == 0
+    assert await service.engine.store.get_recorded_through() == 0
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ async def test_a_bad_client_refuses_the_whole_call(service, client, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a"), client]))
     assert field_violation(caught.value).field == field
-    assert await service.engine.store.recorded_through() == 0
+    assert await service.engine.store.get_recorded_through() == 0
 
 
 async def test_an_unknown_field_of_the_mask_is_named(service):
@@ -183,7 +183,7 @@ async def test_a_call_past_its_deadline_does_nothing(service):
             pb.RecordInteractionsRequest(interactions=[event()]), timeout=0
         )
     assert caught.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-    assert await service.engine.store.recorded_through() == 0
+    assert await service.engine.store.get_recorded_through() == 0
 
 
 async def test_a_deadline_that_leaves_no_time_has_details():

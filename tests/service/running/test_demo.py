@@ -95,7 +95,7 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
         used.append(settings)
         yield SimpleNamespace(address="")
 
-    monkeypatch.setattr(run, "running", running)
+    monkeypatch.setattr(run, "run_service", running)
     # Else the rest of this process's tests would log into that file, too.
     monkeypatch.setattr(run, "_log_to_file", lambda: None)
     async with run.run_demo_service(build_town_script(7), scripted=False):

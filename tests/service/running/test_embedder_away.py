@@ -26,7 +26,7 @@ from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.runtime.kernel_cache import StartCancelled
-from services.server import running
+from services.server import run_service
 from tests.service.conftest import SMALL
 
 STYLES = ("opera", "jazz")
@@ -177,7 +177,7 @@ async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
     stopping, ready = asyncio.Event(), asyncio.Event()
 
     async def serve():
-        async with running(make_settings(tmp_path, port, own)) as service:
+        async with run_service(make_settings(tmp_path, port, own)) as service:
             ready.set()
             await stopping.wait()
             return service.engine.numbers.view.items
@@ -201,6 +201,6 @@ async def test_a_start_that_waits_can_be_stopped(tmp_path):
     await learned(tmp_path, port)
     asyncio.get_running_loop().call_later(0.3, stopping.set)
     with pytest.raises(StartCancelled):
-        async with running(make_settings(tmp_path, port), stopping=stopping):
+        async with run_service(make_settings(tmp_path, port), stopping=stopping):
             pass
     await learned(tmp_path, port)

@@ -27,7 +27,7 @@ from services.monitoring.traces import Traces, find_root
 from services.runtime.errors import NotLoopback
 from services.security.roles import ROLES_BY_CALL, Caller, Role
 from services.security.tokens import create_token, write_tokens
-from services.server import running
+from services.server import run_service
 from tests.service.conftest import SMALL
 
 EVENTS = pb.RecordInteractionsRequest(
@@ -49,7 +49,7 @@ async def service(tmp_path, monitoring, options=None, **server):
         monitoring=monitoring,
         workflow=WorkflowSettings(**SMALL, auto_create=True),
     )
-    async with running(settings) as started:
+    async with run_service(settings) as started:
         yield started
 
 
@@ -252,7 +252,9 @@ async def test_metrics_are_not_served_beyond_loopback_by_default(tmp_path):
 async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, monkeypatch):
     exporter = InMemorySpanExporter()
     monkeypatch.setattr(
-        monitor, "_traces", lambda settings, holder: Traces(exporter, settings.trace_share, holder)
+        monitor,
+        "_create_traces",
+        lambda settings, holder: Traces(exporter, settings.trace_share, holder),
     )
     async with service(
         tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)
@@ -277,14 +279,14 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
 def test_the_headers_of_a_collector_do_not_cross_a_network_in_clear(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=very-secret")
     with pytest.raises(PlainSecret, match="OTEL_EXPORTER_OTLP_HEADERS") as refused:
-        monitor._traces(MonitoringSettings(traces="http://collector.example:4317"), "me")
+        monitor._create_traces(MonitoringSettings(traces="http://collector.example:4317"), "me")
     assert "very-secret" not in str(refused.value)
     for allowed in (
         MonitoringSettings(traces="http://collector.example:4317", insecure=True),
         MonitoringSettings(traces="https://collector.example:4317"),
         MonitoringSettings(traces="http://127.0.0.1:4317"),
     ):
-        monitor._traces(allowed, "me").close()
+        monitor._create_traces(allowed, "me").close()
 
 
 def test_a_share_of_interactions_is_traced_the_same_everywhere():

@@ -13,7 +13,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import ScheduleSettings, ServerSettings, Settings
-from services.server import running
+from services.server import run_service
 from tests.service.conftest import SMALL
 
 
@@ -44,7 +44,7 @@ def start(tmp_path, monkeypatch):
     @asynccontextmanager
     async def started():
         async with (
-            running(settings, clock=clock) as service,
+            run_service(settings, clock=clock) as service,
             grpc.aio.insecure_channel(service.address) as channel,
         ):
             yield PropagationServiceStub(channel), service.engine, clock

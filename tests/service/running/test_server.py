@@ -10,7 +10,7 @@ from services.config.settings import ServerSettings, Settings
 from services.grpc.service import SERVICE_NAME
 from services.runtime.errors import NotLoopback, PortTaken
 from services.security.address import is_loopback, refuse_open_address
-from services.server import running
+from services.server import run_service
 
 
 @pytest.mark.parametrize("name", ["", SERVICE_NAME])
@@ -54,7 +54,7 @@ def test_only_loopback_is_served_without_insecure(host, own):
 async def test_a_taken_port_is_named(service, tmp_path):
     taken = int(service.address.rsplit(":", 1)[1])
     with pytest.raises(PortTaken, match=str(taken)):
-        async with running(
+        async with run_service(
             Settings(database=tmp_path / "other.db", server=ServerSettings(port=taken))
         ):
             pass

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from services.fake_llm.server import fake_llm
-from services.server import running
+from services.server import run_service
 from tests.service.running.test_embedder_away import free_port, learned, make_settings
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
@@ -48,7 +48,7 @@ async def starting(tmp_path):
     await learned(tmp_path, port)
 
     async def serve():
-        async with running(make_settings(tmp_path, port, own_port)):
+        async with run_service(make_settings(tmp_path, port, own_port)):
             await asyncio.Event().wait()
 
     service = asyncio.create_task(serve())

@@ -23,7 +23,7 @@ async def until(reached, seconds=30):
 async def test_a_new_client_with_text_receives_its_routers_messages_at_once(service):
     """Cold start: the client has no interaction, and no round has run since."""
     await propagate_opera(service)
-    rounds = await service.engine.store.last_round()
+    rounds = await service.engine.store.get_last_round()
     new = pb.Client(
         key=pb.ClientKey(kind=USER, id="new"), description="opera", attributes=["opera"]
     )
@@ -42,7 +42,7 @@ async def test_a_new_client_with_text_receives_its_routers_messages_at_once(serv
     authors = [line.author for line in answer.profile.lines]
     assert pb.AUTHOR_CATALOGUE in authors
     assert pb.AUTHOR_RECEPTION in authors
-    assert await service.engine.store.last_round() == rounds
+    assert await service.engine.store.get_last_round() == rounds
     ranked = await service.stub.Recommend(
         pb.RecommendRequest(user_id="new", limit=20, explain=True)
     )
@@ -89,7 +89,7 @@ async def test_bootstrap_while_serving_disturbs_no_call(serving):
         status = await service.stub.GetStatus(pb.GetStatusRequest())
         assert (status.bootstrapped, status.epoch) == (True, 1)
         assert (status.dead_letters, dict(status.failing)) == (0, {})
-        rows = await service.engine.store.interactions(range(1, status.recorded_through + 1))
+        rows = await service.engine.store.get_interactions(range(1, status.recorded_through + 1))
         assert len(rows) == answered + 36
 
 

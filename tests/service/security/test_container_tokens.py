@@ -14,7 +14,7 @@ import yaml
 from services.config.sources import load_settings
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
-from services.server import running
+from services.server import run_service
 
 ROOT = Path(__file__).parents[3]
 SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
@@ -42,7 +42,7 @@ async def started(tmp_path):
     environment = {name: in_folder(value, tmp_path) for name, value in environment.items()}
     environment["PROPAGATION_DATABASE"] = str(tmp_path / "graph.db")
     (tmp_path / "propagation").write_text('neo4j.password = "secret"\n')
-    async with running(load_settings(None, environment, {}).settings) as service:
+    async with run_service(load_settings(None, environment, {}).settings) as service:
         yield service, secrets["prometheus"][0]
 
 

@@ -244,7 +244,7 @@ async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
             for user in "vw":
                 await take(engine, user, name)
         await take(engine, "v", "only")
-        alone = pb.AsOf(sequence=await engine.store.recorded_through())
+        alone = pb.AsOf(sequence=await engine.store.get_recorded_through())
         await take(engine, "w", "only")
 
         async def authors(**at):
@@ -332,7 +332,7 @@ async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving,
 async def test_reasons_of_dead_letters_may_quote_persons(serving, monkeypatch, roles, shown):
     async with serving(roles=roles) as client:
         monkeypatch.setattr(
-            type(client.engine.store), "dead_letters", lambda *_: letters("no JSON: likes jazz")
+            type(client.engine.store), "get_dead_letters", lambda *_: letters("no JSON: likes jazz")
         )
         status = await client.stub.GetStatus(pb.GetStatusRequest())
         assert [letter.reason for letter in status.newest_dead_letters] == [shown]

@@ -37,7 +37,7 @@ from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, create_token, read_tokens, write_tokens
-from services.server import running
+from services.server import run_service
 from tests.service.certificates import authority, signed
 from tests.service.conftest import SMALL
 from tests.service.scenarios import code_of
@@ -75,7 +75,7 @@ async def service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa:
         server=ServerSettings(port=0, grace_seconds=0.2, **server),
         workflow=WorkflowSettings(**SMALL, auto_create=True),
     )
-    async with running(settings) as started:
+    async with run_service(settings) as started:
         yield started
 
 

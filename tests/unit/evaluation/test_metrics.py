@@ -11,31 +11,31 @@ from propagation.evaluation.kernels.arms import (
     DRAWN,
     DRAWN_MANY,
     MANY_TIES,
-    expected,
+    compute_expected,
     log_factorials,
 )
-from propagation.evaluation.protocols.metrics import level, pair_up
+from propagation.evaluation.protocols.metrics import compute_mean, pair_up
 
 LOGS = log_factorials(200)
 
 
 def test_the_best_and_the_worst_of_ten():
-    assert expected(0, 0, 9, DRAWN, LOGS) == pytest.approx((1, 1))
-    assert expected(9, 0, 9, DRAWN, LOGS) == pytest.approx((1 / log2(11), 0))
+    assert compute_expected(0, 0, 9, DRAWN, LOGS) == pytest.approx((1, 1))
+    assert compute_expected(9, 0, 9, DRAWN, LOGS) == pytest.approx((1 / log2(11), 0))
 
 
 def test_ties_share_every_place():
-    assert expected(0, 9, 9, DRAWN, LOGS)[0] == pytest.approx(
+    assert compute_expected(0, 9, 9, DRAWN, LOGS)[0] == pytest.approx(
         np.mean([1 / log2(1 + rank) for rank in range(1, 11)])
     )
-    assert expected(0, 1, 1, DRAWN, LOGS) == pytest.approx(((1 + 1 / log2(3)) / 2, 0.5))
+    assert compute_expected(0, 1, 1, DRAWN, LOGS) == pytest.approx(((1 + 1 / log2(3)) / 2, 0.5))
 
 
 def test_expectation_over_draws_equals_simulation():
     rng = np.random.default_rng(1)
     drawn = np.array([rng.choice(100, 9, replace=False) for _ in range(20_000)])
     above = (drawn < 12).sum(axis=1)
-    assert expected(12, 0, 100, DRAWN, LOGS) == pytest.approx(
+    assert compute_expected(12, 0, 100, DRAWN, LOGS) == pytest.approx(
         (np.mean(1 / np.log2(2 + above)), np.mean(above == 0)), abs=0.01
     )
 
@@ -48,19 +48,19 @@ def test_many_ties_are_the_mean_of_their_places(data):
     above = data.draw(st.integers(0, others - ties))
     draws = data.draw(st.sampled_from([DRAWN, DRAWN_MANY]))
     logs = log_factorials(others + 1)
-    places = [expected(above + tie, 0, others, draws, logs) for tie in range(ties + 1)]
-    assert expected(above, ties, others, draws, logs) == pytest.approx(
+    places = [compute_expected(above + tie, 0, others, draws, logs) for tie in range(ties + 1)]
+    assert compute_expected(above, ties, others, draws, logs) == pytest.approx(
         np.mean(places, axis=0), abs=1e-10
     )
 
 
 def test_a_place_after_the_tenth_of_a_hundred_gains_nothing():
-    assert expected(9, 0, 99, DRAWN_MANY, LOGS) == pytest.approx((1 / log2(11), 0))
-    assert expected(10, 0, 99, DRAWN_MANY, LOGS) == pytest.approx((0, 0))
+    assert compute_expected(9, 0, 99, DRAWN_MANY, LOGS) == pytest.approx((1 / log2(11), 0))
+    assert compute_expected(10, 0, 99, DRAWN_MANY, LOGS) == pytest.approx((0, 0))
     rng = np.random.default_rng(2)
     above = (np.array([rng.choice(160, 99, replace=False) for _ in range(20_000)]) < 12).sum(axis=1)
     gains = np.where(above < 10, 1 / np.log2(2 + above), 0)
-    assert expected(12, 0, 160, DRAWN_MANY, LOGS) == pytest.approx(
+    assert compute_expected(12, 0, 160, DRAWN_MANY, LOGS) == pytest.approx(
         (gains.mean(), np.mean(above == 0)), abs=0.01
     )
 
@@ -75,5 +75,5 @@ def test_paired_is_a_mean_over_users_not_events():
 
 def test_nothing_ranked_is_none_not_zero():
     nothing = np.full(4, np.nan)
-    assert level(nothing) is None
+    assert compute_mean(nothing) is None
     assert pair_up(nothing, nothing, np.zeros(4, np.int64)) is None

@@ -7,7 +7,7 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.evaluation.protocols import passes as module
-from propagation.evaluation.protocols.passes import prequential, run_passes
+from propagation.evaluation.protocols.passes import run_passes, schedule_prequential
 from propagation.evaluation.stream import EvaluationSettings, Stream
 
 EVENTS = 60
@@ -27,7 +27,7 @@ def run_all(monkeypatch, *passes, cores=None, progress=lambda done, total: None)
         STREAM,
         HashedEmbedder(0),
         EvaluationSettings(seeds=tuple(range(len(passes)))),
-        lambda stream, seed: [prequential(stream, 1)],
+        lambda stream, seed: [schedule_prequential(stream, 1)],
         progress,
     )
 

@@ -11,7 +11,7 @@ from propagation.evaluation.kernels.arms import ARMS, create_evaluation_combiner
 from propagation.evaluation.kernels.prequential import POPULARITY, _choose_scoring
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
-from propagation.evaluation.reports.plot import cold_start, over_time
+from propagation.evaluation.reports.plot import plot_cold_start, plot_over_time
 from propagation.evaluation.reports.table import (
     HEADERS,
     LABELS,
@@ -105,8 +105,8 @@ def test_the_embedder_is_that_of_the_reported_seed(dataset):
 
 
 def test_plots_are_pictures(report, tmp_path):
-    over_time(report, tmp_path / "over_time.svg")
-    cold_start(report.slices, r"a title, not a formula: $\frac$", tmp_path / "cold.svg")
+    plot_over_time(report, tmp_path / "over_time.svg")
+    plot_cold_start(report.slices, r"a title, not a formula: $\frac$", tmp_path / "cold.svg")
     for name in ("over_time.svg", "cold.svg"):
         assert (tmp_path / name).read_text().lstrip().startswith("<?xml")
 

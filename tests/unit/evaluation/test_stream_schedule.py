@@ -8,7 +8,7 @@ from propagation.evaluation.protocols.passes import (
     Schedule,
     find_last_of_each_user,
     leave_one_out,
-    prequential,
+    schedule_prequential,
     shuffle_histories,
 )
 from propagation.evaluation.stream import Stream
@@ -30,7 +30,7 @@ def test_all_but_the_targets_is_learned_once_and_targets_are_ranked_twice():
 
 
 def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
-    past, had, adopters = prequential(STREAM, 1).count_known()
+    past, had, adopters = schedule_prequential(STREAM, 1).count_known()
     assert past.tolist() == had.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
     repeat = Schedule(
@@ -42,7 +42,7 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
 
 
 def test_the_items_of_each_user_are_distinct_and_known_by_place():
-    starts, items = prequential(STREAM, 1).group_items_by_user(3)
+    starts, items = schedule_prequential(STREAM, 1).group_items_by_user(3)
     assert [items[a:b].tolist() for a, b in pairwise(starts)] == [[5, 6], [5, 6], [7]]
 
 

@@ -8,12 +8,12 @@ import pytest
 from propagation.numbers.rules import (
     FEATURES,
     Feature,
-    adopter_bin,
     compute_maturity,
     create_combiner,
+    find_adopter_bin,
     learn_pairs,
     observe,
-    packed,
+    pack_combiner,
     score,
     standardise,
     unpack,
@@ -26,7 +26,7 @@ def one_feature():
 
 def test_bins():
     assert [compute_maturity(count) for count in (0, 1, 5, 6, 20, 21)] == [0, 1, 1, 2, 2, 3]
-    assert [adopter_bin(count) for count in (0, 2, 3, 10, 11, 50, 51)] == [0, 0, 1, 1, 2, 2, 3]
+    assert [find_adopter_bin(count) for count in (0, 2, 3, 10, 11, 50, 51)] == [0, 0, 1, 1, 2, 2, 3]
 
 
 def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
@@ -88,7 +88,7 @@ def test_running_moments_are_those_of_all_rows():
 def test_packed_and_unpacked_are_the_same():
     combiner, other = one_feature(), one_feature()
     learn_pairs(combiner, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
-    unpack(other, packed(combiner))
-    assert np.array_equal(packed(other), packed(combiner))
+    unpack(other, pack_combiner(combiner))
+    assert np.array_equal(pack_combiner(other), pack_combiner(combiner))
     with pytest.raises(ValueError, match="other arms or features"):
         unpack(other, np.zeros(3))

@@ -15,7 +15,7 @@ from propagation.numbers.gauge import (
     create_gauge,
     note_gains,
 )
-from propagation.numbers.rules import create_combiner, learn_pairs, packed, unpack
+from propagation.numbers.rules import create_combiner, learn_pairs, pack_combiner, unpack
 
 HALF = np.array([0.5])
 
@@ -66,7 +66,7 @@ def test_a_full_course_halves_its_stretches():
 def test_a_state_stored_before_there_was_a_gauge_begins_a_new_one():
     learned, other = (create_combiner(np.ones((2, 1)), np.array([0.3])) for _ in range(2))
     learn_pairs(learned, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
-    old = packed(learned)[: -sum(part.size for part in learned.gauge)]
+    old = pack_combiner(learned)[: -sum(part.size for part in learned.gauge)]
     unpack(other, old)
     assert np.array_equal(other.weights, learned.weights)
     assert other.gauge.weight[0] == 0

@@ -15,9 +15,9 @@ from propagation.numbers.rules import (
     READ_ROUTERS,
     Feature,
     adjust_for_newcomers,
-    adopter_bin,
     compute_maturity,
     fill_features,
+    find_adopter_bin,
     score,
     standardise,
 )
@@ -95,7 +95,9 @@ def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
     combiner = view.combiner if user_bin else adjust_for_newcomers(view.combiner)
     out = np.array(
         [
-            score(combiner, arm, values[item], user_bin, adopter_bin(view.state.adoptions[item]))
+            score(
+                combiner, arm, values[item], user_bin, find_adopter_bin(view.state.adoptions[item])
+            )
             for item in range(view.items)
         ]
     )

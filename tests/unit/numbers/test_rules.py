@@ -8,11 +8,11 @@ import pytest
 from propagation.numbers import SESSION_DISCOUNT, create_state
 from propagation.numbers.rules import (
     add_trust,
+    compute_lifts,
+    compute_readings,
     compute_routing_weights,
+    find_largest,
     find_softmax_largest,
-    largest,
-    lifts,
-    readings,
     share_of,
     start_mass,
     write,
@@ -39,7 +39,7 @@ def test_share_is_smoothed_by_half_an_adoption():
 def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere():
     state = two_routers()
     row = np.empty(2)
-    lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
+    compute_lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
     assert row == pytest.approx(
         [log((3 + 50 * 0.7) / (53 * 0.7)), log((0 + 50 * 0.7) / (51 * 0.7))]
     )
@@ -49,8 +49,8 @@ def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere(
 def test_rule_2_reading_is_the_log_of_the_mean_likelihood_ratio():
     state = two_routers()
     row, out = np.empty(2), np.empty(2)
-    lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
-    readings(
+    compute_lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
+    compute_readings(
         state.session,
         (np.arange(2), np.array([0.75, 0.25])),
         state.adoptions,
@@ -99,7 +99,9 @@ def test_routing_weights_are_the_largest_of_the_softmax_renormalised():
 
 
 def test_equal_trust_is_ordered_by_a_hash_of_client_and_router_never_by_index():
-    chosen = [tuple(sorted(largest(np.zeros(80), 16, user, np.uint64(1)))) for user in range(30)]
+    chosen = [
+        tuple(sorted(find_largest(np.zeros(80), 16, user, np.uint64(1)))) for user in range(30)
+    ]
     assert len(set(chosen)) == 30
     assert np.bincount(np.concatenate(chosen), minlength=80).max() < 20
 

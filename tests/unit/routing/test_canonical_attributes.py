@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import normalize_name
 from propagation.ports import Collection, Point
-from propagation.routing import canonical_names, measure_words_likeness
+from propagation.routing import find_canonical_names, measure_words_likeness
 from services.runtime.process import SystemClock
 from tests import qdrants
 
@@ -50,16 +50,18 @@ TOGETHER = [
 
 @pytest.mark.parametrize(("older", "newer"), APART)
 async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
-    vectors = fitted().vectors([older, newer])
+    vectors = fitted().compute_vectors([older, newer])
     assert vectors[0] @ vectors[1] > LEAST  # the fitted space alone would make them one
-    assert await canonical_names(index, [older, newer], vectors, LEAST, measure_words_likeness) == {
+    assert await find_canonical_names(
+        index, [older, newer], vectors, LEAST, measure_words_likeness
+    ) == {
         older: older,
         newer: newer,
     }
     await index.upsert(Collection.ATTRIBUTES, [Point(key=older, version=1, vector=vectors[0])])
-    assert await canonical_names(index, [newer], vectors[1:], LEAST, measure_words_likeness) == {
-        newer: newer
-    }
+    assert await find_canonical_names(
+        index, [newer], vectors[1:], LEAST, measure_words_likeness
+    ) == {newer: newer}
 
 
 @pytest.mark.parametrize(
@@ -67,15 +69,16 @@ async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
 )
 async def test_jazz_and_jazz_music_meet_in_either_space(index, embedder):
     names = [normalize_name("Jazz"), normalize_name("jazz  MUSIC"), "opera"]
-    found = await canonical_names(
-        index, names, embedder.vectors(names), LEAST, measure_words_likeness
+    found = await find_canonical_names(
+        index, names, embedder.compute_vectors(names), LEAST, measure_words_likeness
     )
     assert found == {"jazz": "jazz", "jazz music": "jazz", "opera": "opera"}
     await index.upsert(
-        Collection.ATTRIBUTES, [Point(key="jazz", version=1, vector=embedder.vectors(["jazz"])[0])]
+        Collection.ATTRIBUTES,
+        [Point(key="jazz", version=1, vector=embedder.compute_vectors(["jazz"])[0])],
     )
-    assert await canonical_names(
-        index, names[1:2], embedder.vectors(names[1:2]), LEAST, measure_words_likeness
+    assert await find_canonical_names(
+        index, names[1:2], embedder.compute_vectors(names[1:2]), LEAST, measure_words_likeness
     ) == {"jazz music": "jazz"}
 
 
@@ -108,8 +111,8 @@ def test_likeness_of_any_names_is_symmetric_and_within_bounds(one, other):
 async def test_a_crowd_of_fresh_names_still_meets(index):
     """There are more names than likeness is computed for: it is computed for the nearest."""
     names = [*(f"style {n}" for n in range(99)), "jazz", "jazz music"]
-    found = await canonical_names(
-        index, names, HashedEmbedder().vectors(names), LEAST, measure_words_likeness
+    found = await find_canonical_names(
+        index, names, HashedEmbedder().compute_vectors(names), LEAST, measure_words_likeness
     )
     assert found["jazz music"] == "jazz"
     assert len(set(found.values())) == 100
@@ -117,7 +120,9 @@ async def test_a_crowd_of_fresh_names_still_meets(index):
 
 async def test_a_name_without_a_vector_is_itself(index):
     vectors = np.zeros((2, HashedEmbedder().dimension), np.float32)
-    assert await canonical_names(index, ["…", "???"], vectors, LEAST, measure_words_likeness) == {
+    assert await find_canonical_names(
+        index, ["…", "???"], vectors, LEAST, measure_words_likeness
+    ) == {
         "…": "…",
         "???": "???",
     }

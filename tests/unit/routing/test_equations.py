@@ -22,8 +22,8 @@ from propagation.routing import (
     SemanticPolicy,
     build_integration_requests,
     build_next_version,
-    canonical_names,
     compute_quantile_tau,
+    find_canonical_names,
     find_changed_attributes,
     list_own_attributes,
     recount_holders,
@@ -212,18 +212,18 @@ async def test_jazz_and_jazz_music_meet(index):
     """cos(jazz, blues) = .8: one attribute at .75, two at .92; the older name stays."""
     names = ["jazz", "blues", "opera"]
     vectors = await TableEmbedder().embed(names)
-    assert await canonical_names(index, names, vectors, 0.92) == {
+    assert await find_canonical_names(index, names, vectors, 0.92) == {
         "jazz": "jazz",
         "blues": "blues",
         "opera": "opera",
     }
-    assert await canonical_names(index, names, vectors, 0.75) == {
+    assert await find_canonical_names(index, names, vectors, 0.75) == {
         "jazz": "jazz",
         "blues": "jazz",
         "opera": "opera",
     }
     await index.upsert(Collection.ATTRIBUTES, [point("soul", 0.9, 0.3)])
-    assert (await canonical_names(index, names, vectors, 0.92))["jazz"] == "soul"
+    assert (await find_canonical_names(index, names, vectors, 0.92))["jazz"] == "soul"
 
 
 async def test_a_message_never_reaches_the_one_client_it_came_from():

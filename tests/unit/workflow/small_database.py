@@ -155,8 +155,8 @@ async def strange_points(engine: Engine) -> list[str]:
         (Collection.ITEMS, meant[0]),
         (Collection.ROUTERS, meant[1]),
     ):
-        keys = list(await engine.index.versions(collection))
-        for key, vector in (await engine.index.vectors(collection, keys)).items():
+        keys = list(await engine.index.get_versions(collection))
+        for key, vector in (await engine.index.get_vectors(collection, keys)).items():
             if int(key) not in wanted:
                 found += [f"{collection} {key} is no more"] * (
                     collection != Collection.ROUTERS

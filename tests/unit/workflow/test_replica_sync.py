@@ -26,7 +26,7 @@ from propagation.workflow.compose import compose
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.operator.doctor import numbers_of
+from services.cli.operator.doctor import check_numbers
 from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 
@@ -186,7 +186,7 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     text = await here.store.load_texts([await compute_ref(here, "ann")])
     lines = " ".join(line.text for found in text.values() for line in found.profile.lines)
     assert all(f"Record {n}" in lines for n in (1, 2, 3))
-    assert await here.store.dead_letters(9) == []
+    assert await here.store.get_dead_letters(9) == []
 
 
 async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two):
@@ -241,7 +241,7 @@ async def test_a_new_client_is_described_by_one_of_them_alone(two):
     while any(await asyncio.gather(*(engine.reason() for engine in two))):
         pass
     assert sorted(described) == sorted(f"i{n}" for n in range(20))
-    through = await two[0].store.learned_through()
+    through = await two[0].store.get_learned_through()
     for engine in two:
         assert await engine.reason() == 0
         assert engine.cold_start.get_described_through(through) == through, (
@@ -322,7 +322,7 @@ async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
     epoch = await there.init()
     assert epoch.number == 2
     await is_as_rebuilt(there)
-    assert there.numbers.view.applied_through == await there.store.learned_through()
+    assert there.numbers.view.applied_through == await there.store.get_learned_through()
     while await here.learn():
         pass
     await here.follow()
@@ -456,10 +456,10 @@ async def test_doctor_looks_while_another_process_learns(two):
     one, looking = two
     await push(one, "ann", 1, 2, 3)
     await one.drain()
-    assert looking.numbers.view.applied_through < await looking.store.learned_through()
-    assert not (await numbers_of(looking)).problem
+    assert looking.numbers.view.applied_through < await looking.store.get_learned_through()
+    assert not (await check_numbers(looking)).problem
     looking.numbers.view.applied_through += 1
-    assert "reach sequence" in (await numbers_of(looking)).problem
+    assert "reach sequence" in (await check_numbers(looking)).problem
 
 
 async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(
@@ -484,14 +484,14 @@ async def test_a_comparison_of_the_index_while_another_process_commits_makes_not
 
 async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(two, monkeypatch):
     here, _ = two
-    read, asked = here.store.reasoned_through, []
+    read, asked = here.store.get_reasoned_through, []
 
     async def counted():
         asked.append(1)
         return await read()
 
-    monkeypatch.setattr(here.store, "reasoned_through", counted, raising=False)
-    await asyncio.gather(*(here.reasoned_through() for _ in range(8)))
+    monkeypatch.setattr(here.store, "get_reasoned_through", counted, raising=False)
+    await asyncio.gather(*(here.get_reasoned_through() for _ in range(8)))
     assert len(asked) == 1
-    await here.reasoned_through(exact=True)
+    await here.get_reasoned_through(exact=True)
     assert len(asked) == 2, "an exact answer is read anew"

@@ -97,7 +97,7 @@ class Transaction:
             )
 
 
-def new_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
+def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
     """Create a driver, which connects at its first message.
 
     Args:
@@ -164,9 +164,9 @@ class Neo4jDatabase:
         """
         settings = self.settings
         try:
-            self._driver = new_driver(settings, settings.connections, settings.answer_seconds)
+            self._driver = create_driver(settings, settings.connections, settings.answer_seconds)
             self._probe = ServerProbe(
-                lambda connections, seconds: new_driver(settings, connections, seconds),
+                lambda connections, seconds: create_driver(settings, connections, seconds),
                 settings.retry_seconds,
             )
         except DriverError as error:

@@ -20,7 +20,7 @@ class Neo4jLeases(StorePart):
         )
         return None if token is None else Lease(name, holder, token)
 
-    async def lease_holder(self, name: str) -> str | None:
+    async def get_lease_holder(self, name: str) -> str | None:
         holder: str | None = await self._database.value(
             "connection/lease_holder", name=name, longest=LONGEST_LEASE_MS, now=self._database.now()
         )

@@ -14,8 +14,8 @@ from propagation.adapters.shared.erasure import (
     ASCII_IN_FOLDED,
     find_ascii_word,
     fold_words,
+    holds_name,
     list_searchable_words,
-    says,
 )
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import build_evidence_tokens, build_interaction
@@ -117,7 +117,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             if row is None or row[0] is None:
                 break
             last = row[0]
-            used.update(name for name in unfound if any(says(texts, name) for texts in row[1]))
+            used.update(
+                name for name in unfound if any(holds_name(texts, name) for texts in row[1])
+            )
         return frozenset(used)
 
     async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
@@ -220,7 +222,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             await write_marked_rows(self._database)
         return done
 
-    async def last_withdrawal(self) -> int:
+    async def get_last_withdrawal(self) -> int:
         return int(await self._database.value("forget/progress/last_withdrawal"))
 
     async def is_wiping_due(self) -> bool:

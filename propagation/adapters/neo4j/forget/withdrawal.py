@@ -36,8 +36,8 @@ from propagation.model import (
     StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
-    batches,
     get_kind,
+    split_into_batches,
 )
 from propagation.ports import (
     CACHED,
@@ -65,7 +65,7 @@ async def withdraw(
 
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
-    for some in batches(past, ROWS_PER_STATEMENT):
+    for some in split_into_batches(past, ROWS_PER_STATEMENT):
         rows = [build_text_row(text, 0) for text in some]
         await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
     return await database.write(
@@ -191,7 +191,7 @@ class WithdrawalCommit:
                 "forget/events/create_retracted_events", sequences=self.sequences
             )
         learned = await mark_rows(transaction, self.sequences, self.withdrawal.promoted)
-        for some in batches(self.sequences, ROWS_PER_STATEMENT):
+        for some in split_into_batches(self.sequences, ROWS_PER_STATEMENT):
             await transaction.execute(
                 "forget/events/create_gaps",
                 rows=[[sequence, sequence in learned] for sequence in some],
@@ -208,7 +208,7 @@ class WithdrawalCommit:
 
     async def _change_texts(self) -> None:
         """Rewrite current versions in place, and create the next ones."""
-        for some in batches(self.current, ROWS_PER_STATEMENT):
+        for some in split_into_batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute(
                 "forget/withdrawal/update_texts",
                 rows=[build_text_row(text, self.sequence) for text in some],

@@ -17,7 +17,8 @@ class Neo4jOutbox(StorePart):
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
     ) -> None:
         rows = sorted(
-            _row(change.collection, change.key, round_.number, change.version) for change in changes
+            _build_row(change.collection, change.key, round_.number, change.version)
+            for change in changes
         )
         remove_nul(orjson.dumps(rows))
         await self._database.execute(
@@ -40,7 +41,8 @@ class Neo4jOutbox(StorePart):
 
     async def drop_changes(self, changes: Sequence[IndexChange]) -> None:
         rows = sorted(
-            [_id(change.collection, change.key, change.round), change.version] for change in changes
+            [_build_id(change.collection, change.key, change.round), change.version]
+            for change in changes
         )
         if rows:
             await self._database.execute("index/outbox/delete_changes", rows=rows)
@@ -56,7 +58,8 @@ async def enqueue_texts(transaction: Transaction, texts: Sequence[ClientText]) -
     """
     versions = {text.profile.ref: text.profile.version for text in texts}
     rows = sorted(
-        [*_row(COLLECTIONS[get_kind(ref)], ref, 0, version), 0] for ref, version in versions.items()
+        [*_build_row(COLLECTIONS[get_kind(ref)], ref, 0, version), 0]
+        for ref, version in versions.items()
     )
     if rows:
         await transaction.execute("index/outbox/add_changes", rows=rows, now=transaction.now())
@@ -70,16 +73,21 @@ async def enqueue_messages(transaction: Transaction, messages: Iterable[RouterVe
     await transaction.execute(
         "index/outbox/add_changes",
         rows=sorted(
-            [*_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
+            [*_build_row(Collection.ROUTERS, sent.router, sent.round, sent.version), sent.round]
             for sent in messages
         ),
         now=transaction.now(),
     )
 
 
-def _row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:
-    return [_id(collection, key, round_), collection.value, orjson.dumps(key).decode(), version]
+def _build_row(collection: Collection, key: int | str, round_: int, version: int) -> list[object]:
+    return [
+        _build_id(collection, key, round_),
+        collection.value,
+        orjson.dumps(key).decode(),
+        version,
+    ]
 
 
-def _id(collection: Collection, key: int | str, round_: int) -> str:
+def _build_id(collection: Collection, key: int | str, round_: int) -> str:
     return f"{collection}/{round_}/{orjson.dumps(key).decode()}"

@@ -95,7 +95,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
                     sequence=sequence,
                     epoch=epoch,
                     barrier=is_barrier,
-                    arrays=await self._arrays(id_),
+                    arrays=await self._read_arrays(id_),
                 )
             except DamagedNumbers:
                 if id_ == lacking:
@@ -103,7 +103,7 @@ class Neo4jCheckpoints(Neo4jSweeper):
                 lacking = id_
         return None
 
-    async def _arrays(self, id_: int) -> dict[str, Array]:
+    async def _read_arrays(self, id_: int) -> dict[str, Array]:
         """Read every array of a checkpoint.
 
         Raises:

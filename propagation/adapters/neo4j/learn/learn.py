@@ -180,7 +180,7 @@ class Neo4jLearn(Neo4jCheckpoints):
             found |= collect_taste_written(block, places)
         return found
 
-    async def learned_through(self) -> int:
+    async def get_learned_through(self) -> int:
         return await self._database.value("learn/blocks/learned_through") or 0
 
     async def replace_learned(
@@ -218,13 +218,13 @@ class Neo4jLearn(Neo4jCheckpoints):
         return sequence
 
     async def get_current_epoch(self) -> Epoch | None:
-        epochs = await self.epochs()
+        epochs = await self.get_epochs()
         return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
         await self._database.execute("learn/epochs/set_tau", lease, number=number, tau=tau)
 
-    async def epochs(self) -> Sequence[Epoch]:
+    async def get_epochs(self) -> Sequence[Epoch]:
         return [
             Epoch.from_row(row) for row in await self._database.rows("learn/epochs/list_epochs")
         ]

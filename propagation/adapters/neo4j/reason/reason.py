@@ -64,7 +64,7 @@ class Neo4jReason(Neo4jClaims):
         return dict(zip(*row, strict=True)) if row else {}
 
     async def get_texts_through(self) -> int:
-        return int((await self._numbers())[0])
+        return int((await self._get_numbers())[0])
 
     async def get_texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         rows = await self._database.write(
@@ -75,7 +75,7 @@ class Neo4jReason(Neo4jClaims):
         return [NumberedText(*row) for row in rows]
 
     async def get_merges_through(self) -> int:
-        return int((await self._numbers())[1])
+        return int((await self._get_numbers())[1])
 
     async def get_merges_after(
         self, number: int, through: int, limit: int
@@ -90,7 +90,7 @@ class Neo4jReason(Neo4jClaims):
             for row in rows
         ]
 
-    async def _numbers(self) -> list[int]:
+    async def _get_numbers(self) -> list[int]:
         """Return the numbers of all texts and merges that were ever committed."""
         return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
@@ -110,10 +110,10 @@ class Neo4jReason(Neo4jClaims):
         row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)
         return None if row is None else build_text(row)
 
-    async def reasoned_through(self) -> int:
+    async def get_reasoned_through(self) -> int:
         return await self._database.value("reason/interactions/reasoned_through") or 0
 
-    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         rows = await self._database.rows(
             "reason/interactions/interactions", sequences=list(sequences)
         )
@@ -134,7 +134,7 @@ class Neo4jReason(Neo4jClaims):
         )
         return [MessageMerge(*row) for row in rows]
 
-    async def gradients(
+    async def get_gradients(
         self, module: Module, owner: int | None, after: int, limit: int
     ) -> Sequence[Gradient]:
         if owner is None:
@@ -154,7 +154,7 @@ class Neo4jReason(Neo4jClaims):
             )
         return [build_gradient(row) for row in rows]
 
-    async def dead_letters(self, limit: int) -> Sequence[DeadLetter]:
+    async def get_dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         return [
             DeadLetter(sequence, reason)
             for sequence, reason in await self._database.rows(

@@ -25,8 +25,8 @@ from propagation.model import (
     ReasonedInteraction,
     Source,
     StoreCorrupt,
-    batches,
     group_pairs,
+    split_into_batches,
 )
 
 Key = TypeVar("Key")
@@ -62,9 +62,9 @@ def build_text_row(text: ClientText, sequence: int) -> list[object]:
         [line.id for line in profile.lines for _ in line.attributes],
         names,
         [id_ for id_, _ in sources],
-        [_number(source.sequence) for _, source in sources],
-        [_number(source.router) for _, source in sources],
-        [_number(source.version) for _, source in sources],
+        [_encode_number(source.sequence) for _, source in sources],
+        [_encode_number(source.router) for _, source in sources],
+        [_encode_number(source.version) for _, source in sources],
         orjson.dumps(rules).decode() if rules else None,
         [rule.router for rule in text.filter_memory.rules if rule.router is not None],
     ]
@@ -77,7 +77,7 @@ def build_text(row: Sequence[Any]) -> ClientText:
         StoreCorrupt: It is no text that `build_text_row` wrote.
     """
     try:
-        return _text_of(row)
+        return _build_text_of(row)
     except (ValueError, TypeError, LookupError) as error:
         raise StoreCorrupt(
             f"client {row[0]}: version {row[1]} of its profile cannot be read: {error}; restore the"
@@ -85,7 +85,7 @@ def build_text(row: Sequence[Any]) -> ClientText:
         ) from error
 
 
-def _text_of(row: Sequence[Any]) -> ClientText:
+def _build_text_of(row: Sequence[Any]) -> ClientText:
     (
         ref,
         version,
@@ -106,7 +106,14 @@ def _text_of(row: Sequence[Any]) -> ClientText:
     ) = row
     named = group_pairs(zip(attribute_lines, attributes, strict=True))
     cited = group_pairs(
-        (id_, Source(sequence=_maybe(sequence), router=_maybe(router), version=_maybe(message)))
+        (
+            id_,
+            Source(
+                sequence=_decode_number(sequence),
+                router=_decode_number(router),
+                version=_decode_number(message),
+            ),
+        )
         for id_, sequence, router, message in zip(
             source_lines, sequences, routers, versions, strict=True
         )
@@ -134,11 +141,11 @@ def _text_of(row: Sequence[Any]) -> ClientText:
     )
 
 
-def _number(value: int | None) -> int:
+def _encode_number(value: int | None) -> int:
     return NONE if value is None else value
 
 
-def _maybe(value: int) -> int | None:
+def _decode_number(value: int) -> int | None:
     return None if value == NONE else value
 
 
@@ -235,7 +242,7 @@ async def create_gradients(
     )
     remove_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
-    for some in batches(interactions, INTERACTIONS_PER_STATEMENT):
+    for some in split_into_batches(interactions, INTERACTIONS_PER_STATEMENT):
         await transaction.execute(
             "reason/gradients/create_gradients",
             rows=[list(row) for row in some],
@@ -244,7 +251,7 @@ async def create_gradients(
 
 async def read_current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
     """Read the current text of each client that has one."""
-    return await read_pages(partial(_newest, database), sorted(set(refs)), TEXTS_PER_READ)
+    return await read_pages(partial(_read_newest, database), sorted(set(refs)), TEXTS_PER_READ)
 
 
 async def read_stored_texts(
@@ -279,7 +286,7 @@ async def read_pages(
     return found
 
 
-async def _newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+async def _read_newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
     """Read one page.
 
     Wait for a version whose commit is not visible as a whole yet.
@@ -301,7 +308,7 @@ async def find_damaged_texts(database: Neo4jDatabase) -> list[str]:
     """
     refs = await database.value("maintenance/check/texts/described_clients")
     found: list[str] = []
-    for page in batches(refs, TEXTS_PER_READ):
+    for page in split_into_batches(refs, TEXTS_PER_READ):
         for row in await database.table("reason/texts/current_texts", refs=page):
             try:
                 if row[1] is not None:

@@ -41,7 +41,7 @@ class Neo4jClients(StorePart):
 
     async def get_client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
         return [
-            _client(row)
+            _build_client(row)
             for row in await self._database.table(
                 "record/clients/client_contents", refs=sorted(set(refs))
             )
@@ -49,7 +49,7 @@ class Neo4jClients(StorePart):
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
         return [
-            _client(row)
+            _build_client(row)
             for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)
         ]
 
@@ -87,7 +87,7 @@ async def read_clients(
         rows = await transaction.table("record/clients/clients", refs=distinct)
     else:
         rows = await transaction.table("record/clients/clients_as_of", refs=distinct, as_of=as_of)
-    return {row[0]: _client(row) for row in rows}
+    return {row[0]: _build_client(row) for row in rows}
 
 
 async def create_clients(
@@ -101,7 +101,7 @@ async def create_clients(
                 "id": client.key.id,
                 "version": 0,
                 "sequence": sequence,
-                **_content(client),
+                **_build_content(client),
             }
             for client in clients
             if client.key.kind == kind
@@ -122,12 +122,13 @@ async def update_clients(
             "record/clients/update_clients",
             sequence=sequence,
             rows=[
-                {"ref": client.ref, "sequence": sequence, **_content(client)} for client in clients
+                {"ref": client.ref, "sequence": sequence, **_build_content(client)}
+                for client in clients
             ],
         )
 
 
-def _content(client: Client) -> Mapping[str, object]:
+def _build_content(client: Client) -> Mapping[str, object]:
     """Convert the contents to properties; empty ones are left out."""
     return {
         "title": client.title or None,
@@ -139,7 +140,7 @@ def _content(client: Client) -> Mapping[str, object]:
     }
 
 
-def _client(row: Sequence[Any]) -> Client:
+def _build_client(row: Sequence[Any]) -> Client:
     ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
     return Client(
         ref=ref,

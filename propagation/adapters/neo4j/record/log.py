@@ -93,14 +93,14 @@ class Neo4jLog(StorePart):
     running commit.
     """
 
-    async def recorded_through(self) -> int:
+    async def get_recorded_through(self) -> int:
         return int(await self._database.value("record/log/log_end"))
 
     async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.value("record/log/sequence_at_time", time=time_ms) or 0
 
     async def read_log(self, after: int, limit: int) -> LogSlice:
-        through = max(after, min(after + limit, await self.recorded_through()))
+        through = max(after, min(after + limit, await self.get_recorded_through()))
         part = await self._read(after, through)
         short = through - after - len(part.interactions) - len(part.entries)
         if short and short > await self._database.value(

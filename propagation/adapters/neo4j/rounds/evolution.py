@@ -83,7 +83,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         )
         return [EvolutionRun.model_validate_json(report) for (report,) in rows]
 
-    async def router_maps(self) -> RouterMaps:
+    async def get_router_maps(self) -> RouterMaps:
         return RouterMaps(
             [
                 map_of(run, from_epoch, to_epoch, bytes(body))
@@ -93,7 +93,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             ]
         )
 
-    async def router_lineage(self) -> Sequence[LineageStep]:
+    async def get_router_lineage(self) -> Sequence[LineageStep]:
         return [
             LineageStep(run=run, before=before, after=after, kind=kind)
             for run, before, after, kind in await self._database.rows(

@@ -21,7 +21,7 @@ STANDS = -1
 class Neo4jMessages(StorePart):
     """Reads published messages, and which of them wait for clients (RecNet 2.3.1)."""
 
-    async def messages(
+    async def get_messages(
         self, keys: Sequence[MessageKey], senders: int
     ) -> Mapping[MessageKey, RouterVersion]:
         found = await self.brief(sorted(set(keys)))
@@ -59,7 +59,7 @@ class Neo4jMessages(StorePart):
         )
         return {router: version for router, version, _ in newest}
 
-    async def router_version(self, router: int, version: int) -> RouterVersion | None:
+    async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
         brief = (await self.brief([(router, version)])).get((router, version))
         if brief is None:
             return None
@@ -103,7 +103,7 @@ class Neo4jMessages(StorePart):
             if keys
             else []
         )
-        return {(row[0], row[1]): _version(row) for row in rows}
+        return {(row[0], row[1]): _build_version(row) for row in rows}
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
@@ -157,7 +157,7 @@ def list_parts(version: RouterVersion) -> list[list[object]]:
     ]
 
 
-def _version(row: Sequence[Any]) -> RouterVersion:
+def _build_version(row: Sequence[Any]) -> RouterVersion:
     return RouterVersion(
         router=row[0],
         version=row[1],

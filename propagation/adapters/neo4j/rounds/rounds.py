@@ -60,7 +60,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             (StoreUnreachable,),
         )
 
-    async def last_round(self) -> Round | None:
+    async def get_last_round(self) -> Round | None:
         newest = await self.get_last_rounds(1)
         return newest[0] if newest else None
 
@@ -74,13 +74,13 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             for row in await self._database.rows("rounds/rounds_after", number=number, limit=limit)
         ]
 
-    async def changed_clients(self, after: int, through: int) -> Sequence[int]:
+    async def find_changed_clients(self, after: int, through: int) -> Sequence[int]:
         return (
             await self._database.value("rounds/changed_clients", after=after, through=through) or []
         )
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
-        last = await self.last_round()
+        last = await self.get_last_round()
         while await self._database.write(discard_staged_round, lease):
             pass
         await self._database.after_commit.finish()
@@ -168,7 +168,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             for row in await self._database.rows("rounds/attributes/list_attributes")
         ]
 
-    async def client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
+    async def get_client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         held = {
             ref: tuple(names)
             for ref, names in await self._database.table(

@@ -23,9 +23,9 @@ from propagation.adapters.openai.prompting import (
     check_part,
     count_tokens_in,
     describe_schema,
-    document,
     list_answer_names,
     match_parts,
+    write_document,
 )
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import (
@@ -109,13 +109,13 @@ class QuestionAsker:
             ReasonerFailed: No part of the answer is usable.
             ReasonerUnavailable: Nothing is answered now.
         """
-        label, data = question.prompt.label, document(question.data)
+        label, data = question.prompt.label, write_document(question.data)
         model, ledger = self._endpoint.options.model, self._endpoint.ledger
         asked = f"{model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
-        after_withdrawal = await self._cache.last_withdrawal()
+        after_withdrawal = await self._cache.get_last_withdrawal()
         exchange = Exchange(question, data, question.parts, question.tokens + self._for_thoughts)
         try:
             await self._ask_model(exchange)
@@ -182,7 +182,7 @@ class QuestionAsker:
                 return reply
 
     async def _reply_in(self, mode: Mode, exchange: Exchange) -> Response:
-        messages = _messages(exchange, mode)
+        messages = _write_messages(exchange, mode)
         about = sum(count_tokens_in(message["content"]) for message in messages)
         room = self._endpoint.options.context_tokens - about
         if room < min(exchange.tokens, 100):
@@ -209,7 +209,7 @@ class QuestionAsker:
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
 
 
-def _messages(exchange: Exchange, mode: Mode) -> Messages:
+def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
     """Write the messages of a question: the instructions, then the data.
 
     The instructions come first because they are the same every time.

@@ -86,12 +86,14 @@ class ModelClient:
         if not text and getattr(choice, "error", None):
             _raise_error(choice, "answer")
         return Response(
-            _tokens(completion, "prompt_tokens"),
-            _tokens(completion, "completion_tokens"),
+            _read_tokens(completion, "prompt_tokens"),
+            _read_tokens(completion, "completion_tokens"),
             response.headers,
             text,
-            _string(getattr(choice, "finish_reason", None)),
-            None if text else _string(getattr(getattr(choice, "message", None), "refusal", None)),
+            _read_string(getattr(choice, "finish_reason", None)),
+            None
+            if text
+            else _read_string(getattr(getattr(choice, "message", None), "refusal", None)),
         )
 
     async def embed(self, parameters: dict[str, Any]) -> Response:
@@ -102,7 +104,7 @@ class ModelClient:
         if not isinstance(data, list):
             _raise_error(answer, "data")
         return Response(
-            _tokens(answer, "prompt_tokens"),
+            _read_tokens(answer, "prompt_tokens"),
             0,
             response.headers,
             vectors=[
@@ -174,17 +176,17 @@ def _read_text_of_choice(choice: object) -> str | None:
 def _read_text_of_content(content: object) -> str | None:
     """Return a text, or the texts of a list of parts."""
     if not isinstance(content, list):
-        return _string(content)
+        return _read_string(content)
     parts = (part for part in content if isinstance(part, Mapping))
     texts = (part.get("text") for part in parts if part.get("type") != "reasoning")
     return "".join(text for text in texts if isinstance(text, str)) or None
 
 
-def _string(value: object) -> str | None:
+def _read_string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _tokens(answer: object, name: str) -> int | None:
+def _read_tokens(answer: object, name: str) -> int | None:
     """Return a count of tokens, or None if it is not usable.
 
     Some servers send zeros, and some send impossible counts.

@@ -122,7 +122,7 @@ class Endpoint:
             label,
             sum(count_tokens_in(message["content"]) + 4 for message in messages),
             min(tokens, self._most_tokens),
-            lambda call: self._parameters(messages, call, response_format, least_temperature),
+            lambda call: self._build_parameters(messages, call, response_format, least_temperature),
             self.client.complete,
         )
         async with self.shutdown.allow_call():
@@ -131,7 +131,7 @@ class Endpoint:
     async def embeddings(self, texts: Sequence[str]) -> Response:
         """Get the server's embeddings, unchecked. Raises as `chat` does."""
         async with self.shutdown.allow_call():
-            return await self._retry(self._embedding(texts), self.options.attempts)
+            return await self._retry(self._build_embedding_call(texts), self.options.attempts)
 
     @property
     def pause(self) -> str:
@@ -158,7 +158,7 @@ class Endpoint:
                     self._most_tokens = min(self._most_tokens, tokens)
                 call = replace(call, completion_tokens=tokens)
                 continue
-            if await self._roles_explain(call, outcome, usage):
+            if await self._do_roles_explain(call, outcome, usage):
                 continue
             if outcome.then == "later":
                 raise ReasonerUnavailable(outcome.reason, usage)
@@ -173,13 +173,13 @@ class Endpoint:
                 longest = min(BACKOFF_SECONDS * 2**attempts, LONGEST_BACKOFF_SECONDS)
                 seconds = BACKOFF_SECONDS if outcome.pause else longest
                 await asyncio.sleep(random.uniform(0, seconds))
-        if outcome.busy or not (outcome.parameter or await self._alive(call)):
+        if outcome.busy or not (outcome.parameter or await self._is_alive(call)):
             raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}, {EVERY_CALL}", usage)
         retried = most_attempts > 1 and outcome.then == "again"
         times = f", {most_attempts} times" if retried else ""
         raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
 
-    async def _roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
+    async def _do_roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
         """Find out whether a call failed because of its system messages.
 
         This is asked only while it is unknown whether the model takes system messages. Some servers
@@ -189,8 +189,8 @@ class Endpoint:
             return False
         async with self._role_lock:
             if self._roles_unknown:
-                await self._answers(self._ping(PING_WITH_SYSTEM))
-            if self._roles_unknown and await self._answers(self._ping(PING)):
+                await self._does_answer(self._ping(PING_WITH_SYSTEM))
+            if self._roles_unknown and await self._does_answer(self._ping(PING)):
                 self._refused.add(SYSTEM)
         if self._roles_unknown and failure.then == "never":
             raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
@@ -201,12 +201,12 @@ class Endpoint:
         """Whether nothing tells yet if the model takes system messages."""
         return not self._takes_system and SYSTEM not in self._refused
 
-    async def _alive(self, call: Call) -> bool:
+    async def _is_alive(self, call: Call) -> bool:
         """Find out whether the endpoint answers anything at all of this kind."""
-        smallest = self._ping(PING) if call.is_chat else self._embedding([PLAIN_TEXT])
-        return await self._answers(smallest)
+        smallest = self._ping(PING) if call.is_chat else self._build_embedding_call([PLAIN_TEXT])
+        return await self._does_answer(smallest)
 
-    async def _answers(self, call: Call) -> bool:
+    async def _does_answer(self, call: Call) -> bool:
         try:
             outcome, _ = await self._try(call)
         except ReasonerUnavailable:
@@ -218,11 +218,11 @@ class Endpoint:
             "ping@1",
             16,
             PING_TOKENS,
-            lambda call: self._parameters(messages, call, None),
+            lambda call: self._build_parameters(messages, call, None),
             self.client.complete,
         )
 
-    def _embedding(self, texts: Sequence[str]) -> Call:
+    def _build_embedding_call(self, texts: Sequence[str]) -> Call:
         parameters = {
             "model": self.options.embeddings.model,
             "input": list(texts),
@@ -260,7 +260,7 @@ class Endpoint:
                     try:
                         outcome = await self._send(call, parameters)
                     finally:
-                        cost = self._cost(call, outcome, time.monotonic() - started)
+                        cost = self._compute_cost(call, outcome, time.monotonic() - started)
             finally:
                 usage = self.ledger.settle(call.label, reserved, cost)
         finally:
@@ -278,7 +278,9 @@ class Endpoint:
         except Exception as error:
             return classify_failure(error, parameters)
 
-    def _cost(self, call: Call, outcome: Response | Failure | None, seconds: float) -> PromptCost:
+    def _compute_cost(
+        self, call: Call, outcome: Response | Failure | None, seconds: float
+    ) -> PromptCost:
         """Compute the cost of a call.
 
         Tokens are counted as the server does, or by length if it does not count them.
@@ -325,7 +327,7 @@ class Endpoint:
         if outcome.parameter and outcome.parameter != "response_format":
             self._refused.add(outcome.parameter)
 
-    def _parameters(
+    def _build_parameters(
         self,
         messages: Messages,
         call: Call,

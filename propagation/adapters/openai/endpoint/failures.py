@@ -163,21 +163,21 @@ def read_requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> 
         otherwise: The answer where the headers ask for nothing.
     """
     if "retry-after" in headers:
-        return _bound(_seconds(headers["retry-after"]))
+        return _limit_pause(_parse_seconds(headers["retry-after"]))
     resets = [
         _parse_duration(headers[name])
         for kind in ("requests", "tokens")
         if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
         and (name := f"x-ratelimit-reset-{kind}") in headers
     ]
-    return _bound(max(resets, default=otherwise))
+    return _limit_pause(max(resets, default=otherwise))
 
 
-def _bound(seconds: float) -> float:
+def _limit_pause(seconds: float) -> float:
     return min(max(seconds, 0.0), LONGEST_ASKED) if math.isfinite(seconds) else 1.0
 
 
-def _seconds(value: str) -> float:
+def _parse_seconds(value: str) -> float:
     try:
         return float(value)
     except ValueError:

@@ -7,8 +7,8 @@ from propagation.adapters.openai.prompting.answer_types import (
     Several,
     Truth,
     Words,
+    limit_chars,
     limit_length,
-    most,
     to_list,
 )
 from propagation.adapters.openai.prompting.profile_edits import (
@@ -18,9 +18,9 @@ from propagation.adapters.openai.prompting.profile_edits import (
     Edits,
     build_heard_edits,
     build_own_edits,
-    names,
+    limit_words,
+    normalise_names,
     read_word,
-    words,
 )
 from propagation.adapters.openai.prompting.prompt import (
     NAME_CHARS,
@@ -43,13 +43,13 @@ from propagation.adapters.openai.prompting.prompt_data import (
     brief,
     count_tokens_in,
     describe_own_text,
-    document,
     drop_none,
     find_letter_in,
     list_line_names,
     quote_as_data,
     show_counts,
     show_party,
+    write_document,
 )
 
 __all__ = [
@@ -81,19 +81,19 @@ __all__ = [
     "count_tokens_in",
     "describe_own_text",
     "describe_schema",
-    "document",
     "drop_none",
     "find_letter_in",
+    "limit_chars",
     "limit_length",
+    "limit_words",
     "list_answer_names",
     "list_line_names",
     "match_parts",
-    "most",
-    "names",
+    "normalise_names",
     "quote_as_data",
     "read_word",
     "show_counts",
     "show_party",
     "to_list",
-    "words",
+    "write_document",
 ]

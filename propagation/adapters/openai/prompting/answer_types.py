@@ -154,7 +154,7 @@ Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else va
 T = TypeVar("T")
 
 
-def most(chars: int) -> Any:
+def limit_chars(chars: int) -> Any:
     """Bound a text's characters in schemas.
 
     A longer text is cut, not refused.

@@ -111,7 +111,7 @@ def _drop_none(value: Any) -> Any:
 Edits = Annotated[Several[EditAnswer], BeforeValidator(_drop_none), limit_length(EDITS)]
 
 
-def words(text: str, most: int) -> str:
+def limit_words(text: str, most: int) -> str:
     """Cut a text to one line of at most so many words.
 
     What models put around it ("1.", "- ", quotes) is left out. In a text without spaces (Chinese,
@@ -130,7 +130,7 @@ def words(text: str, most: int) -> str:
     return plain
 
 
-def names(found: Sequence[str]) -> tuple[str, ...]:
+def normalise_names(found: Sequence[str]) -> tuple[str, ...]:
     """Normalise attributes: at most four, each of at most five words."""
     return tuple(
         dict.fromkeys(
@@ -244,13 +244,13 @@ def _edits(
         if line.author in editable and line not in hidden
     }
     for answer in answers[:EDITS]:
-        attributes = names(answer.attributes)
+        attributes = normalise_names(answer.attributes)
         old = (
             by_number.get(answer.line)
             if answer.op != "add"
             else next((line for line in hidden if _is_near(line.attributes, attributes)), None)
         )
-        text = words(letters.spell(answer.text), LINE_MAX_WORDS)
+        text = limit_words(letters.spell(answer.text), LINE_MAX_WORDS)
         line = Line(id=0, text=text, attributes=attributes, author=author)
         if old is not None and answer.op != "drop" and not may_replace(old, line):
             old = None

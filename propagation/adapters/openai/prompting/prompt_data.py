@@ -35,7 +35,7 @@ def quote_as_data(text: str, most: int) -> str:
     return plain if len(plain) <= most else plain[: most - 1].rsplit(" ", 1)[0] + "…"
 
 
-def document(data: Mapping[str, Any]) -> str:
+def write_document(data: Mapping[str, Any]) -> str:
     """Write the data of a prompt as JSON between two marker lines.
 
     No text of the data can hold such a line. What the data is stands behind it, too: models follow

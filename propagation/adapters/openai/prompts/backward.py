@@ -25,9 +25,9 @@ from propagation.adapters.openai.prompts.gradient import (
     ClientCredit,
     Messages,
     ProfileCredit,
-    of_client,
-    of_messages,
-    outcome,
+    build_client_gradients,
+    build_message_gradients,
+    describe_outcome,
 )
 from propagation.adapters.openai.prompts.optimizer import (
     EDIT_HOW,
@@ -84,12 +84,13 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     }
     if heard:
         parts["messages"] = ExpectedPart(
-            Messages, lambda answer: [] if reward is None else of_messages(work, letters, answer)
+            Messages,
+            lambda answer: [] if reward is None else build_message_gradients(work, letters, answer),
         )
     return Question(
         PROMPT,
         drop_none(
-            outcome=outcome(reward),
+            outcome=describe_outcome(reward),
             messages=letters.show() or None,
             **{name: show_party(party, letters) for name, party in parties.items()},
         ),
@@ -106,7 +107,7 @@ def _check_expected_client(
             party.profile, answer.edits, letters, work.sequence, party.unshared, known
         )
         rules = build_rules(work, party, letters, answer.rules) if party.messages else ()
-        gradients = [] if reward is None else of_client(work, party, letters, answer)
+        gradients = [] if reward is None else build_client_gradients(work, party, letters, answer)
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))
 
     return ExpectedPart(Client if party.messages else Unheard, read)

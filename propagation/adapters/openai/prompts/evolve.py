@@ -18,9 +18,9 @@ from propagation.adapters.openai.prompting import (
     Words,
     drop_none,
     limit_length,
+    limit_words,
     quote_as_data,
     show_counts,
-    words,
 )
 from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS, Router
 from propagation.model import EvolutionKind, RouterCase, RouterDecision
@@ -75,20 +75,21 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
         ValueError: The decision cannot be carried out.
     """
     if answer.kind == "keep":
-        return RouterDecision(None, words(answer.reason, REASON_WORDS))
+        return RouterDecision(None, limit_words(answer.reason, REASON_WORDS))
     if answer.kind == "split" and case.halves is None:
         raise ValueError("this router has no halves to split it into")
     if answer.kind == "merge" and case.nearest is None:
         raise ValueError("there is no router to merge this one with")
     texts = tuple(
-        (words(one.name, NAME_WORDS), words(one.text, TEXT_WORDS)) for one in answer.routers
+        (limit_words(one.name, NAME_WORDS), limit_words(one.text, TEXT_WORDS))
+        for one in answer.routers
     )
     if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):
         raise ValueError(
             f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}"
         )
     return RouterDecision(
-        EvolutionKind(answer.kind), words(answer.reason, REASON_WORDS), texts, PROMPT.label
+        EvolutionKind(answer.kind), limit_words(answer.reason, REASON_WORDS), texts, PROMPT.label
     )
 
 

@@ -13,8 +13,8 @@ from propagation.adapters.openai.prompting import (
     Several,
     describe_own_text,
     limit_length,
-    names,
-    words,
+    limit_words,
+    normalise_names,
 )
 from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
 
@@ -66,8 +66,8 @@ def build_edits(answer: Profile) -> Sequence[Edit]:
         AddLine(
             line=Line(
                 id=0,
-                text=words(line.text, LINE_MAX_WORDS),
-                attributes=names(line.attributes),
+                text=limit_words(line.text, LINE_MAX_WORDS),
+                attributes=normalise_names(line.attributes),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,
             )

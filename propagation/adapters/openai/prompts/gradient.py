@@ -16,10 +16,10 @@ from propagation.adapters.openai.prompting import (
     Truth,
     Words,
     find_letter_in,
+    limit_chars,
     limit_length,
-    most,
+    limit_words,
     show_party,
-    words,
 )
 from propagation.model import Gradient, Module, ReasonWork
 from propagation.ports import Party
@@ -39,21 +39,21 @@ class ProfileCredit(Answer):
     """The reward and the gradient of a profile."""
 
     helped: Truth = True
-    gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
+    gradient: Annotated[Words, limit_chars(GRADIENT_CHARS)] = ""
 
 
 class ClientCredit(ProfileCredit):
     """Those of a profile and of a filter memory."""
 
-    filter_gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
+    filter_gradient: Annotated[Words, limit_chars(GRADIENT_CHARS)] = ""
 
 
 class MessageCredit(Answer):
     """Those of the router that sent a message."""
 
-    message: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
+    message: Annotated[str, BeforeValidator(str), limit_chars(NAME_CHARS)]
     helped: Truth = True
-    gradient: Annotated[Words, most(GRADIENT_CHARS)] = ""
+    gradient: Annotated[Words, limit_chars(GRADIENT_CHARS)] = ""
 
 
 class Messages(Answer, stands_for="heard"):
@@ -62,7 +62,7 @@ class Messages(Answer, stands_for="heard"):
     heard: Annotated[Several[MessageCredit], limit_length(MESSAGES)]
 
 
-def outcome(reward: int | None) -> str:
+def describe_outcome(reward: int | None) -> str:
     """Say what happened, for a reward of 1, 0 or None."""
     what = "The user chose the item `chosen`"
     if reward is None:
@@ -82,17 +82,17 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
     parts = {
         "client": ExpectedPart(
             ClientCredit if party.messages else ProfileCredit,
-            lambda answer: of_client(work, party, letters, answer),
+            lambda answer: build_client_gradients(work, party, letters, answer),
         )
     }
     if party.messages:
         parts["messages"] = ExpectedPart(
-            Messages, lambda answer: of_messages(work, letters, answer)
+            Messages, lambda answer: build_message_gradients(work, letters, answer)
         )
     return Question(
         PROMPT,
         {
-            "outcome": outcome(reward),
+            "outcome": describe_outcome(reward),
             "client_is": name,
             "messages": letters.show(),
             "client": show_party(party, letters),
@@ -102,7 +102,7 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
     )
 
 
-def of_client(
+def build_client_gradients(
     work: ReasonWork, party: Party, letters: Letters, answer: ProfileCredit
 ) -> list[Gradient]:
     """Turn the answer into gradients of a client's modules.
@@ -119,14 +119,14 @@ def of_client(
             owner=party.client.ref,
             writer=work.user,
             reward=int(answer.helped),
-            text=words(letters.spell(text), SUGGESTION_WORDS),
+            text=limit_words(letters.spell(text), SUGGESTION_WORDS),
         )
         for module, text in suggestions
         if text.strip()
     ]
 
 
-def of_messages(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gradient]:
+def build_message_gradients(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gradient]:
     """Turn the answer into one gradient a router."""
     out: dict[int, Gradient] = {}
     for one in answer.heard:
@@ -140,7 +140,7 @@ def of_messages(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gr
                     owner=message.router,
                     writer=work.user,
                     reward=int(one.helped),
-                    text=words(letters.spell(one.gradient), SUGGESTION_WORDS),
+                    text=limit_words(letters.spell(one.gradient), SUGGESTION_WORDS),
                     attributes=message.attributes[:8],
                 ),
             )

@@ -20,15 +20,15 @@ from propagation.adapters.openai.prompting import (
     Words,
     build_own_edits,
     find_letter_in,
+    limit_chars,
     limit_length,
+    limit_words,
     list_line_names,
-    most,
     quote_as_data,
     read_word,
     show_party,
-    words,
 )
-from propagation.adapters.openai.prompts.gradient import outcome
+from propagation.adapters.openai.prompts.gradient import describe_outcome
 from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
 from propagation.ports import OptimizeAnswer, Party
 
@@ -68,7 +68,7 @@ WEIGHS = {
 class RuleAnswer(Answer):
     """A rule of a filter memory."""
 
-    about: Annotated[str, BeforeValidator(str), most(NAME_CHARS)]
+    about: Annotated[str, BeforeValidator(str), limit_chars(NAME_CHARS)]
     weigh: Annotated[
         Literal["more", "less", "never"], BeforeValidator(lambda value: read_word(value, WEIGHS))
     ]
@@ -109,7 +109,7 @@ def build_profile_question(
     return Question(
         PROFILE,
         {
-            "outcome": outcome(reward),
+            "outcome": describe_outcome(reward),
             "client_is": name,
             "client": show_party(party, whole=True),
             "it_met": show_party(other),
@@ -135,7 +135,7 @@ def filter_question(
     return Question(
         FILTER,
         {
-            "outcome": outcome(reward),
+            "outcome": describe_outcome(reward),
             "client_is": name,
             "messages": letters.show(),
             "client": show_party(party, letters),
@@ -192,7 +192,7 @@ def build_rules(
                 router=router,
                 attribute=attribute,
                 factor=factor,
-                text=words(text, RULE_WORDS),
+                text=limit_words(text, RULE_WORDS),
                 age=work.sequence,
                 evidence=(*(old.evidence if old else ()), work.sequence)[-EVIDENCE:],
             )

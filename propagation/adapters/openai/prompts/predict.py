@@ -13,7 +13,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Words,
-    most,
+    limit_chars,
     show_party,
 )
 from propagation.ports import Party
@@ -28,7 +28,7 @@ PROMPT = Prompt("predict@2", RULES + "\n" + HOW)
 class Choice(Answer, stands_for="choice"):
     """The number of the candidate, and why."""
 
-    why: Annotated[Words, most(WHY_CHARS)] = ""
+    why: Annotated[Words, limit_chars(WHY_CHARS)] = ""
     choice: Number
 
 

@@ -13,10 +13,10 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     drop_none,
-    most,
+    limit_chars,
+    limit_words,
     quote_as_data,
     show_counts,
-    words,
 )
 from propagation.model import rank_by_distinctiveness
 from propagation.ports import Integration, Summary
@@ -39,8 +39,8 @@ data does not say.""",
 class Router(Answer):
     """A router's name and text."""
 
-    name: Annotated[str, most(NAME_CHARS)]
-    text: Annotated[str, most(MESSAGE_CHARS)]
+    name: Annotated[str, limit_chars(NAME_CHARS)]
+    text: Annotated[str, limit_chars(MESSAGE_CHARS)]
 
 
 def build_question(routers: Sequence[Integration]) -> Question:
@@ -72,7 +72,7 @@ def _show(one: Integration) -> dict[str, Any]:
 
 def read_summary(answer: Router) -> Summary:
     """Turn the answer into a bounded name and text."""
-    name, text = words(answer.name, NAME_WORDS), words(answer.text, TEXT_WORDS)
+    name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
     return Summary(name, text)

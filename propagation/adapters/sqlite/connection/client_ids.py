@@ -3,7 +3,7 @@
 import sqlite3
 from bisect import bisect_right
 
-from propagation.adapters.sqlite.connection.json_rows import one, read_progress
+from propagation.adapters.sqlite.connection.json_rows import read_one, read_progress
 from propagation.model import ClientKey, ClientKind, compute_ref, get_kind
 from propagation.ports import Clock
 
@@ -38,7 +38,7 @@ class Directory:
             self._next[kind] = max(
                 given, 1 + max((ref >> 1 for ref in self._committed[kind].values()), default=-1)
             )
-        self._sequence = recorded_through(connection)
+        self._sequence = read_recorded_through(connection)
         self._at = get_commit_time(connection, self._sequence)
 
     def mark(self) -> Mark:
@@ -102,10 +102,10 @@ class Directory:
         return self._at
 
 
-def recorded_through(connection: sqlite3.Connection) -> int:
+def read_recorded_through(connection: sqlite3.Connection) -> int:
     """Return the last committed sequence."""
     return int(
-        one(
+        read_one(
             connection,
             "SELECT max(coalesce((SELECT max(sequence) FROM interaction), 0),"
             " coalesce((SELECT max(sequence) FROM log), 0))",
@@ -119,7 +119,7 @@ def get_commit_time(connection: sqlite3.Connection, sequence: int) -> int:
     It rises with the sequence.
     """
     return max(
-        one(
+        read_one(
             connection,
             f"SELECT at FROM {table} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1",
             sequence,
@@ -134,7 +134,7 @@ def get_sequence_at(connection: sqlite3.Connection, time_ms: int) -> int:
 
     It is 0 if there is none.
     """
-    sequences = range(1, recorded_through(connection) + 1)
+    sequences = range(1, read_recorded_through(connection) + 1)
     return bisect_right(
         sequences, time_ms, key=lambda sequence: get_commit_time(connection, sequence)
     )

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.adapters.sqlite.connection.client_ids import Directory
-from propagation.adapters.sqlite.connection.json_rows import one
+from propagation.adapters.sqlite.connection.json_rows import read_one
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
     Reader,
@@ -292,7 +292,7 @@ def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:
     Raises:
         LeaseLost: Its token is not the newest.
     """
-    token = one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
+    token = read_one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
     if token != lease.token:
         raise LeaseLost(
             f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"

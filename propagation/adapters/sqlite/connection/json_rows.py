@@ -21,19 +21,19 @@ def to_json(value: object) -> str:
     return remove_nul(orjson.dumps(value)).decode()
 
 
-def one(connection: sqlite3.Connection, sql: str, *parameters: object) -> Any:
+def read_one(connection: sqlite3.Connection, sql: str, *parameters: object) -> Any:
     """Return the first column of the first row; None without rows."""
     row = connection.execute(sql, parameters).fetchone()
     return None if row is None else row[0]
 
 
-def many(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Any]:
+def read_many(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Any]:
     """Return the parsed JSON array of a query."""
-    found = one(connection, sql, *parameters)
+    found = read_one(connection, sql, *parameters)
     return [] if found is None else orjson.loads(found)
 
 
-def fields(count: int) -> str:
+def spread_fields(count: int) -> str:
     """Return the SQL that spreads a JSON array over `count` columns."""
     return ", ".join(f"value->>{place}" for place in range(count))
 
@@ -47,7 +47,9 @@ def put_json(
         count: How many columns a row has.
         rows: The JSON array.
     """
-    connection.execute(f"{verb} INTO {table} SELECT {fields(count)} FROM json_each(?)", (rows,))
+    connection.execute(
+        f"{verb} INTO {table} SELECT {spread_fields(count)} FROM json_each(?)", (rows,)
+    )
 
 
 def put(
@@ -67,13 +69,13 @@ LAST_WITHDRAWAL = "taken_back"
 
 def read_fact(connection: sqlite3.Connection, name: str) -> bytes | None:
     """Return a named fact; None if it was never stored."""
-    fact: bytes | None = one(connection, "SELECT value FROM meta WHERE name = ?", name)
+    fact: bytes | None = read_one(connection, "SELECT value FROM meta WHERE name = ?", name)
     return fact
 
 
 def read_progress(connection: sqlite3.Connection, name: str) -> int:
     """Return a named number; 0 if it was never set."""
-    return one(connection, "SELECT value FROM progress WHERE name = ?", name) or 0
+    return read_one(connection, "SELECT value FROM progress WHERE name = ?", name) or 0
 
 
 def set_progress(connection: sqlite3.Connection, name: str, value: int) -> None:
@@ -93,7 +95,7 @@ def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> Non
 def read_next_number(connection: sqlite3.Connection, name: str) -> int:
     """Return the next number of a named counter; none is given twice."""
     return int(
-        one(
+        read_one(
             connection,
             "INSERT INTO progress VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
             " RETURNING value",

@@ -4,8 +4,8 @@ import sqlite3
 
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
-    one,
     read_fact,
+    read_one,
     read_progress,
 )
 from propagation.adapters.sqlite.connection.transactions import (
@@ -35,10 +35,10 @@ class SqliteLeases(SqlitePart):
         )
         return Lease(name=name, holder=holder, token=token)
 
-    async def lease_holder(self, name: str) -> str | None:
+    async def get_lease_holder(self, name: str) -> str | None:
         now = self._clock.now_ms()
         return await self._database.read(
-            lambda connection: one(
+            lambda connection: read_one(
                 connection,
                 "SELECT holder FROM lease WHERE name = ? AND expires > ? AND expires <= ?",
                 name,

@@ -45,7 +45,7 @@ def _take_lock(path: Path, lock_file: Path, handles: ExitStack) -> None:
     lock_handle = os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o600)
     handles.callback(os.close, lock_handle)
     if not _try_lock(lock_handle):
-        raise _busy(path, os.read(lock_handle, 64).decode())
+        raise _build_busy_error(path, os.read(lock_handle, 64).decode())
     # The last holder failed, and removed the file between its opening and its locking here.
     if not os.fstat(lock_handle).st_nlink:
         return _take_lock(path, lock_file, handles)
@@ -55,7 +55,7 @@ def _take_lock(path: Path, lock_file: Path, handles: ExitStack) -> None:
         itself = os.open(path, os.O_RDONLY)
         if not _try_lock(itself):
             # left open: it may be this process whose locks its closing would drop
-            raise _busy(path, _read_holder(itself))
+            raise _build_busy_error(path, _read_holder(itself))
         handles.callback(os.close, itself)
     os.ftruncate(lock_handle, 0)
     os.write(lock_handle, f"process {os.getpid()}".encode())
@@ -88,7 +88,7 @@ def _read_holder(handle: int) -> str:
     return ""
 
 
-def _busy(path: Path, holder: str) -> StoreBusy:
+def _build_busy_error(path: Path, holder: str) -> StoreBusy:
     return StoreBusy(
         f"{path} is held by {holder or 'another process'}; stop it, or name another file with "
         "--database"

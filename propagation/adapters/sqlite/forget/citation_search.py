@@ -14,9 +14,9 @@ from typing import TypeVar
 
 import orjson
 
-from propagation.adapters.shared.erasure import find_ascii_word, says
+from propagation.adapters.shared.erasure import find_ascii_word, holds_name
 from propagation.adapters.shared.json_text import escape_words
-from propagation.adapters.sqlite.connection import one
+from propagation.adapters.sqlite.connection import read_one
 from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, decompress_body
 from propagation.grouping import group_pairs
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
@@ -57,8 +57,8 @@ class Needles:
 
     @classmethod
     def of(cls, citings: Iterable[Citations | None]) -> "Needles":
-        distinct = list({id(one): one for one in citings}.values())
-        known = [one for one in distinct if one is not None]
+        distinct = list({id(read_one): read_one for read_one in citings}.values())
+        known = [read_one for read_one in distinct if read_one is not None]
         if len(known) < len(distinct):
             return cls(frozenset(), (b"",))
         messages = dict[bytes, frozenset[bytes] | None]()
@@ -72,11 +72,11 @@ class Needles:
                     else any_of.union(map(orjson.dumps, names))
                 )
         return cls(
-            frozenset(b"%d" % number for one in known for number in one.sequences),
-            _encoded(one.words for one in known),
+            frozenset(b"%d" % number for read_one in known for number in read_one.sequences),
+            _encode_sets(read_one.words for read_one in known),
             messages,
-            _encoded(one.message_words for one in known),
-            _encoded(one.rule_words for one in known),
+            _encode_sets(read_one.message_words for read_one in known),
+            _encode_sets(read_one.rule_words for read_one in known),
         )
 
     def find_messages_in(self, plain: bytes) -> Collection[bytes]:
@@ -153,11 +153,11 @@ class Needles:
 
 def _unite(sets: Iterable[frozenset[T]]) -> frozenset[T]:
     """Unite sets, of which most are the same object."""
-    distinct = {id(one): one for one in sets}.values()
+    distinct = {id(read_one): read_one for read_one in sets}.values()
     return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
 
 
-def _encoded(sets: Iterable[frozenset[str]]) -> tuple[bytes, ...]:
+def _encode_sets(sets: Iterable[frozenset[str]]) -> tuple[bytes, ...]:
     """Return the case-folded words of all sets as JSON writes them."""
     return tuple(map(_encode, sorted(_unite(sets))))
 
@@ -194,16 +194,18 @@ def find_texts_along(
     found: list[StoredText] = []
     by_client = group_pairs((search.ref, search) for search in searches)
     for ref, mine in by_client.items():
-        spans = sorted(span for search in mine if (span := _span(connection, search)) is not None)
+        spans = sorted(
+            span for search in mine if (span := _find_span(connection, search)) is not None
+        )
         if spans:
             asked = tuple(sorted({id(search.citations) for search in mine}))
             if asked not in known:
                 known[asked] = Needles.of(search.citations for search in mine)
-            found.extend(_texts_of(connection, ref, spans, known[asked]))
+            found.extend(_read_texts_of(connection, ref, spans, known[asked]))
     return found
 
 
-def _texts_of(
+def _read_texts_of(
     connection: sqlite3.Connection, ref: int, spans: Sequence[tuple[int, int]], needles: Needles
 ) -> Iterator[StoredText]:
     newest, reader, last, place = None, BodyReader(), 0, 0
@@ -217,7 +219,7 @@ def _texts_of(
             plain = decompress_body(body)
             messages = needles.find_messages_in(plain)
             if needles.are_in(plain, messages):
-                newest = newest or one(
+                newest = newest or read_one(
                     connection, "SELECT max(version) FROM profile_version WHERE ref = ?", ref
                 )
                 lines, memory = reader.read_parts(plain)
@@ -234,7 +236,7 @@ def _texts_of(
             return
 
 
-def _span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
+def _find_span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
     """Return a search's first version, and the last before its end.
 
     A version from the last on that does not cite ends the search, unless an earlier withdrawal
@@ -281,6 +283,6 @@ def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> b
         (ref, find_ascii_word(name), BEYOND_ASCII),
     )
     return any(
-        says((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name)
+        holds_name((title, description, *orjson.loads(attributes), *orjson.loads(categories)), name)
         for title, description, attributes, categories in rows
     )

@@ -91,7 +91,7 @@ class SqliteExport(SqlitePart):
         if kind == "written":
             return list(_read_weights(connection, ref))
         if kind == "profile_version":
-            return list(_versions(connection, ref))
+            return list(_read_versions(connection, ref))
         return [orjson.loads(row[0]) for row in connection.execute(QUERIES[kind], (ref,))]
 
 
@@ -110,6 +110,6 @@ def _name(connection: sqlite3.Connection, item: int) -> str | None:
     return None if item < 0 or row is None else row[0]
 
 
-def _versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
+def _read_versions(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
     for *columns, sequence, written_at, author in connection.execute(VERSIONS, (ref,)):
         yield build_version_record(build_text(columns), sequence, written_at, author)

@@ -200,7 +200,7 @@ class SqliteErasure(SqliteWiping):
         self.sweep_after_commit()
         return done
 
-    async def last_withdrawal(self) -> int:
+    async def get_last_withdrawal(self) -> int:
         return await self._database.read(
             lambda connection: read_progress(connection, LAST_WITHDRAWAL), 1
         )

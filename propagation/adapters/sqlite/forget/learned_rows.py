@@ -31,7 +31,7 @@ LEARNED_FROM = (
 
 def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> LearnedWeights:
     """Return learned weights (see ErasureStore.get_learned_weights)."""
-    found = {through: places for through, _, _, places in _places(connection, sequences)}
+    found = {through: places for through, _, _, places in _find_places(connection, sequences)}
     # For each block, how many interactions were learned from its first one on.
     learned = dict(connection.execute(LEARNED_FROM, (to_json(list(found)),)))
     return join_weights(
@@ -46,7 +46,7 @@ def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> Le
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
     """Empty the rows of these interactions; return which of them had one."""
     emptied: list[int] = []
-    for through, size, sequence, places in _places(connection, sequences):
+    for through, size, sequence, places in _find_places(connection, sequences):
         _write_rows(connection, through, size, [(place, NOTHING) for place in places])
         emptied += sequence[places].tolist()
     return emptied
@@ -57,7 +57,7 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
     by_sequence: dict[int, Row] = {
         row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
     }
-    for through, size, sequence, places in _places(connection, list(by_sequence)):
+    for through, size, sequence, places in _find_places(connection, list(by_sequence)):
         _write_rows(
             connection,
             through,
@@ -66,7 +66,7 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
         )
 
 
-def _places(
+def _find_places(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
     """Yield the places of these sequences in each block that holds some.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.connection import to_json
 from propagation.adapters.sqlite.reason.text_bodies import list_cited_messages
-from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.graph_rules.retention import MessageState, may_drop_text
 
 Row = tuple[int, ...]
@@ -110,7 +110,7 @@ def find_replaced_messages(
 
     Rounds are given by the sequences of their barriers.
     """
-    rounds = (last_round(connection, after), last_round(connection, before))
+    rounds = (find_last_round(connection, after), find_last_round(connection, before))
     return connection.execute(REPLACED, rounds).fetchall()
 
 

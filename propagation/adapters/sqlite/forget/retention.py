@@ -16,8 +16,8 @@ from functools import partial
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     SqlitePart,
-    one,
     raise_progress,
+    read_one,
     read_progress,
     reads,
     to_json,
@@ -40,7 +40,7 @@ from propagation.adapters.sqlite.forget.retained_messages import (
 )
 from propagation.adapters.sqlite.reason.claims import REASONED
 from propagation.adapters.sqlite.reason.texts import get_texts_through
-from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.graph_rules.retention import (
     MessageState,
     may_drop_edge,
@@ -96,7 +96,7 @@ class SqliteRetention(SqlitePart):
     async def prune(self, before: int, limit: int) -> int | None:
         run = self._run if self._before == before else None
         self._run, self._before, self._limit = None, before, limit
-        run = run or self._steps(before)
+        run = run or self._run_steps(before)
         dropped = await anext(run, None)
         if dropped is not None:
             self._run = run
@@ -105,7 +105,7 @@ class SqliteRetention(SqlitePart):
     async def get_oldest_kept(self) -> int:
         return await self._read_progress(OLDEST_KEPT)
 
-    async def _steps(self, before: int) -> AsyncGenerator[int]:
+    async def _run_steps(self, before: int) -> AsyncGenerator[int]:
         await self._mark(OLDEST_KEPT, before)
         read = self._database.read
         withdrawal = await self._read_progress(LAST_WITHDRAWAL)
@@ -118,15 +118,15 @@ class SqliteRetention(SqlitePart):
             await read(lambda connection: find_replaced_messages(connection, last.at, before))
         )
         refs = await (
-            self._rows(CHANGED, last.at, before, last.committed)
+            self._read_rows(CHANGED, last.at, before, last.committed)
             if last.committed
-            else self._rows("SELECT ref FROM client")
+            else self._read_rows("SELECT ref FROM client")
         )
         for start in range(0, len(refs), CLIENTS_A_READ):
             some = refs[start : start + CLIENTS_A_READ]
             changed |= await read(partial(count_again, refs=some, last=last, now=now))
             yield 0
-        for stage in (self._texts, self._edges, self._drop_passed):
+        for stage in (self._drop_texts, self._drop_edges, self._drop_passed):
             async for dropped in stage(before):
                 yield dropped
         if last.committed:
@@ -139,7 +139,7 @@ class SqliteRetention(SqlitePart):
                     yield dropped
         self._citations = now
 
-    async def _texts(self, before: int) -> AsyncGenerator[int]:
+    async def _drop_texts(self, before: int) -> AsyncGenerator[int]:
         """Drop texts that ended since the last run.
 
         Nothing is written any more at a reasoned sequence.
@@ -154,17 +154,17 @@ class SqliteRetention(SqlitePart):
                 yield await self._database.write(partial(drop_texts, texts=some, before=before))
         await self._mark("texts_pruned", end)
 
-    async def _edges(self, before: int) -> AsyncGenerator[int]:
+    async def _drop_edges(self, before: int) -> AsyncGenerator[int]:
         """Drop edges that ended since the last run.
 
         A client's first edges stay.
         """
         through = await self._read_progress("edges_pruned")
-        end = await self._database.read(lambda connection: last_round(connection, before))
+        end = await self._database.read(lambda connection: find_last_round(connection, before))
         for round_ in range(through + 1, end + 1):
             keys: list[Row] = [
                 (ref, router)
-                for ref, router, is_first in await self._rows(EDGES, round_)
+                for ref, router, is_first in await self._read_rows(EDGES, round_)
                 if may_drop_edge(round_, bool(is_first), end)
             ]
             yield 0
@@ -211,7 +211,7 @@ class SqliteRetention(SqlitePart):
         if not may_drop_merges(state, before):
             return
         merges = (
-            await self._rows(
+            await self._read_rows(
                 "SELECT number FROM merged WHERE router = ? AND router_version = ?", *key
             )
             if state.merged_at is not None
@@ -227,7 +227,9 @@ class SqliteRetention(SqlitePart):
                 yield dropped
 
     @reads
-    def _rows(self, connection: sqlite3.Connection, statement: str, *parameters: int) -> list[Row]:
+    def _read_rows(
+        self, connection: sqlite3.Connection, statement: str, *parameters: int
+    ) -> list[Row]:
         return connection.execute(statement, parameters).fetchall()
 
     @reads
@@ -235,7 +237,7 @@ class SqliteRetention(SqlitePart):
         self, connection: sqlite3.Connection, after: int, end: int, before: int
     ) -> tuple[int, list[Row]]:
         """Return how far was searched, and the texts that may go."""
-        through = one(connection, WINDOW, after, end, TEXTS_A_READ) or end
+        through = read_one(connection, WINDOW, after, end, TEXTS_A_READ) or end
         replaced = connection.execute(TEXTS, (after, through)).fetchall()
         return through, find_droppable_texts(connection, replaced, before)
 

@@ -24,7 +24,7 @@ from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_ch
 from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, read_text_rows
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import forget_events
-from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
@@ -138,7 +138,7 @@ class WithdrawalCommit:
         )
 
     def _discard_staged(self) -> None:
-        discard_unpublished(self.connection, last_round(self.connection))
+        discard_unpublished(self.connection, find_last_round(self.connection))
         self.connection.execute("DELETE FROM staged_learned")
 
     def _withdraw_interactions(self) -> None:

@@ -7,8 +7,8 @@ import orjson
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    one,
     put,
+    read_one,
     reads,
     to_json,
     write_under_lease,
@@ -69,7 +69,7 @@ class SqliteOutbox(SqlitePart):
 
     @reads
     def count_changes(self, connection: sqlite3.Connection) -> int:
-        return int(one(connection, "SELECT count(*) FROM outbox"))
+        return int(read_one(connection, "SELECT count(*) FROM outbox"))
 
 
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:

@@ -45,7 +45,7 @@ class SqliteCheckpoints(SqlitePart):
     ) -> StagedCheckpoint:
         """Write a checkpoint without making it visible."""
         id_ = await self._begin(lease, checkpoint, onto)
-        parts = _parts(checkpoint)
+        parts = _yield_parts(checkpoint)
         while some := list(islice(parts, PARTS_AT_ONCE)):
             await self._put_parts(id_, some)
         # now: otherwise a later commit would move the log into the file, while someone waits
@@ -176,7 +176,7 @@ def _skip_zeroing(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("PRAGMA secure_delete=ON")
 
 
-def _parts(checkpoint: Checkpoint) -> Iterator[Part]:
+def _yield_parts(checkpoint: Checkpoint) -> Iterator[Part]:
     """Take a checkpoint's arrays out one by one, and yield their parts."""
     for name in list(checkpoint.arrays):
         array = checkpoint.arrays.pop(name)

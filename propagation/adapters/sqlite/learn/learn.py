@@ -14,7 +14,7 @@ from propagation.adapters.shared.learned_blocks import (
 )
 from propagation.adapters.sqlite.connection import (
     Directory,
-    one,
+    read_one,
     reads,
     to_json,
     write_under_lease,
@@ -57,7 +57,7 @@ class SqliteLearn(SqliteCheckpoints):
         block: LearnedBlock,
         row: Sequence[object],
     ) -> None:
-        through = learned_through(connection)
+        through = read_learned_through(connection)
         if block.after != through:
             raise LeaseLost(
                 f"this block starts after sequence {block.after}, but the store has learned "
@@ -91,8 +91,8 @@ class SqliteLearn(SqliteCheckpoints):
             found |= collect_taste_written(block, find_places(block.sequence, distinct))
         return found
 
-    async def learned_through(self) -> int:
-        return await self._database.read(learned_through)
+    async def get_learned_through(self) -> int:
+        return await self._database.read(read_learned_through)
 
     async def replace_learned(
         self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
@@ -136,7 +136,7 @@ class SqliteLearn(SqliteCheckpoints):
         return publish_epoch(connection, self._directory, EntryKind.BOOTSTRAP, epoch, start)
 
     async def get_current_epoch(self) -> Epoch | None:
-        epochs = await self.epochs()
+        epochs = await self.get_epochs()
         return epochs[-1] if epochs else None
 
     @write_under_lease
@@ -144,7 +144,7 @@ class SqliteLearn(SqliteCheckpoints):
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
 
     @reads
-    def epochs(self, connection: sqlite3.Connection) -> Sequence[Epoch]:
+    def get_epochs(self, connection: sqlite3.Connection) -> Sequence[Epoch]:
         return [
             Epoch.from_row(row)
             for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")
@@ -188,9 +188,9 @@ def build_block(connection: sqlite3.Connection, sequence: int) -> LearnedBlock |
     return next(read_blocks_of(connection, [sequence]), None)
 
 
-def learned_through(connection: sqlite3.Connection) -> int:
+def read_learned_through(connection: sqlite3.Connection) -> int:
     """Return the last learned sequence."""
-    return int(one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
+    return int(read_one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
 
 
 def _row(block: LearnedBlock) -> tuple[object, ...]:

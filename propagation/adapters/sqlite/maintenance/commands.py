@@ -29,7 +29,7 @@ from propagation.adapters.sqlite.connection import (
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
-    findings,
+    list_findings,
     list_leftovers,
 )
 from propagation.adapters.sqlite.maintenance.json_export import (
@@ -129,7 +129,7 @@ class SqliteFiles:
                     )
         with (
             translate_errors(source if is_copy else self._database),
-            _in_place_of(self._database, replace=replace) as partial,
+            _replace_database(self._database, replace=replace) as partial,
         ):
             if is_copy:
                 copy_checked(source, partial, progress)
@@ -154,7 +154,7 @@ class SqliteFiles:
         database, before = self._database, self._database.stat().st_size
         with (
             translate_errors(database),
-            _in_place_of(database, replace=True) as partial,
+            _replace_database(database, replace=True) as partial,
             closing(connect(database)) as old,
         ):
             check_ours(old, database)
@@ -168,7 +168,7 @@ class SqliteFiles:
             None if it would not.
         """
         with self._hold(open_reader) as reader:
-            return _older(reader)
+            return _find_older_schema(reader)
 
     def list_leftovers(self) -> Sequence[str]:
         """Count what killed processes left behind.
@@ -186,7 +186,10 @@ class SqliteFiles:
                 )
                 for path in list_partial_files(self._database)
             ]
-            return [*(list_leftovers(reader) if _older(reader) is None else ()), *copies]
+            return [
+                *(list_leftovers(reader) if _find_older_schema(reader) is None else ()),
+                *copies,
+            ]
 
     def drop_leftovers(self) -> None:
         """Remove what killed processes left behind; raises as `leftovers`."""
@@ -206,7 +209,7 @@ class SqliteFiles:
             yield connection
 
 
-def _older(connection: sqlite3.Connection) -> int | None:
+def _find_older_schema(connection: sqlite3.Connection) -> int | None:
     """Return the schema of a database that opening would migrate."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return schema if schema < get_newest_version() else None
@@ -243,7 +246,7 @@ def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: On
 
 
 @contextmanager
-def _in_place_of(database: Path, *, replace: bool) -> Iterator[Path]:
+def _replace_database(database: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a path for a database that takes the place of `database`.
 
     The old write-ahead log is folded into the old file first: beside the new file, SQLite would
@@ -273,7 +276,7 @@ def _look_over(partial: Path, source: Path) -> None:
     with closing(open_file(partial)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
-        wrong = findings(reader, thorough=False)
+        wrong = list_findings(reader, thorough=False)
     if wrong:
         raise StoreCorrupt(f"{source} is not sound: {wrong[0]}; nothing was replaced")
 

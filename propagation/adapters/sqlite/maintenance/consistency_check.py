@@ -12,7 +12,7 @@ from zstandard import ZstdError
 from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
 from propagation.adapters.sqlite.connection import free_all
 from propagation.adapters.sqlite.reason.text_bodies import is_body_of, read_parts
-from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.errors import REBUILD
 from propagation.model import pluralize
@@ -319,7 +319,7 @@ LEFTOVERS = (
 )
 
 
-def findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
+def list_findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
     """Return findings, at most five of a kind.
 
     Args:
@@ -362,7 +362,7 @@ def list_leftovers(connection: sqlite3.Connection) -> list[str]:
 
     The work of such a process looks the same.
     """
-    last = last_round(connection)
+    last = find_last_round(connection)
     found = [
         (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
         for noun, of, sql in LEFTOVERS
@@ -374,7 +374,7 @@ def drop_leftovers(connection: sqlite3.Connection) -> None:
     """Remove remains in one transaction; nothing published or acknowledged changes."""
     connection.execute("BEGIN IMMEDIATE")
     free_all(connection)
-    discard_unpublished(connection, last_round(connection), everywhere=True)
+    discard_unpublished(connection, find_last_round(connection), everywhere=True)
     connection.execute("DELETE FROM staged_learned")
     connection.execute("DELETE FROM checkpoint WHERE NOT complete")
     connection.execute(

@@ -31,7 +31,7 @@ OnProgress = Callable[[int, int], None]
 
 def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
     """Write what a reader sees to an export; return how many rows."""
-    tables = _tables(reader)
+    tables = _read_tables(reader)
     total = sum(reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables)
     digest = blake2b(digest_size=16)
     head = {
@@ -53,7 +53,7 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
     return done
 
 
-def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
+def _read_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """Return columns by table, tables by name."""
     return {
         name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
@@ -73,13 +73,13 @@ def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict
         for row in reader.execute(f'SELECT {_list_columns(columns)} FROM "{table}" NOT INDEXED'):
             yield {
                 table: {
-                    column: _plain(table, column, value)
+                    column: _convert_value(table, column, value)
                     for column, value in zip(columns, row, strict=True)
                 }
             }
 
 
-def _plain(table: str, column: str, value: object) -> object:
+def _convert_value(table: str, column: str, value: object) -> object:
     if not isinstance(value, bytes):
         return value
     if (table, column) in BODIES:
@@ -111,7 +111,7 @@ def read_export(
             " upgrade the service"
         )
     create_tables(new)
-    if tables != _tables(new):
+    if tables != _read_tables(new):
         raise lines.refusal("tables", f"are not those of schema {schema}")
     new.execute("PRAGMA journal_mode=OFF")
     new.execute("PRAGMA synchronous=OFF")
@@ -149,7 +149,7 @@ class _Lines:
     def head(self) -> tuple[int, int, Tables]:
         """Return (schema, rows, columns by table)."""
         try:
-            head = self._next()["propagation"]
+            head = self._read_next()["propagation"]
             form, schema, rows, tables = (
                 head[name] for name in ("form", "schema", "rows", "tables")
             )
@@ -168,7 +168,7 @@ class _Lines:
         """
         while True:
             digest = self._digest.hexdigest()
-            ((table, row),) = self._next().items()
+            ((table, row),) = self._read_next().items()
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
                     raise self.refusal(
@@ -188,7 +188,7 @@ class _Lines:
             self.done += 1
             yield table, values
 
-    def _next(self) -> dict[str, Any]:
+    def _read_next(self) -> dict[str, Any]:
         line = self._file.readline()
         self.number += 1
         if not line.endswith(b"\n"):

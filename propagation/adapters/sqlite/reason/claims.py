@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    many,
-    one,
+    read_many,
     read_next_number,
+    read_one,
     read_progress,
     set_progress,
     to_json,
     writes,
 )
-from propagation.adapters.sqlite.learn.learn import learned_through, read_blocks_of
+from propagation.adapters.sqlite.learn.learn import read_blocks_of, read_learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
     pack_reasoned,
@@ -50,7 +50,7 @@ class SqliteClaims(SqlitePart):
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
         claimed = self._end_expired(connection)
-        pending = _pending(connection, count_pending_to_fetch(limit, len(claimed)))
+        pending = _find_pending(connection, count_pending_to_fetch(limit, len(claimed)))
         chosen = choose_interactions(pending, set(claimed), limit)
         return self._claim(connection, worker, ttl_ms, chosen)
 
@@ -58,7 +58,7 @@ class SqliteClaims(SqlitePart):
     def claim_dead_letters(
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
-        chosen = many(
+        chosen = read_many(
             connection,
             "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
             " WHERE sequence NOT IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?)",
@@ -70,7 +70,7 @@ class SqliteClaims(SqlitePart):
     def _end_expired(self, connection: sqlite3.Connection) -> list[int]:
         """End expired claims; return the sequences of the others."""
         connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
-        return many(
+        return read_many(
             connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w"
         )
 
@@ -84,7 +84,9 @@ class SqliteClaims(SqlitePart):
             "INSERT INTO claim VALUES (?, ?, ?, ?)",
             (token, worker, self._clock.now_ms() + ttl_ms, to_json(sequences)),
         )
-        return ReasonClaim(token=token, worker=worker, work=tuple(_work(connection, sequences)))
+        return ReasonClaim(
+            token=token, worker=worker, work=tuple(_build_work(connection, sequences))
+        )
 
     @writes
     def renew_claims(
@@ -112,35 +114,35 @@ class SqliteClaims(SqlitePart):
         more: bool = False,
     ) -> None:
         """Commit what was packed before, possibly by another process."""
-        found = one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token)
+        found = read_one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token)
         check_claim(claim, found is not None, (done.sequence for done in reasoned.finished))
         put_packed(connection, reasoned, self._directory.now())
-        set_progress(connection, REASONED, reasoned_through(connection))
+        set_progress(connection, REASONED, read_reasoned_through(connection))
 
 
-def reasoned_through(connection: sqlite3.Connection) -> int:
+def read_reasoned_through(connection: sqlite3.Connection) -> int:
     """Return the sequence up to which everything is reasoned.
 
     That is one below the oldest learned interaction without a reasoned row, else what is learned.
     """
-    first = _pending(connection, 1)
-    return first[0][0] - 1 if first else learned_through(connection)
+    first = _find_pending(connection, 1)
+    return first[0][0] - 1 if first else read_learned_through(connection)
 
 
-def _pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
+def _find_pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
     """Return [sequence, user] of the oldest learned interactions without a reasoned row."""
-    return many(
+    return read_many(
         connection,
         "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT i.sequence, i.user FROM"
         " interaction i LEFT JOIN reasoned r ON r.sequence = i.sequence WHERE i.sequence > ? AND"
         " i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
         read_progress(connection, REASONED),
-        learned_through(connection),
+        read_learned_through(connection),
         limit,
     )
 
 
-def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
+def _build_work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[ReasonWork]:
     rows = connection.execute(
         """
         SELECT sequence, user, item, weight
@@ -149,8 +151,8 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
         """,
         (to_json(sequences),),
     ).fetchall()
-    draws = _draws(connection, sequences)
-    known_items = many(
+    draws = _read_draws(connection, sequences)
+    known_items = read_many(
         connection,
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
         to_json(draw_items(draws.values())),
@@ -158,7 +160,7 @@ def _work(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[Reas
     return reason_work(rows, draws, set(known_items))
 
 
-def _draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
+def _read_draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
     """Read the draws of interactions, ascending, as learn stored them."""
     draws: dict[int, Draw] = {}
     for block in read_blocks_of(connection, sequences):

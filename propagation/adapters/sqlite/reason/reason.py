@@ -7,7 +7,7 @@ import orjson
 
 from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
-from propagation.adapters.sqlite.reason.claims import SqliteClaims, reasoned_through
+from propagation.adapters.sqlite.reason.claims import SqliteClaims, read_reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     GRADIENT,
     MERGED,
@@ -67,10 +67,10 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
         await self._database.write(work)
 
-    async def reasoned_through(self) -> int:
-        return await self._database.read(reasoned_through)
+    async def get_reasoned_through(self) -> int:
+        return await self._database.read(read_reasoned_through)
 
-    async def interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
+    async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(
             lambda connection: read_interactions(connection, sequences), len(sequences)
         )
@@ -116,7 +116,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         ]
 
     @reads
-    def gradients(
+    def get_gradients(
         self,
         connection: sqlite3.Connection,
         module: Module,
@@ -142,7 +142,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         ]
 
     @reads
-    def dead_letters(self, connection: sqlite3.Connection, limit: int) -> Sequence[DeadLetter]:
+    def get_dead_letters(self, connection: sqlite3.Connection, limit: int) -> Sequence[DeadLetter]:
         return [
             DeadLetter(*row)
             for row in connection.execute(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from propagation.adapters.shared.reason_rows import list_authors
-from propagation.adapters.sqlite.connection import fields, put_json, to_json
+from propagation.adapters.sqlite.connection import put_json, spread_fields, to_json
 from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, read_text_rows
 from propagation.model import (
     ClientText,
@@ -32,7 +32,7 @@ GRADIENTS_THROUGH = (
 # Numbered in their order, up to the number that MERGES_THROUGH left.
 PUT_MERGED = (
     f"INSERT INTO merged (number, {MERGED}, sequence) SELECT (SELECT value FROM progress WHERE"
-    f" name = 'merged') - json_array_length(?1) + key + 1, {fields(6)} FROM json_each(?1)"
+    f" name = 'merged') - json_array_length(?1) + key + 1, {spread_fields(6)} FROM json_each(?1)"
 )
 
 

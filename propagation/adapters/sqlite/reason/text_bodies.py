@@ -52,7 +52,7 @@ def build_body(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, ver
 
 def is_body_of(body: bytes, ref: int, version: int) -> bool:
     """Return whether a body was written for this version."""
-    reader = _zstd().unpack.decompressobj()
+    reader = _create_zstd().unpack.decompressobj()
     reader.decompress(body)
     return reader.unused_data == compute_digest(body[:-DIGEST_BYTES], ref, version)
 
@@ -78,7 +78,9 @@ class BodyReader:
     def read_parts(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
         """Return lines and filter memory of a body's JSON."""
         lines, rules = orjson.loads(plain)
-        return tuple(map(self._line, lines)), FilterMemory(rules=tuple(map(self._rule, rules)))
+        return tuple(map(self._line, lines)), FilterMemory(
+            rules=tuple(map(self._parse_rule, rules))
+        )
 
     def _line(self, row: list[Any]) -> Line:
         known = self._lines.get(row[0])
@@ -86,7 +88,7 @@ class BodyReader:
             known = self._lines[row[0]] = (row, _line(row))
         return known[1]
 
-    def _rule(self, row: dict[str, Any]) -> FilterRule:
+    def _parse_rule(self, row: dict[str, Any]) -> FilterRule:
         target = (row["router"], row["attribute"])
         known = self._rules.get(target)
         if known is None or known[0] != row:
@@ -106,7 +108,7 @@ def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
 
 def decompress_body(body: bytes) -> bytes:
     """Return the JSON of a body."""
-    return _zstd().unpack.decompress(body)
+    return _create_zstd().unpack.decompress(body)
 
 
 def pack_body(plain: bytes, ref: int, version: int) -> bytes:
@@ -115,7 +117,7 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
     Args:
         ref: The client and the number of the version: no other version's body has this digest.
     """
-    body = _zstd().pack.compress(plain)
+    body = _create_zstd().pack.compress(plain)
     return body + compute_digest(body, ref, version)
 
 
@@ -148,7 +150,7 @@ def _source(sequence: int | None, router: int | None, version: int | None) -> So
 
 
 @cache
-def _dictionary() -> zstandard.ZstdCompressionDict:
+def _load_dictionary() -> zstandard.ZstdCompressionDict:
     dictionary = zstandard.ZstdCompressionDict(
         (Path(__file__).parent / "text_body_dictionary.zstd").read_bytes()
     )
@@ -161,11 +163,11 @@ class _Zstd(threading.local):
 
     def __init__(self) -> None:
         self.pack = zstandard.ZstdCompressor(
-            level=ZSTD_LEVEL, dict_data=_dictionary(), write_dict_id=False
+            level=ZSTD_LEVEL, dict_data=_load_dictionary(), write_dict_id=False
         )
-        self.unpack = zstandard.ZstdDecompressor(dict_data=_dictionary())
+        self.unpack = zstandard.ZstdDecompressor(dict_data=_load_dictionary())
 
 
 @cache
-def _zstd() -> _Zstd:
+def _create_zstd() -> _Zstd:
     return _Zstd()

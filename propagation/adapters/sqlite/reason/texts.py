@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
+from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import build_body, read_parts
 from propagation.graph_rules.commit_checks import check_texts_follow
@@ -152,7 +152,7 @@ def put_texts(
     if not texts.versions:
         return
     refs = sorted({ref for ref, _ in texts.versions})
-    forgotten = many(
+    forgotten = read_many(
         connection,
         "SELECT json_group_array(e.value) FROM json_each(?) e WHERE e.value NOT IN (SELECT ref FROM"
         " client) AND (e.value >> 1) < (SELECT value FROM progress WHERE name = 'refs_given_' ||"
@@ -164,7 +164,7 @@ def put_texts(
     )
     check_texts_follow(texts.versions, newest)
     count = len(texts.versions)
-    through = one(
+    through = read_one(
         connection,
         "INSERT INTO progress VALUES ('texts', ?1 + ?2) ON CONFLICT (name) DO UPDATE"
         " SET value = value + ?2 RETURNING value",
@@ -184,7 +184,7 @@ def get_texts_through(connection: sqlite3.Connection) -> int:
     again.
     """
     return int(
-        one(
+        read_one(
             connection,
             "SELECT max(coalesce((SELECT value FROM progress WHERE name = 'texts'), 0),"
             " coalesce((SELECT max(rowid) FROM profile_version), 0))",
@@ -196,7 +196,7 @@ def read_newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) ->
     """Return the current version of each of these clients that has one."""
     return {
         ref: version
-        for ref, version in many(
+        for ref, version in read_many(
             connection,
             "SELECT json_group_array(json_array(e.value, (SELECT max(version) FROM "
             "profile_version WHERE ref = e.value)))"
@@ -210,7 +210,7 @@ def read_newest_versions(connection: sqlite3.Connection, refs: Sequence[int]) ->
 def _read_all_versions(connection: sqlite3.Connection) -> dict[int, int]:
     """Return the current version of every client that has one."""
     return dict(
-        many(
+        read_many(
             connection,
             "SELECT json_group_array(json_array(ref, version)) FROM (SELECT c.ref AS ref, (SELECT"
             " max(v.version) FROM profile_version v WHERE v.ref = c.ref) AS version FROM client c)"
@@ -267,7 +267,9 @@ def _build_texts_from(
     """
     return [
         build_text(row)
-        for row in many(connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters)
+        for row in read_many(
+            connection, f"SELECT json_group_array({TEXT}) FROM {source}", *parameters
+        )
     ]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, fields, reads, to_json
+from propagation.adapters.sqlite.connection import SqlitePart, reads, spread_fields, to_json
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
@@ -101,8 +101,8 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
     ]
     connection.execute(
         (
-            f"INSERT INTO client ({COLUMNS}) SELECT {fields(10)} FROM json_each(?) WHERE true ON "
-            "CONFLICT (ref) DO UPDATE SET "
+            f"INSERT INTO client ({COLUMNS}) SELECT {spread_fields(10)} FROM json_each(?) WHERE"
+            " true ON CONFLICT (ref) DO UPDATE SET "
         )
         + ", ".join(f"{name} = excluded.{name}" for name in CONTENT),
         (to_json(rows),),

@@ -10,9 +10,9 @@ from propagation.adapters.sqlite.connection import (
     Directory,
     SqlitePart,
     get_sequence_at,
-    many,
+    read_many,
+    read_recorded_through,
     reads,
-    recorded_through,
     to_json,
 )
 from propagation.model import F64, I64, EntryKind, Interactions, LogEntry, LogSlice
@@ -23,8 +23,8 @@ class SqliteLog(SqlitePart):
 
     @reads
     def read_log(self, connection: sqlite3.Connection, after: int, limit: int) -> LogSlice:
-        through = min(after + limit, recorded_through(connection))
-        columns = many(
+        through = min(after + limit, read_recorded_through(connection))
+        columns = read_many(
             connection,
             "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
             " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
@@ -42,7 +42,7 @@ class SqliteLog(SqlitePart):
                 user=user,
                 item=item,
                 negative=negative,
-                weight=_weights(connection, sequence, after, through),
+                weight=_read_weights(connection, sequence, after, through),
                 seed=seed.view(np.uint64),
                 day=day,
             ),
@@ -55,8 +55,8 @@ class SqliteLog(SqlitePart):
             lambda connection: _read_entries(connection, after, through)
         )
 
-    async def recorded_through(self) -> int:
-        return await self._database.read(recorded_through, 1)
+    async def get_recorded_through(self) -> int:
+        return await self._database.read(read_recorded_through, 1)
 
     async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.read(lambda connection: get_sequence_at(connection, time_ms))
@@ -94,7 +94,7 @@ def _read_entries(connection: sqlite3.Connection, after: int, through: int) -> l
     ]
 
 
-def _weights(connection: sqlite3.Connection, sequence: I64, after: int, through: int) -> F64:
+def _read_weights(connection: sqlite3.Connection, sequence: I64, after: int, through: int) -> F64:
     """Return weights as stored, since JSON would keep 15 digits.
 
     Nearly all are 1.

@@ -7,7 +7,14 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
 from propagation.adapters.shared.erasure import create_key, hash_of
-from propagation.adapters.sqlite.connection import fields, many, one, read_fact, to_json, writes
+from propagation.adapters.sqlite.connection import (
+    read_fact,
+    read_many,
+    read_one,
+    spread_fields,
+    to_json,
+    writes,
+)
 from propagation.adapters.sqlite.record.clients import put_clients, read_clients
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
 from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
@@ -48,7 +55,7 @@ def find_forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str
     return {
         event_id
         for event_id in event_ids
-        if one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id))
+        if read_one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id))
         is not None
     }
 
@@ -57,7 +64,7 @@ def find_forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str
 INSERT = (
     "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, "
     "weight, seed, metadata, at)"
-    f" SELECT ?1 + key, {fields(9)}, ?2 FROM json_each(?3)"
+    f" SELECT ?1 + key, {spread_fields(9)}, ?2 FROM json_each(?3)"
 )
 
 
@@ -168,7 +175,7 @@ def _read_recorded_events(
     return {
         event_id: RecordedEvent(content_hash, sequence)
         for table in ("interaction", "retracted")
-        for event_id, content_hash, sequence in many(
+        for event_id, content_hash, sequence in read_many(
             connection,
             "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence))"
             f" FROM json_each(?) e CROSS JOIN {table} i"

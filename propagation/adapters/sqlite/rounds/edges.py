@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
-    fields,
     reads,
+    spread_fields,
     to_json,
     write_under_lease,
 )
-from propagation.adapters.sqlite.rounds.messages import last_round
+from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.model import Round, RoutingEdge
 
 SEQUENCED = (
@@ -53,8 +53,8 @@ DELETE_EDGES = (
     "AND opened < ?1"
 )
 OPEN_EDGES = (
-    f"INSERT INTO edge (ref, router, score, opened) SELECT {fields(3)}, ?1 FROM json_each(?2) "
-    "WHERE true"
+    f"INSERT INTO edge (ref, router, score, opened) SELECT {spread_fields(3)}, ?1"
+    " FROM json_each(?2) WHERE true"
     " ON CONFLICT (ref, router) DO UPDATE SET score = excluded.score, opened = excluded.opened"
 )
 
@@ -85,7 +85,7 @@ class SqliteEdges(SqlitePart):
     ) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
         for row in connection.execute(
-            OF_CLIENTS, (last_round(connection), to_json(list(edges)))
+            OF_CLIENTS, (find_last_round(connection), to_json(list(edges)))
         ).fetchall():
             edges[row[1]].append(RoutingEdge(*row))
         return {
@@ -99,7 +99,7 @@ class SqliteEdges(SqlitePart):
     ) -> Sequence[RoutingEdge]:
         return [
             RoutingEdge(*row)
-            for row in connection.execute(MEMBERS, (last_round(connection, at), router, limit))
+            for row in connection.execute(MEMBERS, (find_last_round(connection, at), router, limit))
         ]
 
     @reads
@@ -109,7 +109,7 @@ class SqliteEdges(SqlitePart):
         return [
             RoutingEdge(*row)
             for row in connection.execute(
-                SEQUENCED.format(OF_ROUTERS), (last_round(connection), to_json(list(routers)))
+                SEQUENCED.format(OF_ROUTERS), (find_last_round(connection), to_json(list(routers)))
             )
         ]
 
@@ -120,7 +120,7 @@ class SqliteEdges(SqlitePart):
         return dict(
             connection.execute(
                 f"SELECT router, count(*) FROM ({OF_ROUTERS}) GROUP BY router",
-                (last_round(connection, at), to_json(list(routers))),
+                (find_last_round(connection, at), to_json(list(routers))),
             ).fetchall()
         )
 

@@ -94,7 +94,7 @@ class SqliteEvolution(SqliteCheckpoints):
         ]
 
     @reads
-    def router_maps(self, connection: sqlite3.Connection) -> RouterMaps:
+    def get_router_maps(self, connection: sqlite3.Connection) -> RouterMaps:
         rows = connection.execute(
             "SELECT m.run, m.from_epoch, m.to_epoch, m.body FROM router_map m JOIN epoch e"
             " ON e.number = m.to_epoch"
@@ -103,7 +103,7 @@ class SqliteEvolution(SqliteCheckpoints):
         return RouterMaps([map_of(*row) for row in rows])
 
     @reads
-    def router_lineage(self, connection: sqlite3.Connection) -> Sequence[LineageStep]:
+    def get_router_lineage(self, connection: sqlite3.Connection) -> Sequence[LineageStep]:
         return [
             LineageStep(run=run, before=before, after=after, kind=kind)
             for run, before, after, kind in connection.execute(

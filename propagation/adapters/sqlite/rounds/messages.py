@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, many, one, reads, to_json
+from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
 
 MESSAGE_ROWS, WAITING_ROWS = 4, 32
@@ -52,7 +52,7 @@ class SqliteMessages(SqlitePart):
         self, connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
     ) -> Sequence[RouterVersion]:
         """Return the newest published version of each router since the newest bootstrap."""
-        era = one(
+        era = read_one(
             connection,
             "SELECT era FROM epoch WHERE sequence <= coalesce(?, sequence) ORDER BY number DESC"
             " LIMIT 1",
@@ -72,13 +72,13 @@ class SqliteMessages(SqlitePart):
         return get_version_numbers(connection, routers)
 
     @reads
-    def router_version(
+    def get_router_version(
         self, connection: sqlite3.Connection, router: int, version: int
     ) -> RouterVersion | None:
         found = read_brief_versions(connection, [(router, version)]).get((router, version))
         if found is None:
             return None
-        parts = many(
+        parts = read_many(
             connection,
             "SELECT json_group_array(json_array(attribute, ref, profile_version, sequence))"
             " FROM (SELECT * FROM integrated WHERE router = ? AND version = ? ORDER BY rowid)",
@@ -87,7 +87,7 @@ class SqliteMessages(SqlitePart):
         )
         return replace(found, integrated=tuple(starmap(IntegratedAttribute, parts)))
 
-    async def messages(
+    async def get_messages(
         self, keys: Sequence[tuple[int, int]], senders: int
     ) -> Mapping[tuple[int, int], RouterVersion]:
         return await self._database.read(
@@ -104,7 +104,7 @@ class SqliteMessages(SqlitePart):
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
         return group_pairs(
             ((router, version), IntegratedAttribute(*part))
-            for router, version, *part in many(
+            for router, version, *part in read_many(
                 connection,
                 "SELECT json_group_array(json_array(router, version, attribute, ref,"
                 " profile_version, sequence)) FROM (SELECT i.* FROM json_each(?) e CROSS JOIN"
@@ -128,7 +128,7 @@ class SqliteMessages(SqlitePart):
             "= ? "
             "AND v.round <= ?"
             " ORDER BY v.round DESC, v.router",
-            (ref, last_round(connection)),
+            (ref, find_last_round(connection)),
         ).fetchall():
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(part)
@@ -147,14 +147,14 @@ class SqliteMessages(SqlitePart):
         )
 
 
-def last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
+def find_last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
     """Return the newest published round (at a sequence: the newest then).
 
     Returns:
         0 before the first.
     """
     return (
-        one(
+        read_one(
             connection,
             "SELECT number FROM round WHERE ?1 IS NULL OR sequence <= ?1 ORDER BY number DESC"
             " LIMIT 1",
@@ -184,7 +184,7 @@ def get_version_numbers(
         connection.execute(
             "SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
             " ON v.router = e.value WHERE v.round <= ? GROUP BY v.router ORDER BY v.router",
-            (to_json(list(routers)), last_round(connection, at)),
+            (to_json(list(routers)), find_last_round(connection, at)),
         ).fetchall()
     )
 
@@ -200,7 +200,7 @@ def _messages(
     """
     parts = {
         (router, version): part
-        for router, version, part in many(connection, PARTS, to_json(list(keys)), senders)
+        for router, version, part in read_many(connection, PARTS, to_json(list(keys)), senders)
     }
     return {
         key: replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))
@@ -228,7 +228,7 @@ def get_waiting_messages(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
 ) -> dict[int, list[RouterVersion]]:
     """Return what waits for each client after its watermark, newest round first."""
-    last = last_round(connection)
+    last = find_last_round(connection)
     keys = read_waiting_keys(
         connection, refs_after, last if through is None else min(through, last)
     )

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 
 from propagation.adapters.sqlite.connection import (
-    many,
     put,
+    read_many,
     read_progress,
     reads,
     set_progress,
@@ -19,7 +19,7 @@ from propagation.adapters.sqlite.connection import (
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
-from propagation.adapters.sqlite.rounds.messages import SqliteMessages, last_round
+from propagation.adapters.sqlite.rounds.messages import SqliteMessages, find_last_round
 from propagation.model import (
     Attribute,
     EntryKind,
@@ -37,7 +37,7 @@ ROUND = ", ".join(Round.model_fields)
 class SqliteRounds(SqliteEdges, SqliteMessages):
     """Stages by round number, and publishes once."""
 
-    async def last_round(self) -> Round | None:
+    async def get_last_round(self) -> Round | None:
         newest = await self.get_last_rounds(1)
         return newest[0] if newest else None
 
@@ -59,11 +59,11 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         ]
 
     @reads
-    def changed_clients(
+    def find_changed_clients(
         self, connection: sqlite3.Connection, after: int, through: int
     ) -> Sequence[int]:
         return sorted(
-            many(
+            read_many(
                 connection,
                 "SELECT json_group_array(DISTINCT ref) FROM profile_version WHERE sequence > "
                 "? AND sequence <= ?",
@@ -74,7 +74,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
 
     @write_under_lease
     def begin_round(self, connection: sqlite3.Connection, boundary: int) -> Round:
-        last = last_round(connection)
+        last = find_last_round(connection)
         discard_unpublished(connection, last)
         set_progress(connection, STAGING, last + 1)
         return Round(number=last + 1, boundary=boundary)
@@ -169,7 +169,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     ) -> Mapping[str, Attribute]:
         return {
             row[0]: Attribute.from_row(row)
-            for row in many(
+            for row in read_many(
                 connection,
                 "SELECT json_group_array(json_array(a.name, a.router, a.holders, "
                 "a.users, a.canonical)) FROM json_each(?) e"
@@ -186,12 +186,12 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
         ]
 
     @reads
-    def client_attributes(
+    def get_client_attributes(
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Mapping[int, Sequence[str]]:
         held = {
             ref: tuple(names)
-            for ref, names in many(
+            for ref, names in read_many(
                 connection,
                 "SELECT json_group_array(json_array(h.ref, json(h.names))) FROM json_each(?) e"
                 " CROSS JOIN held h ON h.ref = e.value",
@@ -204,7 +204,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
     def get_holders(
         self, connection: sqlite3.Connection, attributes: Sequence[str], limit: int
     ) -> Mapping[str, Sequence[int]]:
-        found = many(
+        found = read_many(
             connection,
             "SELECT json_group_array(json_array(name, json(refs))) FROM (SELECT name,"
             " json_group_array(ref) AS refs FROM (SELECT n.value AS name, h.ref, row_number() OVER"
@@ -236,7 +236,7 @@ def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: in
     Raises:
         LeaseLost: Another round was published since this one began.
     """
-    if round_.number != last_round(connection) + 1:
+    if round_.number != find_last_round(connection) + 1:
         raise LeaseLost(f"round {round_.number} was published before, or discarded")
     published = round_.model_copy(update={"sequence": sequence})
     put(

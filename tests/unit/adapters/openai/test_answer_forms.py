@@ -118,11 +118,14 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         server.prompts.clear()
         await engine.record(events(16))
         async with asyncio.timeout(20):
-            while await engine.store.reasoned_through() < await engine.store.recorded_through():
+            while (
+                await engine.store.get_reasoned_through()
+                < await engine.store.get_recorded_through()
+            ):
                 with suppress(ReasonerUnavailable):
                     await engine.drain()
                 await asyncio.sleep(0.02)
-        letters = await engine.store.dead_letters(100)
+        letters = await engine.store.get_dead_letters(100)
         assert all(letter.reason for letter in letters)
         assert len(letters) < 5
         # Two calls an interaction, each asked again once, and drained again after what is no

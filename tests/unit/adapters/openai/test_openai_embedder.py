@@ -64,7 +64,7 @@ async def test_a_withdrawal_meanwhile_keeps_nothing(embedding, monkeypatch):
         async def another():
             return next(withdrawals)
 
-        monkeypatch.setattr(asked.store, "last_withdrawal", another)
+        monkeypatch.setattr(asked.store, "get_last_withdrawal", another)
         await embedder(asked).embed(TEXTS)
         await embedder(asked).embed(TEXTS)
         assert asked.server.seen.calls["embeddings"] == 2

@@ -109,7 +109,10 @@ async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
         raise Refused(503, "Loading model")
 
     async with asking(attempts=1) as asked:
-        with patch.object(asked.server, "_chat", loading), pytest.raises(ReasonerUnavailable):
+        with (
+            patch.object(asked.server, "_answer_chat", loading),
+            pytest.raises(ReasonerUnavailable),
+        ):
             await outcome(asked)
         await outcome(asked)
         assert await asked.reasoner._asker._json_modes.mode() is Mode.BOUNDED

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.evaluation.protocols.metrics import Paired
-from services.demo.ranking import verdict
+from services.demo.ranking import describe_verdict
 
 
 def pair(mean, t):
@@ -21,4 +21,4 @@ def pair(mean, t):
     ],
 )
 def test_a_verdict_is_no_stronger_than_the_difference(on, placebo, says):
-    assert verdict(on, placebo).startswith(says)
+    assert describe_verdict(on, placebo).startswith(says)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.model import AddLine, Author, ClientText, Line, PropagationError, StoreCorrupt
-from propagation.numbers import mixed
+from propagation.numbers import mix_seed
 from propagation.optimization.prediction import choose_word
 from propagation.ports import Collection
 from propagation.workflow.reason.interaction import list_clients_of_all
@@ -55,18 +55,18 @@ async def push(engine, first, count):
 
 
 async def all_is_reasoned(engine):
-    through = await engine.store.recorded_through()
+    through = await engine.store.get_recorded_through()
     await engine.drain()
     return (
-        await engine.store.reasoned_through() >= through
-        and await engine.store.dead_letters(10) == []
+        await engine.store.get_reasoned_through() >= through
+        and await engine.store.get_dead_letters(10) == []
     )
 
 
 @settings(deadline=None)  # the kernel is loaded on its first call
 @given(WORDS, WORDS)
 def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else(value, seed):
-    assert choose_word(value, seed) == int(mixed(np.uint64(value), np.uint64(seed)))
+    assert choose_word(value, seed) == int(mix_seed(np.uint64(value), np.uint64(seed)))
 
 
 def test_the_process_needs_no_compiler():
@@ -88,10 +88,10 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
             where == "process"
         )
         versions = await engine.store.get_router_versions(range(8))
-        users = await engine.index.vectors(
-            Collection.USERS, sorted(await engine.index.versions(Collection.USERS))
+        users = await engine.index.get_vectors(
+            Collection.USERS, sorted(await engine.index.get_versions(Collection.USERS))
         )
-        gradients = await engine.store.gradients("router", None, 0, 1_000)
+        gradients = await engine.store.get_gradients("router", None, 0, 1_000)
         found.append(
             (
                 await texts_in(engine),
@@ -166,7 +166,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
         watermark=text.watermark,
         dropped=text.dropped,
     )
-    await engine.store.commit_texts([edited], (), await engine.store.recorded_through())
+    await engine.store.commit_texts([edited], (), await engine.store.get_recorded_through())
     await push(engine, 200, 24)
     assert await all_is_reasoned(engine)
     assert "Written elsewhere." in str((await engine.store.load_texts([ref]))[ref].profile.lines)
@@ -228,7 +228,7 @@ async def a_claim_of_which_it_is_enough(engine):
     await engine.reason(limit=1)
     claiming = asyncio.create_task(engine.reason(limit=300))
     while not claiming.done():
-        engine.reasoning.drafting.end_early()
+        engine.reasoning.drafting.stop_early()
         await asyncio.sleep(0.001)
     assert 0 < await claiming < 300
     assert engine.reasoning.committed is None

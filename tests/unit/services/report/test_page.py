@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
-from services.report.html import element, to_html
+from services.report.html import make_element, to_html
 from services.report.page import render_page
 from services.runtime.console import make_printable_lines
 
@@ -152,7 +152,7 @@ def test_markup_in_texts_is_escaped():
 @given(st.text(max_size=40))
 @settings(max_examples=40, deadline=None)
 def test_any_text_is_preserved_and_is_escaped_where_it_would_not_show(words):
-    read = ParsedPage(to_html(element("p", words, title=words)))
+    read = ParsedPage(to_html(make_element("p", words, title=words)))
     expected = make_printable_lines(words)
     assert read.tags == ["p"]
     assert "".join(read.texts) == f"\n{expected}\n", "a line break after doctype and page"

@@ -105,17 +105,17 @@ def test_logs(shown):
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\uff1d1"])
 def test_a_formula_in_a_csv_is_text(text):
-    assert inspect._cell(text) == f"'{text}"
+    assert inspect._format_cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("before", ["\t", "\r", "\n", "\0", "\x1b", "\u200b", "\u202e", "\ufeff"])
 def test_a_formula_behind_a_control_character_is_text(before):
-    assert inspect._cell(f"{before}=1").startswith("\\")
+    assert inspect._format_cell(f"{before}=1").startswith("\\")
 
 
 def test_other_cells_stay():
-    assert [inspect._cell(cell) for cell in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
-    assert inspect._cell(NASTY).isprintable()
+    assert [inspect._format_cell(cell) for cell in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
+    assert inspect._format_cell(NASTY).isprintable()
 
 
 def test_an_interruption_within_an_import_is_no_fault():

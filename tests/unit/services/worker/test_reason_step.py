@@ -20,7 +20,7 @@ class Reasoning:
         self.ended = asyncio.Event()
         self.drafting = self
 
-    def end_early(self):
+    def stop_early(self):
         self.size = 0
 
     async def claim(self):

@@ -45,6 +45,6 @@ async def test_learning_side_by_side_bootstraps_once(tmp_path):
         )
         covered = await asyncio.gather(engine.learn(), engine.learn())
         assert min(covered) > 0, "both had something to learn"
-        assert [epoch.number for epoch in await engine.store.epochs()] == [1]
+        assert [epoch.number for epoch in await engine.store.get_epochs()] == [1]
     finally:
         await engine.close()

@@ -111,7 +111,7 @@ async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch
         monkeypatch.setattr(engine.index_maintenance, "reindex", away)
         with pytest.raises(OSError, match="the machine stopped"):
             await engine.init()
-        assert await engine.store.last_round() is None
+        assert await engine.store.get_last_round() is None
     async with opened(tmp_path / "ended") as engine:
         await the_round_comes(engine, undisturbed)
         assert not (await engine.rounds.pending()).first
@@ -141,10 +141,10 @@ async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_
     async with opened(tmp_path / "again") as engine:
         await recorded(engine)
         await engine.init()
-        first = await engine.store.last_round()
+        first = await engine.store.get_last_round()
         assert await engine.run_round() is None
         await engine.init()
-        second = await engine.store.last_round()
+        second = await engine.store.get_last_round()
         assert second.number == first.number + 1
         assert second.changed == len(await engine.store.get_text_versions())
 

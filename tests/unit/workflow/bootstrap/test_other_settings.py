@@ -136,7 +136,7 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
         assert engine.numbers.view.epoch == bootstrapped
         mass, learned = (
             engine.numbers.view.state.adoptions.sum(),
-            await engine.store.learned_through(),
+            await engine.store.get_learned_through(),
         )
     with pytest.raises(IncompatibleSettings, match="the embedder's dimension was 48"):
         async with opened(tmp_path, settings, embedder=other()):
@@ -160,7 +160,7 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
 
 
 async def head(engine):
-    return await engine.store.recorded_through()
+    return await engine.store.get_recorded_through()
 
 
 async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
@@ -195,13 +195,13 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
         kept = {
             key
             for collection in (Collection.ITEMS, Collection.USERS)
-            for key in await engine.index_maintenance._index.versions(collection)
+            for key in await engine.index_maintenance._index.get_versions(collection)
         }
         while await engine.update_index():
             pass
         assert not engine.index_maintenance.problem
         assert (
-            len(await engine.index_maintenance._index.versions(Collection.ITEMS))
+            len(await engine.index_maintenance._index.get_versions(Collection.ITEMS))
             == 2 * ITEMS
             > len(kept)
         )

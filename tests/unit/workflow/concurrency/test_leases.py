@@ -84,7 +84,7 @@ async def got_by_another(store, work):
 
 
 async def begun(store):
-    while await store.lease_holder(LEARN_LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
+    while await store.get_lease_holder(LEARN_LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
         await asyncio.sleep(0.01)
 
 
@@ -170,4 +170,4 @@ async def test_a_lease_of_an_unreachable_store_is_left_to_expire(store):
         with pytest.raises(type(error)):
             async with leases.hold("learn"):
                 raise error
-        assert await store.lease_holder("learn") == holder
+        assert await store.get_lease_holder("learn") == holder

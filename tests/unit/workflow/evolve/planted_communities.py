@@ -89,8 +89,8 @@ async def lived(engine, styles, events=400, **shape):
 async def written_mass(engine):
     """Return what interactions wrote to each taste router [K], read through the maps."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
-    maps, out = await store.router_maps(), np.zeros(routers)
-    async for part in read_aligned_blocks(store, 0, await store.learned_through()):
+    maps, out = await store.get_router_maps(), np.zeros(routers)
+    async for part in read_aligned_blocks(store, 0, await store.get_learned_through()):
         routers_now = maps.after(part.block.through).map_routers(
             part.block.routers[part.rows, TASTE], part.users
         )

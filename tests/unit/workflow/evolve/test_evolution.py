@@ -111,12 +111,12 @@ async def seen(engine):
     texts = await store.load_texts(sorted(await store.get_text_versions()))
     return (
         await store.get_current_epoch(),
-        await store.recorded_through(),
-        await store.last_round(),
+        await store.get_recorded_through(),
+        await store.get_last_round(),
         texts,
         await store.get_edges(sorted(texts)),
         await store.get_evolution_runs(9),
-        await store.router_lineage(),
+        await store.get_router_lineage(),
         {
             name: array.tobytes()
             for name, array in take_checkpoint(engine.numbers.view, barrier=False).arrays.items()
@@ -145,7 +145,7 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
     assert run.published
     assert splits
     assert len(engine.numbers.view.routers) == 2 + len(splits)
-    (change,) = (await engine.store.router_maps()).maps
+    (change,) = (await engine.store.get_router_maps()).maps
     halves = change.halves[splits[0].before[0]]
     users = {
         client.ref >> 1: client.key.id.split("-")[0]
@@ -174,7 +174,7 @@ async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_
         patched.setattr(engine.evolution.publisher, "publish", twice)
         with pytest.raises(LeaseLost, match="another process evolved"):
             await engine.evolve()
-    assert [epoch.number for epoch in await engine.store.epochs()] == [1, 2]
+    assert [epoch.number for epoch in await engine.store.get_epochs()] == [1, 2]
     await push(engine, stream(STYLES[:3], 60, seed=5))
     assert (await engine.evolve()).published
 
@@ -594,7 +594,7 @@ async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
 async def test_before_every_nth_round_where_the_setting_says_so(made):
     engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
     runs = await engine.store.get_evolution_runs(100)
-    rounds = (await engine.store.last_round()).number
+    rounds = (await engine.store.get_last_round()).number
     assert 2 <= len(runs) <= rounds / 2
     assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))
 
@@ -619,7 +619,7 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
     await push(engine, alone, step=2)
     await push(engine, stream(STYLES[:2], 80, seed=2))  # the newest 60 are for the judge
     await engine.evolve()
-    written = await engine.store.gradients(Module.ROUTER, None, 0, 2_000)
+    written = await engine.store.get_gradients(Module.ROUTER, None, 0, 2_000)
     assert any("zonk" in str(one).casefold() for one in written), "the reader's own gradients"
     shown = [one for case in cases for one in case.gradients]
     assert shown

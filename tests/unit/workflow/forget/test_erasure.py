@@ -74,7 +74,9 @@ async def assert_masses_add_up(engine):
         start = 0.2 * int((mass.sum() > 0) and state.visible[:items].sum())
         assert bank.total.sum() == pytest.approx(written.sum() + start, rel=1e-5)
     pairs = set()
-    for row in await engine.store.interactions(range(1, await engine.store.recorded_through() + 1)):
+    for row in await engine.store.get_interactions(
+        range(1, await engine.store.get_recorded_through() + 1)
+    ):
         pairs.add((index_of(row.user), index_of(row.item)))
     adopted = np.bincount([item for _, item in pairs], minlength=items)
     assert state.adoptions[:items].tolist() == adopted.tolist()
@@ -104,7 +106,7 @@ async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
     assert await engine.store.find_refs([key]) == [None]
     await assert_sound(engine)
     await assert_masses_add_up(engine)
-    left = {row.sequence for row in await engine.store.interactions(range(1, done.sequence))}
+    left = {row.sequence for row in await engine.store.get_interactions(range(1, done.sequence))}
     await assert_others_unchanged(engine, before, ref, left)
 
 
@@ -249,7 +251,7 @@ async def test_retracting_the_only_event_leaves_a_user_without_history(engine):
     assert state.history_length[row] == 0
     text = (await engine.store.load_texts([ref]))[ref]
     assert text.profile.lines == ()
-    assert await engine.store.gradients("profile", ref, 0, 9) == []
+    assert await engine.store.get_gradients("profile", ref, 0, 9) == []
     await assert_sound(engine)
 
 
@@ -377,7 +379,9 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
         await third.step()  # looks for the lease more often than who asked for it
         await engine.learn()
         await asyncio.sleep(0.02)
-    assert (await settling).holder == await engine.store.lease_holder("learn") == "another process"
+    assert (
+        (await settling).holder == await engine.store.get_lease_holder("learn") == "another process"
+    )
     await engine.record([event(15_500, 5, 5)])
     assert (await engine.learn(), await third.step()) == (0, 0)
     assert await other.step() > 0
@@ -386,7 +390,7 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
         await other.step()
         await asyncio.sleep(0.02)
     assert (await forgetting).events_erased > 0
-    assert await engine.store.lease_holder("learn") == engine.leases.holder
+    assert await engine.store.get_lease_holder("learn") == engine.leases.holder
     await engine.record([event(15_501, 5, 5)])
     await engine.drain()
     assert await other.step() == 0
@@ -399,7 +403,7 @@ async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
     """Weights are stored in the routers of their epoch and read through the maps of the
     runs since."""
     events = await live(engine, 14, 60)
-    sequence = await engine.store.learned_through()
+    sequence = await engine.store.get_learned_through()
     swapped = np.array([1, 0, 2, 3])
     maps = RouterMaps(
         (

@@ -110,7 +110,7 @@ async def naming(engine, *words):
         for one in await all_messages(engine)
     ]
     said += [str(run.changes) for run in await engine.store.get_evolution_runs(99)]
-    said += [str(letter) for letter in await engine.store.dead_letters(99)]
+    said += [str(letter) for letter in await engine.store.get_dead_letters(99)]
     users = {
         ref for ref in await all_texts(engine) if get_kind(ref) == ClientKind.USER and ref != gone
     }
@@ -199,7 +199,7 @@ async def test_reasons_of_others_dead_letters_lose_the_words(tmp_path, monkeypat
         monkeypatch.setattr(OfflineReasoner, "optimize", fail_with_a_quote)
         await engine.record([event(9_500, 2, 5), event(9_501, 3, 5)])
         await engine.drain()
-        assert len(await engine.store.dead_letters(9)) >= 2
+        assert len(await engine.store.get_dead_letters(9)) >= 2
         await engine.forget(user_key(LONER), wipe=True)
-        letters = str(await engine.store.dead_letters(9)).casefold()
+        letters = str(await engine.store.get_dead_letters(9)).casefold()
         assert [one for one in (OWN_NAME, SECRET, TITLE.casefold()) if one in letters] == []

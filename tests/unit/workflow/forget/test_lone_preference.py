@@ -63,7 +63,7 @@ async def all_messages(engine):
     """Load every version of every router."""
     numbers = await engine.store.get_version_numbers(engine.vectors.routers)
     return [
-        await engine.store.router_version(router, version)
+        await engine.store.get_router_version(router, version)
         for router, number in numbers.items()
         for version in range(1, number + 1)
     ]
@@ -248,7 +248,9 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
     left = PostponedArrivals.unpack(await engine.store.get_blob(POSTPONED_ARRIVALS))
     assert [arrival.ref for arrival in left.groups[0]] == [friend, friend]
     await engine.run_round()
-    current = await engine.store.router_version(0, (await engine.store.get_version_numbers([0]))[0])
+    current = await engine.store.get_router_version(
+        0, (await engine.store.get_version_numbers([0]))[0]
+    )
     brought = {part.attribute for part in current.integrated if part.ref == friend}
     assert brought == {"jazz"}, f"{SECRET} has one holder left"
 
@@ -327,7 +329,7 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
         gradients = [
             one.text
             for module in (Module.ROUTER, Module.FILTER_MEMORY)
-            for one in await engine.store.gradients(module, None, 0, 10_000)
+            for one in await engine.store.get_gradients(module, None, 0, 10_000)
             if SECRET in one.text and one.writer != friend
         ]
         paths = [path async for path in engine.tracer.trace_attribute(SECRET, 0)]
@@ -357,7 +359,7 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
         )
         heard = MessageMerge(ref, first, message.router, message.version, "fell out")
         await engine.store.commit_texts(
-            [text], [] if step else [heard], await engine.store.recorded_through()
+            [text], [] if step else [heard], await engine.store.get_recorded_through()
         )
     mine = await engine.store.get_interactions_of_clients([await find(engine, user_key(FRIEND))])
     await engine.retract([row.event_id for row in mine])
@@ -402,7 +404,7 @@ async def test_a_rule_on_news_goes_with_the_news(engine):
         profile = replace(text.profile, version=text.profile.version + 1, lines=tuple(kept))
         versions[ref] = profile.version
         stale = replace(text, profile=profile, filter_memory=FilterMemory((rule,)))
-        await engine.store.commit_texts([stale], [], await engine.store.recorded_through())
+        await engine.store.commit_texts([stale], [], await engine.store.get_recorded_through())
     await engine.forget(user_key(LONER))
     left = await engine.store.get_texts_of_versions(sorted(versions.items()))
     assert [key[0] for key, text in left.items() if text.filter_memory.rules] == [friend]
@@ -488,7 +490,7 @@ async def test_a_word_of_the_forgotten_user_goes_in_either_case_of_letters(engin
         next_id=line.id + 1,
         lines=(*text.profile.lines, line),
     )
-    sequence = await engine.store.recorded_through()
+    sequence = await engine.store.get_recorded_through()
     await engine.store.commit_texts([replace(text, profile=profile)], [], sequence)
     await engine.forget(user_key(LONER))
     (left,) = (await engine.store.load_texts([ref])).values()

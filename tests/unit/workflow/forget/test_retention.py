@@ -10,7 +10,7 @@ class Counting:
     def __init__(self):
         self.recorded, self.oldest, self.left = 0, 0, 10
 
-    async def recorded_through(self):
+    async def get_recorded_through(self):
         return self.recorded
 
     async def get_oldest_kept(self):

@@ -38,7 +38,9 @@ async def assert_sound(engine):
 
 async def with_repeats(engine, count, draw):
     """Event ids of first adoptions that were repeated later, drawn by a seed."""
-    rows = await engine.store.interactions(range(1, await engine.store.recorded_through() + 1))
+    rows = await engine.store.get_interactions(
+        range(1, await engine.store.get_recorded_through() + 1)
+    )
     by_pair = {}
     for row in rows:
         by_pair.setdefault((row.user, row.item), []).append(row.event_id)
@@ -89,7 +91,7 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
         await push(engine, stream(STYLES[:3], 20, seed=50 + number))
         await engine.evolve()
     assert len(engine.numbers.view.routers) > routers
-    before = (await engine.store.router_maps()).maps[0].through
+    before = (await engine.store.get_router_maps()).maps[0].through
     await engine.forgetting.retract(await with_repeats(engine, 20, np.random.default_rng(1)))
     for block in await engine.store.read_learned(0, 1_000):
         assert isinstance(block, LearnedBlock)
@@ -101,7 +103,7 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
 async def all_messages(engine):
     numbers = await engine.store.get_version_numbers(range(30))
     return [
-        await engine.store.router_version(router, version)
+        await engine.store.get_router_version(router, version)
         for router, number in numbers.items()
         for version in range(1, number + 1)
     ]

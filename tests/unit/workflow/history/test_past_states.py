@@ -49,7 +49,7 @@ async def evolved(store):
         opened=(edge(3, ANN), edge(1, BOB)),
     )
     await learn_all(store)
-    before = await store.recorded_through()
+    before = await store.get_recorded_through()
     return before, await store.publish_evolution(*await publication(store))
 
 

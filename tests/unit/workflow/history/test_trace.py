@@ -89,7 +89,7 @@ async def rewrite(engine, user):
         filter_memory=text.filter_memory,
         watermark=text.watermark,
     )
-    await engine.store.commit_texts([after], [], await engine.store.recorded_through())
+    await engine.store.commit_texts([after], [], await engine.store.get_recorded_through())
 
 
 async def paths_from(engine, event):
@@ -164,7 +164,7 @@ async def test_an_attribute_that_another_event_brought_later_is_on_no_path(engin
         filter_memory=text.filter_memory,
         watermark=text.watermark,
     )
-    await engine.store.commit_texts([after], [], await engine.store.recorded_through())
+    await engine.store.commit_texts([after], [], await engine.store.get_recorded_through())
     await push(engine, "bob", "Coda")
     messages = {
         (path[3].router, path[3].round)

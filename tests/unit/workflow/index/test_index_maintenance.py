@@ -189,7 +189,10 @@ async def uncut_index(wire, engine):
 async def differences(engine, index=None):
     """Return the points whose versions are not the graph's."""
     stored, index = await engine.store.get_text_versions(), index or engine.index
-    kept = {**await index.versions(Collection.USERS), **await index.versions(Collection.ITEMS)}
+    kept = {
+        **await index.get_versions(Collection.USERS),
+        **await index.get_versions(Collection.ITEMS),
+    }
     return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
 
 
@@ -209,9 +212,9 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         await engine.update_index()
         await wire.cut()
         await live(engine, "meanwhile")
-        assert await engine.store.reasoned_through() == await engine.store.recorded_through(), (
-            "everything else goes on"
-        )
+        assert (
+            await engine.store.get_reasoned_through() == await engine.store.get_recorded_through()
+        ), "everything else goes on"
         assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items, (
             "reads are answered"
         )
@@ -241,7 +244,9 @@ async def test_new_clients_are_described_without_an_index_that_would_route_them(
         assert (await engine.run_round()).touched
         await wire.cut()
         await live(engine, "meanwhile")
-        assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+        assert (
+            await engine.store.get_reasoned_through() == await engine.store.get_recorded_through()
+        )
         await wire.mend()
         await found_again(engine)
         await engine.run_round()
@@ -260,7 +265,10 @@ async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
         try:
             async with asyncio.timeout(8):
                 await live(engine, "meanwhile")
-            assert await engine.store.reasoned_through() == await engine.store.recorded_through()
+            assert (
+                await engine.store.get_reasoned_through()
+                == await engine.store.get_recorded_through()
+            )
             assert not looking.done()
         finally:
             looking.cancel()
@@ -318,7 +326,7 @@ async def test_a_collection_that_was_lost_is_not_read_until_it_is_full_again(
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
         other = await uncut_index(wire, engine)
-        full = await other.versions(Collection.ITEMS)
+        full = await other.get_versions(Collection.ITEMS)
         [lost] = [name for name in await collections_on(wire) if "-items-" in name]
         await wire.client.delete_collection(lost)
         upsert, read = QdrantWriter.upsert, []
@@ -326,7 +334,7 @@ async def test_a_collection_that_was_lost_is_not_read_until_it_is_full_again(
         async def watched(writer, collection, points):
             await upsert(writer, collection, points)
             try:
-                read.append(await other.versions(Collection.ITEMS))
+                read.append(await other.get_versions(Collection.ITEMS))
             except IndexUnavailable:
                 read.append(None)
 
@@ -335,7 +343,7 @@ async def test_a_collection_that_was_lost_is_not_read_until_it_is_full_again(
         await engine.update_index()
         assert read
         assert all(found in (None, full) for found in read)
-        assert await other.versions(Collection.ITEMS) == full
+        assert await other.get_versions(Collection.ITEMS) == full
         assert await differences(engine) == set()
 
 
@@ -358,11 +366,11 @@ async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path,
 async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wire):
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
-        versions = await engine.index.versions(Collection.USERS)
+        versions = await engine.index.get_versions(Collection.USERS)
         ref, ghost = min(versions), 10_000
         await engine.index.delete(Collection.USERS, [ref])
         other = max(versions)
-        vector = (await engine.index.vectors(Collection.USERS, [other]))[other]
+        vector = (await engine.index.get_vectors(Collection.USERS, [other]))[other]
         await engine.index.upsert(
             Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)]
         )
@@ -396,9 +404,9 @@ async def test_an_index_is_refreshed_once_for_all_its_collections(tmp_path, wire
         await live(engine, "before")
         await engine.vectors.feed.settle()
         for collection in (Collection.USERS, Collection.ITEMS):
-            await engine.index.delete(collection, list(await engine.index.versions(collection)))
+            await engine.index.delete(collection, list(await engine.index.get_versions(collection)))
         mended = repair.IndexRepair(engine.store, engine.vectors, engine.numbers)
-        assert await mended.run(engine.index, repair.no_progress, refresh) == 12 + 3
+        assert await mended.run(engine.index, repair.ignore_progress, refresh) == 12 + 3
         assert await differences(engine) == set()
     assert len(refreshed) == 1, "each refresh of the NumPy index reads every point"
 
@@ -430,7 +438,7 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
                     next_id=text.profile.next_id,
                 )
             )
-            await engine.store.commit_texts([after], [], await engine.store.recorded_through())
+            await engine.store.commit_texts([after], [], await engine.store.get_recorded_through())
             await engine.vectors.publish([after])
             added.append(ref)
 

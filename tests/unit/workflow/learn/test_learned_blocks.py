@@ -14,7 +14,7 @@ async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
     await lived(engine, STYLES[:2], 120)
     try:
         store, through = engine.store, engine.numbers.view.applied_through
-        maps, wanted = await store.router_maps(), np.array([True, False])
+        maps, wanted = await store.get_router_maps(), np.array([True, False])
         whole, parts = WrittenRows(), WrittenRows()
         await gather(store, maps, whole, wanted, through)
         for stop in (through - 101, through - 50, through - 49, through):

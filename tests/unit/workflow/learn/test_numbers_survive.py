@@ -18,7 +18,7 @@ from propagation.model import (
     StoreFull,
 )
 from propagation.numbers import State
-from propagation.numbers.rules import packed
+from propagation.numbers.rules import pack_combiner
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.learn import learner as learning
 from propagation.workflow.learn.checkpoints import (
@@ -175,14 +175,17 @@ async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(s
     started = Process(store, "next")
     await started.learner.open()
     assert differing_arrays(crashed.state, started.state) == []
-    assert started.numbers.view.applied_through == await store.learned_through()
+    assert started.numbers.view.applied_through == await store.get_learned_through()
 
 
 async def test_a_rebuild_equals_the_live_numbers(store, monkeypatch):
     process = await lived(store, monkeypatch, every=10**9)
     view = await rebuild_view(store, process.embedder, process.first_view())
     assert differing_arrays(process.state, view.state) == []
-    assert packed(view.combiner).tobytes() == packed(process.numbers.view.combiner).tobytes()
+    assert (
+        pack_combiner(view.combiner).tobytes()
+        == pack_combiner(process.numbers.view.combiner).tobytes()
+    )
 
 
 async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
@@ -196,7 +199,7 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     operator = Leases(store, "operator", 10)
     assert (
         await rebuild(store, process.embedder, process.first_view(), operator)
-        == await store.learned_through()
+        == await store.get_learned_through()
     )
     started = Process(store, "next")
     await started.learner.open()

@@ -9,7 +9,7 @@ from tests.unit.workflow.small_database import begun, engine_on, item_key, user_
 @pytest.mark.parametrize("key", [item_key(1), user_key(0)], ids=["item", "user"])
 async def test_the_numbers_order_stays_if_a_client_is_erased_meanwhile(tmp_path, monkeypatch, key):
     async with begun(engine_on(tmp_path)) as engine:
-        last_withdrawal = engine.store.last_withdrawal
+        last_withdrawal = engine.store.get_last_withdrawal
 
         async def erase_first():
             monkeypatch.undo()
@@ -18,5 +18,5 @@ async def test_the_numbers_order_stays_if_a_client_is_erased_meanwhile(tmp_path,
 
         items = [Recommended(item_key(n).id, "", 1.0) for n in range(3)]
         by_numbers = Recommendations(items, engine.applied_through, cold=True, unknown=())
-        monkeypatch.setattr(engine.store, "last_withdrawal", erase_first)
+        monkeypatch.setattr(engine.store, "get_last_withdrawal", erase_first)
         assert await engine.rerank(user_key(0).id, by_numbers, None) is by_numbers

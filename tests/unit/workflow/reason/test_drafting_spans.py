@@ -11,7 +11,7 @@ from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import NewInteraction
 from propagation.workflow.compose import compose
-from propagation.workflow.reason.drafting import ClaimDrafter, _spans
+from propagation.workflow.reason.drafting import ClaimDrafter, _split_into_spans
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
 
@@ -20,7 +20,7 @@ LEAST, USERS, EVENTS = 4, 3, 40
 
 @given(st.lists(st.integers()), st.integers(1, 100))
 def test_spans_are_the_works_in_order_each_as_many_as_all_before(works, least):
-    spans = list(_spans(works, least))
+    spans = list(_split_into_spans(works, least))
     assert [work for span in spans for work in span] == works
     before = 0
     for span in spans:
@@ -92,13 +92,13 @@ async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
 
 async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypatch):
     interactions, read = engine.reasoning.drafting.interactions, []
-    working_set = interactions.working_set
+    working_set = interactions.load_working_set
 
     async def counted(works, drafted):
         read.append(len(works))
         return await working_set(works, drafted)
 
-    monkeypatch.setattr(interactions, "working_set", counted)
+    monkeypatch.setattr(interactions, "load_working_set", counted)
     drafter = ClaimDrafter(interactions, LEAST)
 
     def ends():

@@ -96,4 +96,4 @@ async def test_an_interaction_whose_client_was_erased_is_given_up(tmp_path):
         with pytest.raises(LeaseLost, match="erased"):
             await there.drain()
         assert await there.drain() == 0
-        assert await there.store.dead_letters(9) == []
+        assert await there.store.get_dead_letters(9) == []

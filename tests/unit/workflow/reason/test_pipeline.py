@@ -167,7 +167,7 @@ async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
         await engine.upsert_clients(items())
         await engine.record(events())
         await engine.drain()
-        assert await engine.store.dead_letters(10) == []
+        assert await engine.store.get_dead_letters(10) == []
     assert 1 < reasoner.most <= 8
     versions, gradients, _, reasoned = texts_in(tmp_path / "graph.db")
     assert len(reasoned) == 60
@@ -228,7 +228,7 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
         reasoner.down = False
         await engine.reasoning.pipeline.settle()
         await engine.drain()
-        assert await engine.store.dead_letters(10) == []
+        assert await engine.store.get_dead_letters(10) == []
     assert len(texts_in(tmp_path / "graph.db")[3]) == 12
 
 

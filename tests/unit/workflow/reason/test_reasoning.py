@@ -111,7 +111,7 @@ async def test_a_failure_that_passes_leaves_no_trace(engine):
     engine.reasoner.failures["Aida"] = 2
     await engine.record(events("Aida"))
     await engine.drain()
-    assert await engine.store.dead_letters(10) == []
+    assert await engine.store.get_dead_letters(10) == []
     assert "opera" in (await profile_of(engine)).attributes
 
 
@@ -119,17 +119,17 @@ async def test_a_lasting_failure_is_a_dead_letter_and_blocks_nobody(engine):
     engine.reasoner.failures["Aida"] = 100
     await engine.record(events("Aida", "Blue"))
     await engine.drain()
-    [(sequence, reason)] = await engine.store.dead_letters(10)
+    [(sequence, reason)] = await engine.store.get_dead_letters(10)
     assert reason == "the model timed out"
     assert (await profile_of(engine)).attributes == {"jazz"}
-    assert await engine.store.reasoned_through() > sequence
+    assert await engine.store.get_reasoned_through() > sequence
 
 
 async def test_an_edit_of_a_line_that_is_not_there_is_a_failure_not_an_answer(engine):
     engine.reasoner.strange.add("Aida")
     await engine.record(events("Aida"))
     await engine.drain()
-    [(_, reason)] = await engine.store.dead_letters(10)
+    [(_, reason)] = await engine.store.get_dead_letters(10)
     assert "line 999 is gone" in reason
 
 
@@ -143,9 +143,9 @@ async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_la
     after = await profile_of(engine)
     assert after.version > before.version
     assert after.attributes == {"jazz", "opera"}
-    assert await engine.store.dead_letters(10) == []
+    assert await engine.store.get_dead_letters(10) == []
     assert await engine.replay_dead_letters() == (0, 0)
-    recorded = await engine.store.recorded_through()
+    recorded = await engine.store.get_recorded_through()
     assert (await engine.store.get_text_at(after.ref, recorded - 1)).profile == before, (
         "its texts belong to now"
     )
@@ -157,7 +157,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
     await engine.drain()
     engine.reasoner.strange.add("Aida")
     assert await engine.replay_dead_letters() == (0, 1)
-    [(_, reason)] = await engine.store.dead_letters(10)
+    [(_, reason)] = await engine.store.get_dead_letters(10)
     assert "line 999" in reason
 
 
@@ -167,7 +167,7 @@ async def write_beside(engine, text):
         [AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12
     )
     await engine.store.commit_texts(
-        [replace(text, profile=beside)], [], await engine.store.recorded_through()
+        [replace(text, profile=beside)], [], await engine.store.get_recorded_through()
     )
 
 
@@ -260,7 +260,7 @@ async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
         await engine.reason()
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
     assert not engine.vectors.has_version(ref, 1)
-    assert ref not in await engine.index.versions(Collection.USERS)
+    assert ref not in await engine.index.get_versions(Collection.USERS)
 
 
 async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
@@ -367,7 +367,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
         engine.settings,
         engine.leases,
     )
-    await again.open(await engine.store.learned_through())
+    await again.open(await engine.store.get_learned_through())
     assert await again.describe() == 0
     engine.reasoner.mute = False
     assert await again.describe() == 1
@@ -398,4 +398,4 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     assert await engine.reason() == 0, "no work is left"
     await engine.record(events("Coda"))
     await engine.drain()
-    assert await engine.store.dead_letters(1) == [], "no event failed"
+    assert await engine.store.get_dead_letters(1) == [], "no event failed"

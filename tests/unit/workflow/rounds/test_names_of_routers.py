@@ -93,7 +93,7 @@ async def test_a_forgotten_attribute_leaves_the_names_of_all_versions(tmp_path, 
             found = []
             for router in engine.vectors.routers:
                 version = 1
-                while (one := await engine.store.router_version(router, version)) is not None:
+                while (one := await engine.store.get_router_version(router, version)) is not None:
                     found.append(one.name)
                     version += 1
             return found

@@ -102,11 +102,11 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
                 for source in line.sources
             ]
             for source in sources:
-                message = await engine.store.router_version(source.router, source.version)
+                message = await engine.store.get_router_version(source.router, source.version)
                 assert message.senders - {ref}
                 heard += get_kind(ref) == ClientKind.USER
         assert heard
-        assert await engine.store.dead_letters(1) == []
+        assert await engine.store.get_dead_letters(1) == []
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
 
 
 async def first_versions(engine):
-    found = [await engine.store.router_version(router, 1) for router in range(20)]
+    found = [await engine.store.get_router_version(router, 1) for router in range(20)]
     return [version for version in found if version is not None and version.round == 1]
 
 

@@ -111,7 +111,7 @@ async def parts(engine, router):
     }
     if router not in versions:
         return set()
-    whole = await engine.store.router_version(router, versions[router])
+    whole = await engine.store.get_router_version(router, versions[router])
     return {(part.attribute, part.ref) for part in whole.integrated}
 
 
@@ -136,7 +136,7 @@ async def crash_before_publication(engine, monkeypatch):
 
 async def publish_as_evolution(engine):
     """Publish the next round's number without a round, as an evolution does."""
-    boundary = (await engine.store.last_round()).boundary
+    boundary = (await engine.store.get_last_round()).boundary
     lease = await engine.store.acquire_lease("round", "test", 1_000)
     await engine.store.publish_round(lease, await engine.store.begin_round(lease, boundary))
     await engine.store.release_lease(lease)

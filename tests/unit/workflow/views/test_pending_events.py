@@ -41,29 +41,31 @@ def accepted(*sequences):
 
 def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     unlearned = PendingEvents()
-    assert unlearned.gaps(0) == [], "an empty log has no gap"
-    assert unlearned.gaps(5) == [(0, 5)], "all that is unread is one gap"
+    assert unlearned.find_gaps(0) == [], "an empty log has no gap"
+    assert unlearned.find_gaps(5) == [(0, 5)], "all that is unread is one gap"
     unlearned.add_recorded(*accepted(3, 4), has_clients_entry=True)
     unlearned.note_entry(7)
-    assert unlearned.gaps(9) == [(0, 1), (4, 6), (7, 9)], "own events and entries are no gap"
+    assert unlearned.find_gaps(9) == [(0, 1), (4, 6), (7, 9)], "own events and entries are no gap"
     logged(unlearned, 4, 6)
     unlearned.add_recorded(*accepted(5, 6))
-    assert unlearned.gaps(9) == [(0, 1), (7, 9)], "what was read is none"
+    assert unlearned.find_gaps(9) == [(0, 1), (7, 9)], "what was read is none"
     assert (unlearned.list_ids("ann"), unlearned.list_rows(5 % 3), unlearned.list_rows(6 % 3)) == (
         ["i3", "i4"],
         [5],
         [6],
     ), "both kinds are pending"
     unlearned.drop_learned(4)
-    assert (unlearned.gaps(9), unlearned.list_ids("ann")) == ([(7, 9)], []), (
+    assert (unlearned.find_gaps(9), unlearned.list_ids("ann")) == ([(7, 9)], []), (
         "learned events are not pending"
     )
     logged(unlearned, 7, 9)
-    assert unlearned.gaps(9) == [], "all was read"
+    assert unlearned.find_gaps(9) == [], "all was read"
     unlearned.drop_learned(9)
-    assert (len(unlearned), unlearned.gaps(9), unlearned.gaps(10)) == (0, [], [(9, 10)]), (
-        "then only the next is a gap"
-    )
+    assert (len(unlearned), unlearned.find_gaps(9), unlearned.find_gaps(10)) == (
+        0,
+        [],
+        [(9, 10)],
+    ), "then only the next is a gap"
 
 
 @given(
@@ -86,6 +88,6 @@ def test_gaps_are_what_is_neither_learned_nor_known(steps):
             unlearned.drop_learned(after)
             through, after = after, 0
         known.update(range(after + 1, through + 1))
-        assert {n for low, high in unlearned.gaps(most) for n in range(low + 1, high + 1)} == set(
-            range(1, most + 1)
-        ) - known
+        assert {
+            n for low, high in unlearned.find_gaps(most) for n in range(low + 1, high + 1)
+        } == set(range(1, most + 1)) - known

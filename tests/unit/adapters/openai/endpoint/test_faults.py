@@ -120,7 +120,7 @@ async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(asking, faul
 
 async def test_a_question_that_kills_its_call_while_others_are_answered_is_given_up(asking):
     async with asking(faults={"500": 1.0}, attempts=2) as asked:
-        asked.reasoner.endpoint._alive = always
+        asked.reasoner.endpoint._is_alive = always
         with pytest.raises(ReasonerGaveUp, match="2 times"):
             await outcome(asked)
 
@@ -253,7 +253,7 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
     async with asking(attempts=1, cached_answers=0) as asked:
         await outcome(asked)
         breaker = asked.reasoner.endpoint.breaker
-        answer = asked.server._chat
+        answer = asked.server._answer_chat
 
         async def down(*_):
             raise Refused(500, "")
@@ -262,12 +262,12 @@ async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch
             await asyncio.sleep(0.05)
             await answer(*told)
 
-        with patch.object(asked.server, "_chat", down):
+        with patch.object(asked.server, "_answer_chat", down):
             for _ in range(12):
                 with pytest.raises(EndpointUnavailable):
                     await asked.reasoner.merge(parties()[0])
         assert breaker.open
-        with patch.object(asked.server, "_chat", slowly):
+        with patch.object(asked.server, "_answer_chat", slowly):
             breaker._until = 0.0
             merged = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(8)))
         assert all(one.edits for one in merged), "nobody fails beside the one that tries"

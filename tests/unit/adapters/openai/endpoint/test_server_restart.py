@@ -19,7 +19,7 @@ class Away:
     """Refuses so many calls, then answers as ever."""
 
     def __init__(self, server, calls):
-        self._answer = server._chat
+        self._answer = server._answer_chat
         self.left = calls
 
     async def __call__(self, *asked):
@@ -35,15 +35,15 @@ async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch)
         engine = SimpleNamespace(reasoner=asked.reasoner)
         reader = parties()[0]
         with (
-            patch.object(asked.server, "_chat", Away(asked.server, 4)),
+            patch.object(asked.server, "_answer_chat", Away(asked.server, 4)),
             pytest.raises(ReasonerUnavailable),
         ):
             await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
         await asked.reasoner.merge(reader)
-        with patch.object(asked.server, "_chat", Away(asked.server, 4)):
+        with patch.object(asked.server, "_answer_chat", Away(asked.server, 4)):
             assert (await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))).edits
         with (
-            patch.object(asked.server, "_chat", Away(asked.server, 1_000)),
+            patch.object(asked.server, "_answer_chat", Away(asked.server, 1_000)),
             pytest.raises(ReasonerUnavailable),
         ):
             await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
@@ -60,7 +60,7 @@ async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_n
             [Recommended(f"i{n}", f"i{n}", 1.0 - n) for n in range(3)], 1, cold=False, unknown=()
         )
         of_u = (asked.store, asked.reasoner, 7, "u", found, None)
-        with patch.object(asked.server, "_chat", Away(asked.server, 1_000)):
+        with patch.object(asked.server, "_answer_chat", Away(asked.server, 1_000)):
             assert await rerank(*of_u) == found
             with pytest.raises(ReasonerUnavailable):
                 await rerank(*of_u, raise_unavailable=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from propagation.adapters.openai.prompting import LONGEST_WORD, words
+from propagation.adapters.openai.prompting import LONGEST_WORD, limit_words
 
 JAZZ = "喜欢安静的爵士乐和深夜的钢琴独奏"
 
@@ -21,11 +21,11 @@ JAZZ = "喜欢安静的爵士乐和深夜的钢琴独奏"
     ],
 )
 def test_a_line_has_at_most_so_many_words(text, most, kept):
-    assert words(text, most) == kept
+    assert limit_words(text, most) == kept
 
 
 @given(st.text(), st.integers(1, 60))
 def test_no_text_passes_the_bound(text, most):
-    kept = words(text, most)
+    kept = limit_words(text, most)
     assert len(kept.split()) <= most
     assert len(kept) <= most * (LONGEST_WORD + 1) + 1

@@ -4,7 +4,7 @@ is kept means another in the next."""
 import json
 
 from propagation.adapters.openai.answer_json import ParsedAnswer
-from propagation.adapters.openai.prompting import check_part, document, show_party
+from propagation.adapters.openai.prompting import check_part, show_party, write_document
 from propagation.adapters.openai.prompts import backward, forward, gradient, optimizer, summarize
 from propagation.model import FilterRule
 from propagation.ports import Integration
@@ -82,7 +82,7 @@ def test_no_prompt_names_a_message_that_it_does_not_show():
         optimizer.build_profile_question(work(), 1, "user", reader, other, []),
     ]
     for question in asked:
-        data = json.loads(document(question.data).split("\n")[1])
+        data = json.loads(write_document(question.data).split("\n")[1])
         named = {
             name
             for one in data.values()
@@ -100,5 +100,5 @@ def test_a_router_is_shown_its_name_so_that_it_keeps_it():
             for number, before in ((3, SOUL), (4, None))
         ]
     )
-    data = json.loads(document(asked.data).split("\n")[1])
+    data = json.loads(write_document(asked.data).split("\n")[1])
     assert (data["router_1"]["called"], "called" in data["router_2"]) == ("soul and funk", False)
