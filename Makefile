@@ -57,7 +57,7 @@ test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
-	$(BIN)/python -m pytest -m "neo4j and not slow"
+	$(BIN)/python -m pytest -m "neo4j and not slow" --numprocesses 2 --dist loadfile
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -59,8 +59,8 @@ def choose_interactions(
     the later ones of its user.
 
     Args:
-        pending: (sequence, user) of the oldest ones that are learned and not reasoned yet, by
-            sequence.
+        pending: (sequence, user) of the oldest ones that are learned and not reasoned yet, or of
+            the oldest dead letters, by sequence.
         claimed: Sequences that other claims hold.
     """
     chosen: list[int] = []
@@ -71,6 +71,17 @@ def choose_interactions(
         elif len(chosen) < limit:
             chosen.append(sequence)
     return chosen
+
+
+def find_reasoned_through(oldest_pending: int | None, learned: int) -> int:
+    """Find the sequence up to which everything is reasoned.
+
+    Args:
+        oldest_pending: The oldest interaction that is learned and not reasoned; None if there is
+            none.
+        learned: The sequence up to which everything is learned.
+    """
+    return learned if oldest_pending is None else oldest_pending - 1
 
 
 def read_draws(columns: DrawColumns, sequences: Sequence[int]) -> dict[int, Draw]:

@@ -1,9 +1,20 @@
-"""The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten."""
+"""The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten.
 
-from collections.abc import Container, Mapping
+And, before a retraction, the state of each event id.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from propagation.model import ClientKind, NewInteraction, RecordOutcome, RecordStatus
+from propagation.model import (
+    ClientKind,
+    EventState,
+    EventStatus,
+    InteractionRow,
+    NewInteraction,
+    RecordOutcome,
+    RecordStatus,
+)
 
 NamedClient = tuple[ClientKind, str]
 """Kind and id of a client that an event names."""
@@ -117,6 +128,25 @@ class EventDecisions:
         self._recorded[event.event_id] = RecordedEvent(event.content_hash, place)
         self.accepted.append(event)
         return RecordOutcome(_ACCEPTED, place)
+
+
+def decide_event_states(
+    event_ids: Sequence[str],
+    recorded: Mapping[str, InteractionRow],
+    retracted: Iterable[str],
+    forgotten: Iterable[str],
+) -> list[EventState]:
+    """Decide the state of each event id.
+
+    If a store finds an id in several places, recorded counts before retracted, and retracted
+    before forgotten.
+    """
+    states = {
+        **dict.fromkeys(forgotten, EventState(EventStatus.FORGOTTEN)),
+        **dict.fromkeys(retracted, EventState(EventStatus.RETRACTED)),
+        **{id_: EventState(EventStatus.RECORDED, event) for id_, event in recorded.items()},
+    }
+    return [states.get(id_, EventState(EventStatus.UNKNOWN)) for id_ in event_ids]
 
 
 def list_clients_of_event(event: NewInteraction) -> list[NamedClient]:

@@ -227,8 +227,9 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
         value, log = repair_json(text, logging=True, skip_json_loads=True)
     except (ValueError, RecursionError):
         return None
-    values = value if isinstance(value, list) else [value]
-    objects = [one for one in values if isinstance(one, dict)]
+    objects = [
+        one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)
+    ]
     if not objects or not all(entry["text"].startswith(SAFE_REPAIRS) for entry in log):
         return None
     return _choose_best_object(objects, expected)

@@ -21,6 +21,7 @@ from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALL_SECONDS, DAY_MS = 5, 86_400_000
+QUICK = "neo4j.answer_seconds=20"
 USERS, ITEMS, EVENTS_A_CALL = 12, 40, 10
 WRITTEN_TWICE = (
     "MATCH (i:Interaction)-[:WROTE]->(p:ProfileVersion) WITH i, p.ref AS ref, count(p) AS "
@@ -109,7 +110,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         stack.push_async_callback(store.close)
         services = await asyncio.gather(
             *(
-                stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}"))
+                stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}", QUICK))
                 for n in range(3)
             )
         )

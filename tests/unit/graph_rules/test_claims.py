@@ -8,6 +8,7 @@ from propagation.graph_rules.claims import (
     choose_interactions,
     count_pending_to_fetch,
     draw_items,
+    find_reasoned_through,
     read_draws,
     reason_work,
 )
@@ -28,6 +29,11 @@ def test_a_claimed_interaction_blocks_the_later_ones_of_its_user():
 def test_a_store_looks_further_ahead_only_where_claims_exist():
     assert count_pending_to_fetch(10, 0) == 10
     assert count_pending_to_fetch(10, 3) > 10 + 3
+
+
+def test_everything_below_the_oldest_pending_interaction_is_reasoned():
+    assert find_reasoned_through(4, learned=9) == 3
+    assert find_reasoned_through(None, learned=9) == 9
 
 
 def test_draws_are_read_from_the_block_that_covers_them():

@@ -1,7 +1,13 @@
 """What becomes of the events of one commit."""
 
-from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
-from propagation.model import ClientKind, NewInteraction, RecordStatus
+from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent, decide_event_states
+from propagation.model import (
+    ClientKind,
+    EventState,
+    EventStatus,
+    NewInteraction,
+    RecordStatus,
+)
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 USERS = {"ann"}
@@ -97,3 +103,18 @@ def test_a_refused_event_creates_no_client():
         event("a", user="bob"), recorded={"a": RecordedEvent("other", 3)}, auto_create=True
     )
     assert not decisions.created
+
+
+def test_a_recorded_event_is_not_retracted_and_a_retracted_one_not_forgotten():
+    states = decide_event_states(
+        ["unknown", "recorded", "retracted", "forgotten"],
+        {"recorded": event("recorded")},
+        {"recorded", "retracted"},
+        {"recorded", "retracted", "forgotten"},
+    )
+    assert states == [
+        EventState(EventStatus.UNKNOWN),
+        EventState(EventStatus.RECORDED, event("recorded")),
+        EventState(EventStatus.RETRACTED),
+        EventState(EventStatus.FORGOTTEN),
+    ]

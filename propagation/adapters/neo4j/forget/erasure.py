@@ -19,13 +19,13 @@ from propagation.adapters.shared.erasure import (
 )
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import build_evidence_tokens, build_interaction
+from propagation.graph_rules.event_outcome import decide_event_states
 from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
 from propagation.model import (
     AffectedMessage,
     Citations,
     CitationSearch,
     EventState,
-    EventStatus,
     IntegratedAttribute,
     InteractionRow,
     LearnedWeights,
@@ -57,17 +57,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 "forget/events/event_states", events=sorted(set(event_ids))
             )
             recorded = {found[1]: build_interaction(found) for found in row[0]}
-            retracted = dict.fromkeys(row[1], EventStatus.RETRACTED)
-            forgotten = dict.fromkeys(
-                await find_forgotten(transaction, row[2], event_ids), EventStatus.FORGOTTEN
-            )
-            others = {**forgotten, **retracted}
-            return [
-                EventState(EventStatus.RECORDED, recorded[id_])
-                if id_ in recorded
-                else EventState(others.get(id_, EventStatus.UNKNOWN))
-                for id_ in event_ids
-            ]
+            forgotten = await find_forgotten(transaction, row[2], event_ids)
+            return decide_event_states(event_ids, recorded, row[1], forgotten)
 
         return await self._database.read(work)
 

@@ -14,17 +14,18 @@ from propagation.graph_rules.claims import (
     choose_interactions,
     count_pending_to_fetch,
     draw_items,
+    find_reasoned_through,
     read_draws,
     reason_work,
 )
 from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
-Choose = Callable[[Transaction, int, int, frozenset[int]], Awaitable[Sequence[int]]]
-"""Chooses the interactions of a new claim.
+Find = Callable[[Transaction, int, int, int], Awaitable[Sequence[Sequence[int]]]]
+"""Finds (sequence, user) of the oldest interactions that a new claim may take.
 
-It takes the sequence through which everything is reasoned, that through which everything is
-learned, and the interactions that claims hold; all are locked until the transaction ends.
+It takes a sequence up to which everything is reasoned, that up to which everything is learned, and
+how many to find; both sequences are locked until the transaction ends.
 """
 
 
@@ -32,38 +33,40 @@ class Neo4jClaims(StorePart):
     """Claims by token."""
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(
-            transaction: Transaction, reasoned: int, learned: int, claimed: frozenset[int]
-        ) -> Sequence[int]:
+        async def find(
+            transaction: Transaction, reasoned: int, learned: int, count: int
+        ) -> Sequence[Sequence[int]]:
             pending = await transaction.table(
-                "reason/claims/pending_interactions",
-                after=reasoned,
-                through=learned,
-                limit=count_pending_to_fetch(limit, len(claimed)),
+                "reason/claims/pending_interactions", after=reasoned, through=learned, limit=count
             )
-            return choose_interactions(pending, claimed, limit)
+            through = find_reasoned_through(pending[0][0] if pending else None, learned)
+            if through > reasoned:
+                await transaction.execute("reason/claims/set_reasoned_through", through=through)
+            return pending
 
-        return await self._claim(worker, ttl_ms, choose)
+        return await self._claim(worker, limit, ttl_ms, find)
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        async def choose(
-            transaction: Transaction, reasoned: int, learned: int, claimed: frozenset[int]
-        ) -> Sequence[int]:
-            rows = await transaction.rows(
-                "reason/claims/free_dead_letters", held=sorted(claimed), limit=limit
-            )
-            return [sequence for (sequence,) in rows]
+        async def find(
+            transaction: Transaction, reasoned: int, learned: int, count: int
+        ) -> Sequence[Sequence[int]]:
+            return await transaction.rows("reason/claims/oldest_dead_letters", limit=count)
 
-        return await self._claim(worker, ttl_ms, choose)
+        return await self._claim(worker, limit, ttl_ms, find)
 
-    async def _claim(self, worker: str, ttl_ms: int, choose: Choose) -> ReasonClaim | None:
+    async def _claim(self, worker: str, limit: int, ttl_ms: int, find: Find) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
             reasoned, last_token, now, held, learned = await transaction.read_single_row(
                 "reason/claims/lock_claims", now=transaction.now()
             )
             claimed = frozenset(sequence for claim in held for sequence in claim)
-            learned_through = learned[0] if learned else 0
-            sequences = await choose(transaction, reasoned, learned_through, claimed)
+            oldest = await find(
+                transaction,
+                reasoned,
+                learned[0] if learned else 0,
+                count_pending_to_fetch(limit, len(claimed)),
+            )
+            sequences = choose_interactions(oldest, claimed, limit)
             if not sequences:
                 return None
             token = last_token + 1
@@ -131,14 +134,16 @@ async def _store_outcomes(
                 for result in reasoned
             ],
         )
-    failed = [result.sequence for result in reasoned if result.failure is not None]
+    failed = [result for result in reasoned if result.failure is not None]
     recovered = [
-        result.sequence for result in reasoned if result.late is not None and result.failure is None
+        result for result in reasoned if result.failure is None and result.late is not None
     ]
-    if failed:
-        await transaction.execute("reason/claims/mark_dead_letters", sequences=failed)
-    if recovered:
-        await transaction.execute("reason/claims/unmark_dead_letters", sequences=recovered)
+    for statement, results in (
+        ("reason/claims/mark_dead_letters", failed),
+        ("reason/claims/unmark_dead_letters", recovered),
+    ):
+        if results:
+            await transaction.execute(statement, sequences=[result.sequence for result in results])
 
 
 async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:

@@ -12,6 +12,7 @@ from propagation.adapters.neo4j.reason.texts import (
     read_stored_texts,
 )
 from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
+from propagation.graph_rules.claims import find_reasoned_through
 from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
     ClientText,
@@ -111,7 +112,8 @@ class Neo4jReason(Neo4jClaims):
         return None if row is None else build_text(row)
 
     async def get_reasoned_through(self) -> int:
-        return await self._database.value("reason/interactions/reasoned_through") or 0
+        row = await self._database.row("reason/interactions/oldest_pending")
+        return 0 if row is None else find_reasoned_through(*row)
 
     async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         rows = await self._database.rows(

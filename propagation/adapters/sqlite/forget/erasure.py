@@ -20,14 +20,14 @@ from propagation.adapters.sqlite.reason.reason import build_event, read_interact
 from propagation.adapters.sqlite.reason.texts import read_bodies
 from propagation.adapters.sqlite.record.record import find_forgotten_among
 from propagation.adapters.sqlite.rounds.messages import read_brief_versions
+from propagation.graph_rules.event_outcome import decide_event_states
 from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
-from propagation.grouping import group_pairs
+from propagation.grouping import group_pairs, split_into_batches
 from propagation.model import (
     AffectedMessage,
     Citations,
     CitationSearch,
     EventState,
-    EventStatus,
     IntegratedAttribute,
     InteractionRow,
     LearnedWeights,
@@ -48,6 +48,7 @@ READERS = (
     "CROSS JOIN merged m"
     " INDEXED BY merged_message ON m.router = e.value->>0 AND m.router_version = e.value->>1"
 )
+RETRACTED = "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?"
 OF_CLIENTS = (
     "interaction WHERE sequence IN (SELECT sequence FROM interaction WHERE user IN"
     " (SELECT value FROM json_each(?1)) UNION SELECT sequence FROM interaction WHERE item IN"
@@ -84,7 +85,18 @@ class SqliteErasure(SqliteWiping):
     def get_event_statuses(
         self, connection: sqlite3.Connection, event_ids: Sequence[str]
     ) -> Sequence[EventState]:
-        return list(_read_statuses(connection, event_ids))
+        recorded = {
+            event_id: event
+            for event_id in event_ids
+            if (event := build_event(connection, event_id)) is not None
+        }
+        retracted = [
+            event_id
+            for event_id in event_ids
+            if connection.execute(RETRACTED, (derive_seed(event_id), event_id)).fetchone()
+        ]
+        forgotten = find_forgotten_among(connection, event_ids)
+        return decide_event_states(event_ids, recorded, retracted, forgotten)
 
     @reads
     def get_interactions_of_clients(
@@ -108,8 +120,7 @@ class SqliteErasure(SqliteWiping):
         found: dict[tuple[int, int], StoredText] = {}
         known: dict[tuple[int, ...], Needles] = {}
         ordered = sorted(searches, key=lambda search: search.ref)
-        for start in range(0, len(ordered), SEARCHES_A_READ):
-            some = ordered[start : start + SEARCHES_A_READ]
+        for some in split_into_batches(ordered, SEARCHES_A_READ):
             for one in await self._database.read(
                 partial(find_texts_along, searches=some, known=known)
             ):
@@ -206,25 +217,6 @@ class SqliteErasure(SqliteWiping):
         )
 
 
-def _read_statuses(
-    connection: sqlite3.Connection, event_ids: Sequence[str]
-) -> Iterator[EventState]:
-    forgotten = find_forgotten_among(connection, event_ids)
-    for event_id in event_ids:
-        event = build_event(connection, event_id)
-        if event is not None:
-            yield EventState(EventStatus.RECORDED, event)
-        elif connection.execute(
-            "SELECT 1 FROM retracted WHERE seed = ? AND event_id = ?",
-            (derive_seed(event_id), event_id),
-        ).fetchone():
-            yield EventState(EventStatus.RETRACTED)
-        else:
-            yield EventState(
-                EventStatus.FORGOTTEN if event_id in forgotten else EventStatus.UNKNOWN
-            )
-
-
 def _find_messages_naming(
     connection: sqlite3.Connection,
     words: frozenset[str],
@@ -272,10 +264,8 @@ def _find_holders(
     going = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
     short = set(choose_counted_attributes(message, lost_parts, names))
     remaining: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
-    key = message.router, message.version
-    for attribute, ref, sequence in (
-        connection.execute(PARTS, (*key, to_json(sorted(short)))) if short else ()
-    ):
+    asked = message.router, message.version, to_json(sorted(short))
+    for attribute, ref, sequence in connection.execute(PARTS, asked) if short else ():
         if attribute in short and (attribute, ref, sequence) not in going:
             remaining[attribute].add((ref, sequence))
             if len(remaining[attribute]) >= limit:

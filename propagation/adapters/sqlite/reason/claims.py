@@ -4,7 +4,7 @@ Interactions are handed out by token.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
@@ -30,6 +30,7 @@ from propagation.graph_rules.claims import (
     choose_interactions,
     count_pending_to_fetch,
     draw_items,
+    find_reasoned_through,
     read_draws,
     reason_work,
 )
@@ -49,34 +50,28 @@ class SqliteClaims(SqlitePart):
     def claim_reason(
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
-        claimed = self._end_expired(connection)
-        pending = _find_pending(connection, count_pending_to_fetch(limit, len(claimed)))
-        chosen = choose_interactions(pending, set(claimed), limit)
-        return self._claim(connection, worker, ttl_ms, chosen)
+        return self._claim(connection, worker, limit, ttl_ms, _find_pending)
 
     @writes
     def claim_dead_letters(
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
-        chosen = read_many(
-            connection,
-            "SELECT json_group_array(sequence) FROM (SELECT sequence FROM dead_letter"
-            " WHERE sequence NOT IN (SELECT value FROM json_each(?)) ORDER BY sequence LIMIT ?)",
-            to_json(self._end_expired(connection)),
-            limit,
-        )
-        return self._claim(connection, worker, ttl_ms, chosen)
-
-    def _end_expired(self, connection: sqlite3.Connection) -> list[int]:
-        """End expired claims; return the sequences of the others."""
-        connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
-        return read_many(
-            connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w"
-        )
+        return self._claim(connection, worker, limit, ttl_ms, _find_dead_letters)
 
     def _claim(
-        self, connection: sqlite3.Connection, worker: str, ttl_ms: int, sequences: Sequence[int]
+        self,
+        connection: sqlite3.Connection,
+        worker: str,
+        limit: int,
+        ttl_ms: int,
+        find: Callable[[sqlite3.Connection, int], list[list[int]]],
     ) -> ReasonClaim | None:
+        connection.execute("DELETE FROM claim WHERE expires <= ?", (self._clock.now_ms(),))
+        claimed = read_many(
+            connection, "SELECT json_group_array(w.value) FROM claim, json_each(claim.work) w"
+        )
+        oldest = find(connection, count_pending_to_fetch(limit, len(claimed)))
+        sequences = choose_interactions(oldest, set(claimed), limit)
         if not sequences:
             return None
         token = read_next_number(connection, "claim")
@@ -121,12 +116,11 @@ class SqliteClaims(SqlitePart):
 
 
 def read_reasoned_through(connection: sqlite3.Connection) -> int:
-    """Return the sequence up to which everything is reasoned.
-
-    That is one below the oldest learned interaction without a reasoned row, else what is learned.
-    """
-    first = _find_pending(connection, 1)
-    return first[0][0] - 1 if first else read_learned_through(connection)
+    """Return the sequence up to which everything is reasoned."""
+    pending = _find_pending(connection, 1)
+    return find_reasoned_through(
+        pending[0][0] if pending else None, read_learned_through(connection)
+    )
 
 
 def _find_pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
@@ -138,6 +132,17 @@ def _find_pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]
         " i.sequence <= ? AND r.sequence IS NULL ORDER BY i.sequence LIMIT ?)",
         read_progress(connection, REASONED),
         read_learned_through(connection),
+        limit,
+    )
+
+
+def _find_dead_letters(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
+    """Return [sequence, user] of the oldest dead letters."""
+    return read_many(
+        connection,
+        "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT d.sequence, i.user"
+        " FROM dead_letter d CROSS JOIN interaction i ON i.sequence = d.sequence"
+        " ORDER BY d.sequence LIMIT ?)",
         limit,
     )
 

@@ -120,11 +120,11 @@ def test_some_kernels_are_not_all(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
-    one = filling(tmp_path)
+    one = filling(tmp_path, "evaluation")
     while not any(tmp_path.rglob("*.nbi")):
         assert one.poll() is None
         time.sleep(0.1)
-    other = filling(tmp_path)
+    other = filling(tmp_path, "evaluation")
     first, second = (process.communicate(timeout=600)[1] for process in (one, other))
     assert (one.returncode, other.returncode) == (0, 0), first + second
     lines = first.splitlines()
@@ -132,6 +132,6 @@ def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
     assert re.fullmatch(r"kernels: .* passed; \d+ of \d+ done; about \d+ (s|min) left", lines[2])
     assert second.splitlines()[:-1] == ["waiting for another process, which compiles kernels"]
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
-    again = filling(tmp_path)
+    again = filling(tmp_path, "evaluation")
     assert again.communicate(timeout=60)[1] == "kernels ready after 0 s\n"
     assert compiled == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}

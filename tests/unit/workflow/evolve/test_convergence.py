@@ -51,8 +51,7 @@ async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", [8, 80])
-@pytest.mark.parametrize(("planted", "seed"), [(6, 2), (12, 3), (20, 4)])
+@pytest.mark.parametrize(("planted", "seed", "start"), [(6, 2, 80), (12, 3, 80), (20, 4, 8)])
 async def test_the_number_of_routers_settles_near_that_of_the_communities(
     tmp_path, planted, seed, start
 ):
