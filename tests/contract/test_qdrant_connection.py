@@ -31,7 +31,9 @@ async def test_a_server_that_is_away_is_tried_again_every_few_seconds_however_lo
             await client.info()
         await asyncio.sleep(0.2)
     await client.close()
+    await asyncio.sleep(0.5)  # a connection that was accepted last is closed, too
     server.close()
+    await server.wait_closed()
     assert len([moment for moment in tried if moment > end - LAST_SECONDS]) >= 3
 
 
