@@ -47,7 +47,7 @@ Routers = tuple[frozenset[int], frozenset[int]]
 class Probe:
     """Rows of the item, its adopter, the other user and the control.
 
-    `find_control_routers` are the 32 routers of either bank that the control reads by.
+    `control_routers` are the 32 routers of either bank that the control reads by.
     """
 
     item: int

@@ -272,7 +272,7 @@ class PropagationClient:
             for member in page.members:
                 yield member
 
-    async def get_evolution_runs(self) -> AsyncIterator[pb.EvolutionRun]:
+    async def evolution_runs(self) -> AsyncIterator[pb.EvolutionRun]:
         """Iterate over the evolution runs, the newest first."""
         request = pb.ListEvolutionRunsRequest()
         async for page in pages(self.stub.ListEvolutionRuns, request):

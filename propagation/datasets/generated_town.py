@@ -196,13 +196,13 @@ def _make_events(
         in_wave = wave.start <= number < wave.end and (
             number >= wave.spread or names[user] in wave.pioneers
         )
-        item = _choice(rng, plan, community, in_wave, pull, had[user])
+        item = _choose_item(rng, plan, community, in_wave, pull, had[user])
         had[user].add(item)
         log.append(names[user], plan.items[item].key.id, int(times[number]))
     return log
 
 
-def _choice(
+def _choose_item(
     rng: Generator,
     plan: _Plan,
     community: int,
@@ -220,9 +220,9 @@ def _choice(
     if rng.random() < HABIT:
         sources.append(plan.own[community])
     for rows in sources:
-        left = [row for row in rows.tolist() if row not in had]
-        if left:
-            return int(rng.choice(left))
+        remaining = [row for row in rows.tolist() if row not in had]
+        if remaining:
+            return int(rng.choice(remaining))
     left_over = pull.copy()
     left_over[list(had)] = 0.0
     return int(rng.choice(len(pull), p=left_over / left_over.sum()))

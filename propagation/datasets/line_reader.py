@@ -43,7 +43,7 @@ def clean(text: str) -> str:
     return " ".join(CONTROL_CHARACTERS.sub(" ", MARKUP.sub(" ", text)).split())
 
 
-def entries(parts: Iterable[str], placeholders: Collection[str] = ()) -> tuple[str, ...]:
+def clean_entries(parts: Iterable[str], placeholders: Collection[str] = ()) -> tuple[str, ...]:
     """Clean the entries of a list and keep each once, in order.
 
     Args:
@@ -60,7 +60,7 @@ def split_list(
 ) -> tuple[str, ...]:
     """Split a list that is written in one field into its entries."""
     # Unescaped first: the semicolon of an entity separates nothing.
-    return entries(re.split(f"[{re.escape(separators)}]", html.unescape(text)), placeholders)
+    return clean_entries(re.split(f"[{re.escape(separators)}]", html.unescape(text)), placeholders)
 
 
 MILLISECONDS_FROM = 1e11

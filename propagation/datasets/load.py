@@ -94,7 +94,7 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
     """
     ids = IdChecker(strip=False)
     clients = _read_clients(folder, ids)
-    events = _events(folder, ids)
+    events = _read_events(folder, ids)
     notes = (
         () if events.timed else (f"{EVENTS} has no times: its events are in the order of lines.",)
     )
@@ -168,7 +168,7 @@ def _read_clients(folder: Path, ids: IdChecker) -> dict[ClientKind, dict[str, Cl
     return found
 
 
-def _events(folder: Path, ids: IdChecker) -> Events:
+def _read_events(folder: Path, ids: IdChecker) -> Events:
     log, timed, event_ids = Events("jsonl"), None, set[str]()
     for place, row in _read_objects(folder, EVENTS, EventObject):
         time = row.milliseconds(place)

@@ -15,7 +15,7 @@ from propagation.datasets.line_reader import (
     IdChecker,
     Place,
     clean,
-    entries,
+    clean_entries,
     find_all,
     number_lines,
     read_csv_rows,
@@ -256,7 +256,7 @@ def _read_tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str
     users_of: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for place, (user, item, tag, time) in _rows(folder, f"tags{ending}", TAGS):
         place.parse_unix_time(time, TAGS[3])
-        for name in entries([normalize_name(tag)]):
+        for name in clean_entries([normalize_name(tag)]):
             checked_item = ids.check(item, place, TAGS[1])
             users_of[checked_item][name].add(ids.check(user, place, TAGS[0]))
     return {item: _find_most_given(tags) for item, tags in users_of.items()}
@@ -301,4 +301,4 @@ def _read_genres(flags: dict[str, str], place: Place) -> tuple[str, ...]:
     for name, flag in flags.items():
         if flag.strip() not in ("0", "1"):
             raise place.refusal(name, f"{flag[:40]!r} is neither 0 nor 1")
-    return entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)
+    return clean_entries((name for name, flag in flags.items() if flag.strip() == "1"), UNKNOWN)

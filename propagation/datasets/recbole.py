@@ -11,8 +11,8 @@ from propagation.datasets.line_reader import (
     IdChecker,
     Place,
     clean,
+    clean_entries,
     clean_name,
-    entries,
     find_all,
     number_lines,
     split_list,
@@ -156,13 +156,13 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
         BrokenData: The first line that cannot be read.
     """
     ids = IdChecker()
-    items = _clients(folder, "*.item", ClientKind.ITEM, ITEM_IDS, ids)
-    users = _clients(folder, "*.user", ClientKind.USER, USER_IDS, ids)
+    items = _read_clients(folder, "*.item", ClientKind.ITEM, ITEM_IDS, ids)
+    users = _read_clients(folder, "*.user", ClientKind.USER, USER_IDS, ids)
     log, notes = _events(folder, ids)
     return assemble(folder.name, items, users, log, seed, notes)
 
 
-def _clients(
+def _read_clients(
     folder: Path,
     pattern: str,
     kind_of_client: ClientKind,
@@ -236,10 +236,10 @@ def _collect(
             if name in separators
             else (row[name],)
         )
-        parts = entries(part.strip("'\" ") for part in parts)
+        parts = clean_entries(part.strip("'\" ") for part in parts)
         if not all(part.casefold() in EMPTY_WORDS for part in parts):
             found.extend(parts)
-    return entries(found)
+    return clean_entries(found)
 
 
 def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
@@ -316,6 +316,6 @@ def read_fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:
         return None
     table = Table(files[0])
     if table.types != CANDIDATE_TYPES:
-        wanted = " and ".join(f"{name}:{kind}" for name, kind in CANDIDATE_TYPES.items())
-        raise table.heading.refusal("heading", f"must be {wanted}, with a tab between")
+        expected = " and ".join(f"{name}:{kind}" for name, kind in CANDIDATE_TYPES.items())
+        raise table.heading.refusal("heading", f"must be {expected}, with a tab between")
     return {row["user_id"]: row["item_id_list"].split() for _, row in table.rows()}

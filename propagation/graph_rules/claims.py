@@ -103,12 +103,12 @@ def read_draws(columns: DrawColumns, sequences: Sequence[int]) -> dict[int, Draw
     }
 
 
-def draw_items(draws: Iterable[Draw]) -> list[int]:
+def list_drawn_items(draws: Iterable[Draw]) -> list[int]:
     """List the negative items of draws, ascending."""
     return sorted({draw.negative for draw in draws if draw.negative is not None})
 
 
-def reason_work(
+def build_reason_works(
     interactions: Iterable[tuple[int, int, int, float]],
     draws: Mapping[int, Draw],
     known_items: Collection[int],
@@ -117,7 +117,7 @@ def reason_work(
 
     Args:
         interactions: (sequence, user, item, weight) of each.
-        known_items: Those of `draw_items` that were not forgotten since. An interaction whose
+        known_items: Those of `list_drawn_items` that were not forgotten since. An interaction whose
             negative was forgotten is reasoned without a prediction.
     """
     works = []

@@ -33,7 +33,8 @@ def may_drop_text(replaced_at: int | None, is_held: bool, before: int) -> bool:
 
     Args:
         replaced_at: Sequence of the client's next version that remains; None while it is current.
-        is_held: A message that remains has a part from this version.
+        is_held: Something that remains would lose its end without this version: a message's part
+            and, in a graph, where a merge is a relationship to the version, a merge.
     """
     return _is_over(replaced_at, before) and not is_held
 

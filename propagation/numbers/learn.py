@@ -6,7 +6,7 @@ It learns a block of interactions, or learns it again.
 import numpy as np
 from numba import njit
 
-from propagation.numbers.limits import allow_mass, is_withheld, spend_mass
+from propagation.numbers.limits import is_withheld, limit_weight, spend_mass
 from propagation.numbers.negatives import RECORDED, count_recorded_negatives, draw_negatives
 from propagation.numbers.rules import (
     FEATURES,
@@ -77,7 +77,7 @@ def apply_one(state, user, item, increments, routers, weights):
 
 
 @njit(cache=True)
-def _compute_increments(bank, share_of_item, item, weight, out):
+def _compute_bank_increments(bank, share_of_item, item, weight, out):
     """Fill one bank's increments of rule 4 for an item.
 
     The item is not withheld.
@@ -103,12 +103,12 @@ def compute_increments(state, item, weight, trust):
     if not is_withheld(state.adoptions[item], state.limits):
         p = share_of(state.adoptions[item], state.totals)
         session, taste = state.session, state.taste
-        _compute_increments(session, p, item, weight, trust[0, : session.mass.shape[1]])
-        _compute_increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
+        _compute_bank_increments(session, p, item, weight, trust[0, : session.mass.shape[1]])
+        _compute_bank_increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
 
 
 @njit(cache=True)
-def _shares(bank, user, increments, weight, seed, routers, weights):
+def _fill_shares(bank, user, increments, weight, seed, routers, weights):
     """Fill in q of rule 5, from the trust after rule 4.
 
     Rule 4 changes the stored trust only later.
@@ -136,9 +136,9 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
     routers[:] = 0
     weights[:] = 0.0
     if not has_seen(state.seen_set, user, item):
-        mass = allow_mass(state.day, state.day_mass, state.today, state.limits, user, weight)
-        _shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
-        _shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
+        mass = limit_weight(state.day, state.day_mass, state.today, state.limits, user, weight)
+        _fill_shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
+        _fill_shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
     apply_one(state, user, item, trust, routers, weights)
 
 

@@ -19,7 +19,7 @@ def is_withheld(adopted, limits):
 
 
 @njit(cache=True)
-def allow_mass(day, day_mass, today, limits, user, weight):
+def limit_weight(day, day_mass, today, limits, user, weight):
     """Return how much of its weight an adoption may write.
 
     It depends on the mass that the user wrote that day.

@@ -5,7 +5,7 @@ A plan goes live only if users' next choices are predicted as well with it as wi
 Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout, which
 workflow/evolve/holdout.py replays. workflow/evolve/evolution.py publishes the plan.
 
-Source: `docs/design.md`, "The loop", step 8.
+Source: `docs/evolution.md`.
 """
 
 import math
@@ -51,7 +51,7 @@ class Verdict:
     def verdict(self) -> str:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
-        places = _places(difference, self.standard_error)
+        places = _count_decimals(difference, self.standard_error)
         saved = f", {self.saved:.{places}f} for fewer routers" if self.saved else ""
         left_out = "" if self.interactions == self.held_out else " (the others had no prediction)"
         return (
@@ -63,7 +63,7 @@ class Verdict:
         )
 
 
-def _places(*values: float) -> int:
+def _count_decimals(*values: float) -> int:
     """Choose how many decimals show each value as more than zero."""
     smallest = min((abs(value) for value in values if value), default=1.0)
     return min(max(LEAST_PLACES, 1 - math.floor(math.log10(smallest))), MOST_PLACES)

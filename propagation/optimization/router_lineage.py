@@ -2,7 +2,7 @@
 
 Edges and filter rules that name routers follow the lineage.
 
-Source: `docs/design.md`, "The loop", step 8.
+Source: `docs/evolution.md`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

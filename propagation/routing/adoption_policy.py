@@ -26,7 +26,7 @@ class TasteWeights(Protocol):
             pi for users and lift for items; () for an unknown client.
         """
 
-    async def filter_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+    async def read_arrival_weights(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
         """Return the weights that each arrival's interaction wrote.
 
         Returns:
@@ -47,7 +47,7 @@ class AdoptionPolicy:
     table_edges: int
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        written = await self.weights.filter_arrivals(arrivals)
+        written = await self.weights.read_arrival_weights(arrivals)
         without = sorted(
             {arrival.ref for arrival, weights in zip(arrivals, written, strict=True) if not weights}
         )
@@ -69,6 +69,9 @@ class AdoptionPolicy:
         weights = await self.weights.compute_client_weights(changed, self.table_edges)
         # In a thread: thousands of clients may have changed.
         return await asyncio.to_thread(_build_table, changed, weights)
+
+    async def measure(self) -> None:
+        """Do nothing: the numbers are learned."""
 
 
 def _build_table(changed: Sequence[int], weights: Sequence[Weights]) -> RoutingTable:

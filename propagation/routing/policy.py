@@ -102,3 +102,9 @@ class RoutingPolicy(Perception, Protocol):
             changed: Refs of the clients that changed since the last round.
             versions: The routers' versions of this round.
         """
+
+    async def measure(self) -> None:
+        """Measure again what the policy measures of the data.
+
+        It is called when the index is rebuilt.
+        """

@@ -34,7 +34,7 @@ class RouterNames:
         """Begin with the newest versions of all routers."""
         versions = list(current)
         self._own = {version.router: version.name for version in versions if version.name}
-        self._owners = {_words(name): router for router, name in self._own.items()}
+        self._owners = {_split_words(name): router for router, name in self._own.items()}
         self._common = compute_mean_shares(dict(version.standing) for version in versions)
 
     def rename(self, router: int, standing: Mapping[str, float], proposed: str = "") -> str:
@@ -55,10 +55,10 @@ class RouterNames:
         else:
             keeps, phrases = _is_made_of(own, telling), _list_phrases(telling)
         phrases = chain([own] if keeps else [], phrases)
-        name = next(one for one in phrases if self._owners.get(_words(one), router) == router)
+        name = next(one for one in phrases if self._owners.get(_split_words(one), router) == router)
         if name:
             self._own[router] = name
-            self._owners[_words(name)] = router
+            self._owners[_split_words(name)] = router
         return name
 
 
@@ -113,7 +113,9 @@ def _list_phrases(telling: Sequence[str]) -> Iterator[str]:
     for size in SIZES:
         for places in sorted(combinations(range(len(telling)), size), key=sum):
             names = [telling[place] for place in places]
-            if not any(_words(one) >= _words(other) for one, other in permutations(names, 2)):
+            if not any(
+                _split_words(one) >= _split_words(other) for one, other in permutations(names, 2)
+            ):
                 yield join_names(names)
     yield from _number_names(telling[0])
 
@@ -121,7 +123,7 @@ def _list_phrases(telling: Sequence[str]) -> Iterator[str]:
 def _with_attributes(proposed: str, telling: Sequence[str]) -> Iterator[str]:
     yield proposed
     for name in telling:
-        if not _words(proposed) >= _words(name):
+        if not _split_words(proposed) >= _split_words(name):
             yield f"{proposed} ({name})"
     yield from _number_names(proposed)
 
@@ -136,7 +138,7 @@ def _is_made_of(name: str, attributes: Sequence[str]) -> bool:
     return any(join_names(chosen) == name for size in SIZES for chosen in permutations(found, size))
 
 
-def _words(name: str) -> frozenset[str]:
+def _split_words(name: str) -> frozenset[str]:
     """Return a name's words in any order, as readers compare names."""
     found = frozenset(WORD.findall(normalize_name(name))) - {"and"}
     return found or frozenset([name])

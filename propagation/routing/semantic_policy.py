@@ -49,3 +49,6 @@ class SemanticPolicy(SimilarityPerception):
                 tau,
             )
         return RoutingTable(scores=scores, routers=[version.router for version in versions])
+
+    async def measure(self) -> None:
+        await self.threshold.measure()

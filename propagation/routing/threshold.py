@@ -23,8 +23,8 @@ class Threshold(Protocol):
     async def tau(self) -> float:
         """Return tau: clients of a larger cosine are reached."""
 
-    async def fix(self) -> float:
-        """Measure tau over the index, and record it with the epoch."""
+    async def measure(self) -> None:
+        """Measure tau again, unless it is given."""
 
 
 def compute_quantile_tau(routers: F32, clients: F32, seed: int) -> float:

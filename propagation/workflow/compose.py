@@ -71,7 +71,7 @@ def compose(
 
     # What this process holds in memory, fed by the log.
     data = OpenData(store, embedder, reasoner.name, settings)
-    numbers = NumbersOwner(data.first_view())
+    numbers = NumbersOwner(data.create_first_view())
     catalogue, pending_events = Catalogue(), PendingEvents()
     vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
     index_maintenance = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
@@ -167,7 +167,6 @@ def compose(
             rounds,
             replica_sync,
             settings,
-            leases,
             exclusion,
         ),
         recommender=recommender,

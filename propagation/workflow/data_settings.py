@@ -103,7 +103,7 @@ class OpenData:
         self.settings = self.configured
         self.outdated = False
 
-    def first_view(self) -> NumbersView:
+    def create_first_view(self) -> NumbersView:
         """Create the numbers before bootstrap, whose routers have seeded directions."""
         made = self.settings
         return NumbersView(

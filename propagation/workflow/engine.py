@@ -222,6 +222,10 @@ class Engine:
                 await self.reasoning.wait_for_views()
             return done
 
+    def stop_claim_early(self) -> None:
+        """End the running claim after the part that is being drafted."""
+        self.reasoning.drafting.stop_early()
+
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try one claim of dead letters again, marked late.
 
@@ -369,7 +373,7 @@ class Engine:
             TooOld: Retention dropped something meanwhile.
         """
         if as_of is not None:
-            return await self.time_travel.profile(ref, as_of)
+            return await self.time_travel.get_profile(ref, as_of)
         if merge:
             return await self.profile_reader.read_merged(ref)
         return await self.profile_reader.read_current(ref)
@@ -380,9 +384,9 @@ class Engine:
         """Find the most similar clients of a kind; see `similar_clients`."""
         return await find_similar(self.store, self.numbers, ref, kind, by, limit, least_users)
 
-    async def list_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
+    async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
         """Find the items among some clients that fewer than `least_users` chose."""
-        return await self.numbers.list_rarely_chosen(refs, least_users)
+        return await self.numbers.find_rarely_chosen(refs, least_users)
 
     async def compute(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs
@@ -465,7 +469,7 @@ class Engine:
         Returns:
             How many changes were carried.
         """
-        if not await self.index_maintenance.due():
+        if not await self.index_maintenance.is_due():
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()
@@ -490,7 +494,7 @@ class Engine:
         """
         self.data.settings.check(self.data.configured)
         try:
-            await rebuild(self.store, self.embedder, self.data.first_view(), self.leases)
+            await rebuild(self.store, self.embedder, self.data.create_first_view(), self.leases)
             await self.learner.reload()
         except DamagedNumbers:
             self.data.outdated = True

@@ -227,7 +227,7 @@ def require_existing_database(settings: "Settings") -> "Settings":
     return settings
 
 
-def find_database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings":
+def require_database_in_file(settings: "Settings", *, exists: bool = True) -> "Settings":
     """Return the settings if their database is a file.
 
     Args:
@@ -279,8 +279,7 @@ def with_engine(
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:
     """Run `work`; return its result and the seconds that it took."""
     started = time.monotonic()
-    found = work()
-    return found, round(time.monotonic() - started, 3)
+    return work(), round(time.monotonic() - started, 3)
 
 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:

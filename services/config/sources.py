@@ -233,7 +233,7 @@ def _validate(entries: Mapping[str, Entry]) -> Settings:
     try:
         return Settings.model_validate(tree)
     except ValidationError as error:
-        raise SettingsError(_sentence(error.errors()[0], entries)) from error
+        raise SettingsError(_write_sentence(error.errors()[0], entries)) from error
 
 
 def _convert_value(key: str, entry: Entry) -> object:
@@ -251,7 +251,7 @@ def _is_none(value: object) -> bool:
     return isinstance(value, str) and value.lower() in ("", "none")
 
 
-def _sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
+def _write_sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     """Say in one line: key, value, source, and the allowed values."""
     key = ".".join(str(part) for part in error["loc"]).removeprefix("workflow.")
     problem = describe_problem(error["msg"])

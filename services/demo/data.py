@@ -168,7 +168,7 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
         router.number: router.name or f"router {router.number}"
         for router in await list_routers(stub, pb.BANK_TASTE)
     }
-    tables = await _tables(stub, names, frozenset(active))
+    tables = await _load_tables(stub, names, frozenset(active))
     if script.groups:
         groups, order = script.groups, sorted(set(script.groups.values()))
     else:
@@ -183,7 +183,7 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
     )
 
 
-async def _tables(
+async def _load_tables(
     stub: Stub, names: Mapping[int, str], users: frozenset[str]
 ) -> dict[str, dict[int, float]]:
     tables: dict[str, dict[int, float]] = defaultdict(dict)
@@ -219,11 +219,11 @@ def _find_flows(
         if user in groups
         for line in profile.lines
         if line.author == pb.AUTHOR_RECEPTION
-        for source, router in _sources(line, groups)
+        for source, router in _list_sources(line, groups)
     )
 
 
-def _sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
+def _list_sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
     """Return the communities whose users a line came from.
 
     Items have no community.

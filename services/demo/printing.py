@@ -224,9 +224,9 @@ def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
     If it moved, the part of the score that moved it most is named.
     """
     stands = (
-        f"“{advice.chosen.title or advice.chosen.item_id}” is {_place(shown.place)} for"
+        f"“{advice.chosen.title or advice.chosen.item_id}” is {_format_place(shown.place)} for"
         f" {shown.story.user}; with propagation switched off it would be"
-        f" {_place(shown.place_without)}."
+        f" {_format_place(shown.place_without)}."
     )
     if shown.rise == 1:
         return stands
@@ -246,7 +246,7 @@ def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
     )
 
 
-def _place(place: int) -> str:
+def _format_place(place: int) -> str:
     return f"not among the first {DEEP:,}" if place == BEYOND else f"number {place}"
 
 

@@ -56,13 +56,13 @@ def show_ranking(report: Report | str) -> None:
         " among ten, .29 where last."
     )
     columns = ("", "N@10", "first of ten", "against off, by user", "t")
-    rows = [(label, *_print_figures(report.arm(name))) for name, label in ARMS.items()]
+    rows = [(label, *_format_figures(report.arm(name))) for name, label in ARMS.items()]
     print_table("", columns, rows, columns[1:])
     on, placebo = (report.arm(name).against_off for name in ("adoption", "placebo"))
     print_text(FOOTNOTE, describe_verdict(on, placebo))
 
 
-def _print_figures(arm: ArmReport) -> tuple[str, ...]:
+def _format_figures(arm: ArmReport) -> tuple[str, ...]:
     pair = arm.against_off
     return (
         "-" if arm.n10 is None else f"{arm.n10:.3f}",

@@ -40,16 +40,16 @@ from services.demo.printing import (
 from services.demo.ranking import rank_events, show_ranking
 from services.demo.story import (
     Story,
+    fetch_advice,
     find_largest_rise,
     find_placements,
     find_stories,
-    write_advice_for,
 )
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
 from services.report.page import render_page
-from services.runtime.console import print_text, read_progress
+from services.runtime.console import print_text, show_progress
 from services.runtime.logs import configure_logging
 from services.server import run_service
 
@@ -186,7 +186,7 @@ async def _tell(
         print_heading("One path, traced")
         show_path(script, story)
     user = story.user if story else script.watched[0]
-    advice = await write_advice_for(stub, user, shown.item if shown else None)
+    advice = await fetch_advice(stub, user, shown.item if shown else None)
     if advice:
         print_heading(f"Recommended to {user}")
         show_advice(advice, placements)
@@ -222,7 +222,7 @@ async def load_events(stub: Stub, script: DemoScript, start: int, end: int) -> N
     report = await _upload(stub, "events", (), events, end - start)
     if report.outcomes["rejected"]:
         raise Refused(report.examples[0])
-    with read_progress("learn, reason, rounds"):
+    with show_progress("learn, reason, rounds"):
         await stub.RunRound(pb.RunRoundRequest(drain=True))
 
 
@@ -234,7 +234,7 @@ async def _upload(
     total: int,
 ) -> UploadReport:
     """Upload under a progress bar of this name."""
-    with read_progress(name) as progress:
+    with show_progress(name) as progress:
         return await upload(stub, clients, events, lambda done: progress(done, total))
 
 

@@ -156,7 +156,7 @@ def find_largest_rise(placements: Sequence[Placement]) -> Placement | None:
     return max(placements, key=lambda one: (one.rise, -one.place), default=None)
 
 
-async def write_advice_for(stub: Stub, user: str, item: str | None) -> Advice | None:
+async def fetch_advice(stub: Stub, user: str, item: str | None) -> Advice | None:
     """Fetch the user's list and explain `item`, or the first.
 
     Returns:

@@ -114,8 +114,8 @@ def write_scripted_answer(
     answers = rule(data)
     if obeying:
         answers = _obey(data, answers)
-    again = AGAIN.findall(join_texts(messages))
-    names = json.loads(f"[{again[-1]}]") if again else list(answers)
+    requested = AGAIN.findall(join_texts(messages))
+    names = json.loads(f"[{requested[-1]}]") if requested else list(answers)
     return {name: value for name, value in answers.items() if name in names}
 
 
@@ -127,14 +127,13 @@ def read_data(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _answer_probe(response_format: Mapping[str, Any] | None) -> dict[str, Any]:
     schema = ((response_format or {}).get("json_schema") or {}).get("schema") or {}
-    const = schema.get("properties", {}).get("word", {}).get("const")
-    return {"word": const or "harbour"}
+    return {"word": schema.get("properties", {}).get("word", {}).get("const") or "harbour"}
 
 
 def _answer_forward(data: Mapping[str, Any]) -> dict[str, Any]:
-    said = data.get("messages", {})
+    messages = data.get("messages", {})
     out: dict[str, Any] = {
-        name: _answer_reception(one, said)
+        name: _answer_reception(one, messages)
         for name, one in data.items()
         if isinstance(one, dict) and isinstance(one.get("messages"), list)
     }
@@ -227,8 +226,8 @@ def _client(
 
 
 def _answer_credit(data: Mapping[str, Any]) -> dict[str, Any]:
-    said = data.get("messages") or {}
-    if not isinstance(said, dict) or not said:
+    messages = data.get("messages") or {}
+    if not isinstance(messages, dict) or not messages:
         return {}
     chosen = set(_list_words(data.get("chosen") or data.get("client") or {}))
     return {
@@ -241,7 +240,7 @@ def _answer_credit(data: Mapping[str, Any]) -> dict[str, Any]:
                         ["Speak", "more", "of", *_words(message["says"])[:4]]
                     ),
                 }
-                for letter, message in said.items()
+                for letter, message in messages.items()
             ]
         }
     }
@@ -341,8 +340,8 @@ def _words(text: str) -> list[str]:
 
 def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
     """Write a sentence of so many words, filled up to the least."""
-    said = " ".join(words).split()
-    return " ".join([*said, *FILL][: max(least, min(len(said), most))]) + "."
+    given_words = " ".join(words).split()
+    return " ".join([*given_words, *FILL][: max(least, min(len(given_words), most))]) + "."
 
 
 def _write_gradient(words: Sequence[str]) -> str:

@@ -137,7 +137,7 @@ class FakeLLM:
         self, body: Mapping[str, Any], headers: Message, writer: asyncio.StreamWriter
     ) -> None:
         messages = body["messages"]
-        label = read_prompt(read_data(messages), body.get("response_format"))
+        label = recognise_prompt(read_data(messages), body.get("response_format"))
         fault = self.script.draw(self._random) if label != "probe" else None
         self.seen.calls[label] += 1
         self.seen.faults[fault or "none"] += 1
@@ -145,7 +145,7 @@ class FakeLLM:
         self.seen.prompt_tokens[label] += estimate_tokens(prompt)
         if len(self.seen.prompts) < 5_000:
             self.seen.prompts.append(prompt)
-        await self._choose_delay()
+        await self._delay()
         kind = (body.get("response_format") or {}).get("type")
         too_long = estimate_tokens(prompt) > CONTEXT_TOKENS
         self._refuse(
@@ -188,10 +188,12 @@ class FakeLLM:
         habits = self.script.habits
         obeying = obeys(body["messages"], habits)
         self.seen.obeyed += obeying
-        said = write_scripted_answer(body["messages"], body.get("response_format"), obeying=obeying)
-        self.observe(body["messages"], said)
+        answer = write_scripted_answer(
+            body["messages"], body.get("response_format"), obeying=obeying
+        )
+        self.observe(body["messages"], answer)
         refusal = None
-        text: str | None = write_answer(said, fault, habits)
+        text: str | None = write_answer(answer, fault, habits)
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 10_000
         finish: str | None = "stop"
         if text and estimate_tokens(text) > limit:
@@ -235,7 +237,7 @@ class FakeLLM:
         }
 
     async def _answer_embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        await self._choose_delay()
+        await self._delay()
         self.seen.calls["embeddings"] += 1
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         self._refuse(
@@ -245,7 +247,7 @@ class FakeLLM:
             }
         )
         data = [
-            {"object": "embedding", "index": place, "embedding": self._embedding(text)}
+            {"object": "embedding", "index": place, "embedding": self._embed(text)}
             for place, text in enumerate(texts)
         ]
         if "unordered_embeddings" in self.script.habits:
@@ -257,7 +259,7 @@ class FakeLLM:
             "usage": {"prompt_tokens": 1, "total_tokens": 1},
         }
 
-    def _embedding(self, text: str) -> Sequence[Any]:
+    def _embed(self, text: str) -> Sequence[Any]:
         """Sum a direction for each word: texts that share words are near."""
         dimension = (
             self.script.dimension // 2
@@ -270,7 +272,7 @@ class FakeLLM:
             vector = [value + random.gauss(0, 1) for value in vector]
         return [vector, vector] if "token_embeddings" in self.script.habits else vector
 
-    async def _choose_delay(self) -> None:
+    async def _delay(self) -> None:
         jitter = self._random.uniform(-1, 1) * self.script.jitter
         await asyncio.sleep(self.script.latency + jitter)
 
@@ -289,7 +291,7 @@ class FakeLLM:
         }
 
 
-def read_prompt(data: Mapping[str, Any], response_format: object) -> str:
+def recognise_prompt(data: Mapping[str, Any], response_format: object) -> str:
     """Recognise a prompt by its data.
 
     Without data, it is a probe of a format or a ping.

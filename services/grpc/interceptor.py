@@ -77,7 +77,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         )
         return HANDLERS[handler.request_streaming, handler.response_streaming](
             call.stream if handler.response_streaming else call.answer,
-            _find_parser(handler.request_deserializer, streaming=handler.request_streaming),
+            _build_parser(handler.request_deserializer, streaming=handler.request_streaming),
             handler.response_serializer,
         )
 
@@ -98,7 +98,7 @@ class InterceptedCall:
 
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
-        async with self._turn_errors_into_statuses(context, timings=self.interceptor.timings):
+        async with self._observe_call(context, timings=self.interceptor.timings):
             with self.interceptor.priority.call():
                 return await self.handle(self._admit(request, context), context)
 
@@ -107,7 +107,7 @@ class InterceptedCall:
 
         It runs for as long as its caller stays admitted.
         """
-        async with self._turn_errors_into_statuses(context):
+        async with self._observe_call(context):
             request = self._admit(request, context)
             async with run_in_background(self._write_answers(request, context)) as streaming:
                 while not streaming.done():
@@ -148,12 +148,10 @@ class InterceptedCall:
         return request
 
     @contextlib.asynccontextmanager
-    async def _turn_errors_into_statuses(
+    async def _observe_call(
         self, context: Context, timings: Timings | None = None
     ) -> AsyncIterator[None]:
-        """Log a call under its request id, and observe its time.
-
-        A call that fails ends with a status.
+        """Log and time a call; end a failed one with its status.
 
         Args:
             timings: Where the time is shown, too; not that of a stream, which is its caller's.
@@ -225,7 +223,7 @@ def refuse_late_call(context: Context) -> None:
         raise OutOfTime("the deadline had passed, or was about to; nothing was done")
 
 
-def _find_parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
+def _build_parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
     """Return a parser of requests that treats malformed bytes as bad input.
 
     Otherwise grpc would answer with an error of its own. Malformed bytes become None in a call,

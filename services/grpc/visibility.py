@@ -147,7 +147,7 @@ async def load_references(
     return References(
         caller,
         least_users,
-        await engine.list_rarely_chosen(refs, least_users),
+        await engine.find_rarely_chosen(refs, least_users),
         {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,

@@ -38,7 +38,7 @@ def format_value(value: Any) -> str:
     """
     if isinstance(value, Structure):
         if value.tag == PATH:
-            return _path(*value.fields)
+            return _format_path(*value.fields)
         if value.tag == NODE:
             return _format_node(value)
         if value.tag == RELATIONSHIP:
@@ -48,7 +48,7 @@ def format_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[int]) -> str:
+def _format_path(nodes: Sequence[Any], relationships: Sequence[Any], steps: Sequence[int]) -> str:
     """Format a path.
 
     Args:

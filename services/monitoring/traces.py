@@ -31,7 +31,7 @@ from services.monitoring.metrics import Trace
 from services.runtime.process import release
 
 
-def find_root(sequence: int) -> SpanContext:
+def derive_root(sequence: int) -> SpanContext:
     """Make an interaction's trace and span ids from its sequence.
 
     Neither is 0.
@@ -88,7 +88,7 @@ class Traces:
                 and str(outcome.status) == "accepted"
                 and self._is_traced(outcome.sequence)
             ):
-                self._ids.for_root = find_root(outcome.sequence)
+                self._ids.for_root = derive_root(outcome.sequence)
                 span = self._tracer.start_span(
                     "record",
                     context=trace.set_span_in_context(trace.INVALID_SPAN),
@@ -102,7 +102,7 @@ class Traces:
         block: LearnedBlock = args[1]
         for sequence in map(int, block.sequence):
             if self._is_traced(sequence):
-                self._span(
+                self._build_span(
                     "learn",
                     sequence,
                     start_ns,
@@ -130,7 +130,7 @@ class Traces:
     ) -> None:
         claimed, ended = self._claim_times.get(claim.token, start_ns), time.time_ns()
         for summary in summaries:
-            span = self._span(
+            span = self._build_span(
                 "reason",
                 summary.sequence,
                 claimed,
@@ -153,18 +153,18 @@ class Traces:
                 ).end(ended)
             span.end(ended)
 
-    def _span(
+    def _build_span(
         self, name: str, sequence: int, start_ns: int, attributes: Mapping[str, int | bool]
     ) -> Span:
         return self._tracer.start_span(
             name,
-            context=trace.set_span_in_context(NonRecordingSpan(find_root(sequence))),
+            context=trace.set_span_in_context(NonRecordingSpan(derive_root(sequence))),
             start_time=start_ns,
             attributes=attributes,
         )
 
     def _is_traced(self, sequence: int) -> bool:
-        return (find_root(sequence).trace_id & ((1 << 64) - 1)) < self._below
+        return (derive_root(sequence).trace_id & ((1 << 64) - 1)) < self._below
 
 
 class _Ids(RandomIdGenerator):

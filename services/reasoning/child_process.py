@@ -15,8 +15,8 @@ from contextlib import aclosing, suppress
 from typing import BinaryIO
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
-from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, read_texts
-from propagation.adapters.sqlite.reason.texts import read_bodies_now
+from propagation.adapters.sqlite.reason.reasoned_rows import list_texts, pack_reasoned
+from propagation.adapters.sqlite.reason.texts import pack_bodies_now
 from propagation.adapters.sqlite.store import SqliteInteractionReader
 from propagation.model import PropagationError, StoreBusy, StoreCorrupt, StoreFull
 from propagation.workflow.reason.drafting import ClaimDrafter, DraftedPart
@@ -108,7 +108,7 @@ class DraftingChild:
         ) as parts:
             async for part in parts:
                 self.drafter.keep(get_newest_texts(part.reasoned))
-                rows = pack_reasoned(part.reasoned, read_bodies_now(read_texts(part.reasoned)))
+                rows = pack_reasoned(part.reasoned, pack_bodies_now(list_texts(part.reasoned)))
                 is_last = part.is_last or self._end_early
                 self._send(DraftedPart(part.summaries, rows, part.texts, is_last))
                 if is_last:

@@ -98,7 +98,7 @@ def _line(
         "polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in places), class_=name
     )
     for (x, y), point in zip(places, points, strict=True):
-        tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_stretch_axis(point)}"
+        tooltip = f"{name} propagation: {getattr(point, field):.4f}, {_describe_stretch(point)}"
         yield make_element(
             "circle",
             make_element("title", tooltip),
@@ -109,7 +109,7 @@ def _line(
         )
 
 
-def _stretch_axis(point: pb.GaugePoint) -> str:
+def _describe_stretch(point: pb.GaugePoint) -> str:
     return f"{point.interactions:,} interactions up to {point.through:,}"
 
 
@@ -138,7 +138,7 @@ def _draw_gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Eleme
         start, end = scale.x(point.through - point.interactions), scale.x(point.through)
         yield make_element(
             "rect",
-            make_element("title", f"{gain:+.4f}, {_stretch_axis(point)}"),
+            make_element("title", f"{gain:+.4f}, {_describe_stretch(point)}"),
             x=f"{start + 1:.1f}",
             width=f"{max(end - start - 2, 1):.1f}",
             y=f"{zero - max(gain, 0.0) * unit:.1f}",
@@ -187,7 +187,7 @@ def _draw_round_column(report: pb.RoundReport, x: float, step: float, most: int)
     )
 
 
-def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
+def draw_lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
     """Draw which router became which in the published runs.
 
     The runs go from left to right.
@@ -209,7 +209,7 @@ def lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
             before = _draw_column(change.before, x, y, rows)
             after = _draw_column(change.after, x + COLUMN / 2, y, rows)
             flows += [_flow(change, start, end) for start, end in product(before, after)]
-            nodes += [_node(one) for one in (*before, *after)]
+            nodes += [_draw_node(one) for one in (*before, *after)]
             y += rows * ROW + 8
         height = max(height, y)
     return draw_svg(
@@ -242,7 +242,7 @@ def _flow(change: pb.EvolutionChange, start: Node, end: Node) -> Element:
     return make_element("path", make_element("title", tooltip), d=curve, class_=f"flow {kind}")
 
 
-def _node(node: Node) -> Element:
+def _draw_node(node: Node) -> Element:
     return make_element(
         "g",
         make_element("circle", cx=node.x, cy=node.y, r=RADIUS, class_="node"),

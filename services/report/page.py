@@ -5,7 +5,12 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.charts import draw_quality_chart, draw_rounds_chart, draw_verdicts, lineage
+from services.report.charts import (
+    draw_lineage,
+    draw_quality_chart,
+    draw_rounds_chart,
+    draw_verdicts,
+)
 from services.report.collect import ReportData
 from services.report.html import Child, make_element, table, to_html
 from services.report.router_map import draw_router_map, get_name
@@ -46,7 +51,7 @@ def render_page(data: ReportData) -> str:
     )
     main = make_element(
         "main",
-        _summary(data),
+        _write_summary(data),
         _write_quality(data.status),
         _write_routers(data),
         _reach(data),
@@ -56,7 +61,7 @@ def render_page(data: ReportData) -> str:
     return to_html(make_element("html", head, make_element("body", main), lang="en"))
 
 
-def _summary(data: ReportData) -> list[Child]:
+def _write_summary(data: ReportData) -> list[Child]:
     status = data.status
     release = (
         f"{data.time:%Y-%m-%d %H:%M} UTC · release {status.version} · policy {status.policy}"
@@ -195,8 +200,8 @@ def _write_timings(
         (
             part.name,
             _draw_bar(getattr(part, field) / most, warm=warm),
-            _seconds(getattr(part, field)),
-            _seconds(part.seconds / part.calls),
+            _format_seconds(getattr(part, field)),
+            _format_seconds(part.seconds / part.calls),
             f"{part.calls:,}",
         )
         for part in parts[:MAX_ROWS]
@@ -208,7 +213,7 @@ def _write_evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     title = make_element("h2", "Evolution")
     if not runs:
         return [title, _note("No evolution has run yet.")]
-    drawn = lineage(runs)
+    drawn = draw_lineage(runs)
     return [
         title,
         _note(EVOLUTION_NOTE),
@@ -223,7 +228,7 @@ def _draw_bar(share: float, *, warm: bool = False) -> Element:
     )
 
 
-def _seconds(value: float) -> str:
+def _format_seconds(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f} s"
     return f"{value:.1f} s" if value >= 1 else f"{1000 * value:.1f} ms"

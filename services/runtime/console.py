@@ -217,7 +217,7 @@ def _format_minutes(seconds: float) -> str:
 
 
 @contextmanager
-def read_progress(
+def show_progress(
     name: str, seconds: float | None = None
 ) -> Iterator[Callable[[int, int | None], None]]:
     """Show progress on stderr: a bar on a terminal, else lines.

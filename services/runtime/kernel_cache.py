@@ -17,7 +17,7 @@ from typing import Any
 
 from propagation.forced_exit import create_temporary_folder
 from services.runtime.bound_process import build_bound_command
-from services.runtime.console import print_error, read_progress
+from services.runtime.console import print_error, show_progress
 
 # By what needs them: the packages whose kernels are compiled together.
 SERVICE, EVALUATION = "service", "evaluation"
@@ -97,8 +97,8 @@ def compile_kernels(needed_by: str = SERVICE) -> None:
         if not has_compiled_kernels(needed_by):
             print_error(COMPILING)
             with (
-                read_progress("kernels", seconds=5.0) as progress,
-                _count_compiled(needed_by, progress),
+                show_progress("kernels", seconds=5.0) as progress,
+                _report_compiled(needed_by, progress),
             ):
                 _warm_up_of(needed_by)()
             _mark(folder, needed_by).touch()
@@ -128,7 +128,7 @@ def _warm_up_of(needed_by: str) -> Callable[[], None]:
     return warm_up
 
 
-def _count_compiled(
+def _report_compiled(
     needed_by: str, progress: Callable[[int, int | None], None]
 ) -> AbstractContextManager[None]:
     """Report each compiled kernel, and how many there are in all."""

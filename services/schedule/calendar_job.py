@@ -239,7 +239,7 @@ def _build_time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1_000, UTC)
 
 
-async def _count_evolved_between(store: GraphStore, since_ms: int, until_ms: int) -> bool:
+async def _has_evolved_between(store: GraphStore, since_ms: int, until_ms: int) -> bool:
     return any(since_ms <= run.time <= until_ms for run in await store.get_evolution_runs(1))
 
 
@@ -248,7 +248,7 @@ JOBS = (
         "evolution",
         cron=lambda schedule, engine: schedule.evolution if engine.propagates else None,
         run=lambda engine: engine.evolve(),
-        ran_between=_count_evolved_between,
+        ran_between=_has_evolved_between,
     ),
     CalendarTask(
         "wiping",

@@ -141,8 +141,9 @@ class Admission:
             NotAuthenticated, NotAllowed: The call must not run.
         """
         if self._tokens is None or method in METHODS_WITHOUT_TOKEN:
-            roles = ALL_ROLES if self._tokens is None else frozenset()
-            return Caller(roles, name=find_network(peer))
+            return Caller(
+                ALL_ROLES if self._tokens is None else frozenset(), name=find_network(peer)
+            )
         token = find_token(_read_bearer_token(metadata), self._tokens.current())
         if token is None:
             raise NotAuthenticated(

@@ -100,7 +100,7 @@ async def run_beside_calls(
                 continue
             if _must_yield(context):
                 busy_seconds += elapsed
-                reasoning.drafting.stop_early()
+                context.engine.stop_claim_early()
             if committed > signalled:
                 signalled = committed
                 context.progress.advance()

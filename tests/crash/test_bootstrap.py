@@ -122,7 +122,7 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
 async def the_epoch_is_whole(engine, epoch):
     assert await engine.store.get_current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     if await engine.is_round_due():
         await engine.run_round()

@@ -92,7 +92,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         rows = await store.get_interactions(range(1, await store.get_recorded_through() + 1))
         assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
         assert await store.check() == []
-        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()

@@ -58,7 +58,7 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         )
         assert len((await store.get_router_maps()).maps) == happened, "so is its map"
         assert engine.numbers.view.epoch == epoch.number, "the numbers are of that epoch"
-        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == [], "and equal a rebuild"
         assert await engine.index_maintenance.repair() == 0, "the index equals the graph"
         await push(engine, stream(STYLES[:3], 40, seed=4))

@@ -51,7 +51,7 @@ async def is_whole(engine, folder, mine, *, gone):
     words = [KEY.id, *mine]
     assert (await engine.store.find_refs([KEY]) == [None]) == gone
     assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
     assert await strange_points(engine) == []
@@ -108,7 +108,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
         else:
             await engine.forgetting.retract(mine)
             assert (
-                not await engine.index_maintenance.due()
+                not await engine.index_maintenance.is_due()
             )  # takes out of the outbox what was shown
             assert await engine.store.count_changes() == 0, "the outbox is empty"
     assert bool(await strange_points(engine)) == dies, "old points stay only if it died"
@@ -123,7 +123,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
         assert not await again.store.is_wiping_due(), "no wiping is due"
         assert await strange_points(again) == [], "no old point is left after the start"
         assert await again.index_maintenance.repair() == 0, "the index equals the graph"
-        assert (await again.index_maintenance.due(), await again.store.count_changes()) == (
+        assert (await again.index_maintenance.is_due(), await again.store.count_changes()) == (
             False,
             0,
         ), "no maintenance is due"

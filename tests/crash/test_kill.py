@@ -60,7 +60,7 @@ async def _agrees(database, caller):
         assert {id_: stored.get(id_) for id_ in caller.acked} == caller.acked
         assert await store.get_dead_letters(1) == []
         assert await store.get_reasoned_through() >= max(stored.values())
-        view = await rebuild_view(store, engine.embedder, engine.data.first_view())
+        view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
         assert differing_arrays(view.state, engine.numbers.view.state) == []
         assert await engine.index_maintenance.repair() == 0
     finally:

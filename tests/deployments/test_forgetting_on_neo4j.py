@@ -52,7 +52,7 @@ async def engine(tmp_path):
 async def is_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 

@@ -176,7 +176,7 @@ class PointStore(Protocol):
         """Remove points; unknown keys are ignored."""
 
 
-def list_shelves(generation: int) -> dict[Collection, str]:
+def name_shelves(generation: int) -> dict[Collection, str]:
     """Name the collections of a generation as the point store keeps them."""
     suffix = f"/{generation}" if generation else ""
     return {collection: f"{collection}{suffix}" for collection in Collection}
@@ -187,7 +187,7 @@ class Shelves:
 
     def __init__(self, dimension: int, generation: int) -> None:
         self.dimension = dimension
-        self.names = list_shelves(generation)
+        self.names = name_shelves(generation)
         self._shelves = {collection: Shelf(dimension) for collection in Collection}
         self._lock = threading.Lock()
 
@@ -278,7 +278,7 @@ class NumpyIndex(NumpyWriter):
         served = -1
         if kept is not None:
             served = orjson.loads(kept).get("generation", 0)
-            await self._points.describe(kept, list(list_shelves(served).values()))
+            await self._points.describe(kept, list(name_shelves(served).values()))
         shelves = Shelves(dimension, served + 1)
         description = orjson.dumps(
             {"embedder": embedder, "dimension": dimension, "generation": served + 1},

@@ -61,7 +61,7 @@ STOP = frozenset(
 
 
 @lru_cache(maxsize=1)
-def _compute_projection(seed: int, dimension: int) -> F32:
+def _draw_projection(seed: int, dimension: int) -> F32:
     """Draw the table of an unfitted embedder at its first use."""
     return np.random.default_rng(seed).standard_normal((BUCKETS, dimension), np.float32)
 
@@ -121,7 +121,7 @@ class HashedEmbedder:
             worded = np.flatnonzero(np.diff(starts))
             if len(worded):
                 rows = (
-                    _compute_projection(self._seed, self.dimension)
+                    _draw_projection(self._seed, self.dimension)
                     if self._table is None
                     else self._table
                 )
@@ -176,17 +176,17 @@ def _compute_right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F
     """
     rng = np.random.default_rng(seed)
     width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
-    basis = _orthonormalize(matrix @ rng.standard_normal((matrix.shape[1], width)))
+    basis = _compute_singular_vectors(matrix @ rng.standard_normal((matrix.shape[1], width)))
     for _ in range(POWER_ROUNDS):
-        basis = _orthonormalize(matrix @ _orthonormalize(matrix.T @ basis))
-    right = _orthonormalize(matrix.T @ basis)
+        basis = _compute_singular_vectors(matrix @ _compute_singular_vectors(matrix.T @ basis))
+    right = _compute_singular_vectors(matrix.T @ basis)
     out = np.zeros((matrix.shape[1], rank))
     kept = right[:, 1 : rank + 1] if right.shape[1] > 1 else right
     out[:, : kept.shape[1]] = kept
     return out
 
 
-def _orthonormalize(columns: F64) -> F64:
+def _compute_singular_vectors(columns: F64) -> F64:
     """Compute the left singular vectors of a tall matrix, largest first.
 
     It goes through the small Gram matrix: a QR of 64,000 rows takes half a second, and there are

@@ -75,7 +75,7 @@ def age_heard_lines(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
     Those that the choice bears out gain weight, the others fade, and stale ones are dropped.
     """
     edits: list[Edit] = []
-    for line in _heard(profile):
+    for line in _list_heard(profile):
         weight = (
             min(line.weight + CONFIRMED, HEARD_MAX)
             if chosen.intersection(line.attributes)
@@ -124,7 +124,7 @@ def learn_attribute_rules(
     """
     rules = []
     new_to_it = chosen - _list_own_names(party.profile)
-    for line in _heard(party.profile):
+    for line in _list_heard(party.profile):
         found = next((name for name in line.attributes if name in new_to_it), None)
         if found is not None:
             rules.append(_write_attribute_rule(work, party, found, RAISE))
@@ -137,7 +137,7 @@ def learn_attribute_rules(
     return rules
 
 
-def _heard(profile: Profile) -> list[Line]:
+def _list_heard(profile: Profile) -> list[Line]:
     return [line for line in profile.lines if line.author is Author.RECEPTION]
 
 

@@ -89,8 +89,8 @@ def parse_answer(
 ) -> ParsedAnswer:
     """Find the JSON object in an answer.
 
-    Models repeat what they were shown and write drafts first, so of several objects the one with
-    the most of the expected names counts, and of equals the last.
+    Models repeat what they were shown, and write drafts first. The object with the most expected
+    names wins; on a tie, the last one.
 
     Args:
         finish: The server's finish reason, in its own words; None if it gave none.
@@ -106,7 +106,7 @@ def parse_answer(
     spoken = _remove_thoughts(text[:ANSWER_CHARS])
     if spoken is None:
         return ParsedAnswer({}, Fault.THINKING)
-    expected = {normalise_name(name) for name in names}
+    expected = {fold_member_name(name) for name in names}
     objects = list(_list_valid_objects(spoken, expected))
     if objects:
         return ParsedAnswer(clean(_choose_best_object(objects, expected)))
@@ -125,7 +125,7 @@ def parse_answer(
     )
 
 
-def normalise_name(name: str) -> str:
+def fold_member_name(name: str) -> str:
     """Normalise a name: `Candidate 1`, `candidate-1` and `candidate_1` are the same."""
     return PUNCTUATION.sub("", name).casefold()
 
@@ -135,11 +135,11 @@ def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, 
 
     An exact name comes before a near one.
     """
-    by_plain = {normalise_name(name): name for name in names}
+    by_plain = {fold_member_name(name): name for name in names}
     near = {
-        by_plain[normalise_name(name)]: one
+        by_plain[fold_member_name(name)]: one
         for name, one in value.items()
-        if normalise_name(name) in by_plain
+        if fold_member_name(name) in by_plain
     }
     return {**near, **{name: value[name] for name in names if name in value}}
 
@@ -202,7 +202,7 @@ def _list_valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[s
 
 
 def _count_expected(value: Mapping[str, Any], expected: Collection[str]) -> int:
-    return sum(normalise_name(name) in expected for name in value)
+    return sum(fold_member_name(name) in expected for name in value)
 
 
 def _choose_best_object(

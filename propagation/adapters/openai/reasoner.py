@@ -157,9 +157,9 @@ class OpenAIReasoner(EndpointAdapter):
 
         A call that fails is the failure of its parts.
         """
-        return await asyncio.gather(*(self._find_failing_alone(question) for question in questions))
+        return await asyncio.gather(*(self._ask_or_fail_parts(question) for question in questions))
 
-    async def _find_failing_alone(self, question: Question) -> Answered:
+    async def _ask_or_fail_parts(self, question: Question) -> Answered:
         try:
             return await self._asker.ask(question)
         except ReasonerUnavailable:

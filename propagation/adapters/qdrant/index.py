@@ -10,13 +10,13 @@ from propagation.adapters.qdrant.server import (
     NAME,
     NAMED,
     VERSION,
+    build_attribute_filter,
     check_version,
     compute_id,
     create_collection,
     delete_unused,
-    filter_by_attributes,
-    list_aliases,
     list_collections_in_use,
+    name_aliases,
     parse_point_key,
     put_in_use,
     read_model,
@@ -46,13 +46,13 @@ class QdrantWriter:
         for point in points:
             check_vector(point.vector, self._dimension, f"{collection} {point.key!r}")
         with translate_errors():
-            for some in split_into_batches(points, POINTS_PER_CALL):
-                await self._client.batch_update_points(name, upsert_operations(some))
+            for batch in split_into_batches(points, POINTS_PER_CALL):
+                await self._client.batch_update_points(name, upsert_operations(batch))
 
     async def delete(self, collection: Collection, keys: Sequence[int | str]) -> None:
         with translate_errors():
-            for some in split_into_batches(keys, POINTS_PER_CALL):
-                ids = [compute_id(key) for key in some]
+            for batch in split_into_batches(keys, POINTS_PER_CALL):
+                ids = [compute_id(key) for key in batch]
                 await self._client.delete(
                     self._build_name(collection), models.PointIdsList(points=ids)
                 )
@@ -102,7 +102,7 @@ class QdrantIndex(QdrantWriter):
                 check_embedder(await read_model(self._client, name), embedder, dimension)
         if len(standing) < len(Collection):
             return False
-        self._names, self._dimension = list_aliases(self._prefix, embedder, dimension), dimension
+        self._names, self._dimension = name_aliases(self._prefix, embedder, dimension), dimension
         return True
 
     async def find_nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
@@ -128,7 +128,9 @@ class QdrantIndex(QdrantWriter):
     ) -> Sequence[Hit]:
         if not sharing:
             return []
-        return await self._search_all_above(collection, vector, tau, filter_by_attributes(sharing))
+        return await self._search_all_above(
+            collection, vector, tau, build_attribute_filter(sharing)
+        )
 
     async def _search_all_above(
         self,
@@ -192,10 +194,10 @@ class QdrantIndex(QdrantWriter):
         found: dict[int | str, F32] = {}
         by_id = {str(compute_id(key)): key for key in keys}
         with translate_errors():
-            for some in split_into_batches(keys, POINTS_PER_CALL):
+            for batch in split_into_batches(keys, POINTS_PER_CALL):
                 records = await self._client.retrieve(
                     self._build_name(collection),
-                    [compute_id(key) for key in some],
+                    [compute_id(key) for key in batch],
                     with_payload=False,
                     with_vectors=True,
                 )
@@ -216,7 +218,7 @@ class QdrantIndex(QdrantWriter):
                 for collection in Collection
             }
         yield QdrantWriter(self._client, names, dimension)
-        aliases = list_aliases(self._prefix, embedder, dimension)
+        aliases = name_aliases(self._prefix, embedder, dimension)
         with translate_errors():
             await put_in_use(self._client, self._prefix, names, aliases)
             self._names, self._dimension = aliases, dimension

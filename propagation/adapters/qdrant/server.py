@@ -139,7 +139,7 @@ def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
     ]
 
 
-def filter_by_attributes(names: Iterable[str]) -> models.Filter:
+def build_attribute_filter(names: Iterable[str]) -> models.Filter:
     """Return the filter for clients that share an attribute.
 
     Source: RecNet eq. 4.
@@ -157,7 +157,7 @@ def _build_struct(point: Point) -> models.PointStruct:
     return models.PointStruct(id=compute_id(point.key), vector=unit.tolist(), payload=payload)
 
 
-def list_aliases(prefix: str, embedder: str, dimension: int) -> dict[Collection, str]:
+def name_aliases(prefix: str, embedder: str, dimension: int) -> dict[Collection, str]:
     """Return the aliases that queries for this model use."""
     model = blake2b(f"{embedder} {dimension}".encode(), digest_size=4).hexdigest()
     return {collection: f"{prefix}-{collection}-for-{model}" for collection in Collection}

@@ -51,12 +51,12 @@ def build_version_record(
         "written_by": written_by or "",
         "merged_through_round": text.watermark,
         "dropped": text.dropped,
-        "lines": [_line(line) for line in text.profile.lines],
+        "lines": [_build_line(line) for line in text.profile.lines],
         "filter_rules": [build_rule_row(rule) for rule in text.filter_memory.rules],
     }
 
 
-def _line(line: Line) -> dict[str, object]:
+def _build_line(line: Line) -> dict[str, object]:
     return {
         "id": line.id,
         "text": line.text,

@@ -13,9 +13,9 @@ from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
-from propagation.adapters.sqlite.maintenance.consistency_check import list_findings
+from propagation.adapters.sqlite.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.sqlite.reason.reason import SqliteReason, read_interactions
-from propagation.adapters.sqlite.reason.texts import read_newest_versions, read_texts_or_none_yet
+from propagation.adapters.sqlite.reason.texts import read_newest_versions, read_texts_or_empty
 from propagation.adapters.sqlite.record.clients import SqliteClients, read_clients
 from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
@@ -53,7 +53,7 @@ class SqliteStore(
         self.database.close()
 
     async def check(self) -> list[str]:
-        return await self.database.read(list_findings)
+        return await self.database.read(find_inconsistencies)
 
 
 class SqliteInteractionReader:
@@ -66,7 +66,7 @@ class SqliteInteractionReader:
         return self._reader.read(lambda connection: read_clients(connection, refs))
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
-        return self._reader.read(lambda connection: read_texts_or_none_yet(connection, refs))
+        return self._reader.read(lambda connection: read_texts_or_empty(connection, refs))
 
     async def get_text_versions(self, refs: Sequence[int]) -> Mapping[int, int]:
         return self._reader.read(lambda connection: read_newest_versions(connection, refs))

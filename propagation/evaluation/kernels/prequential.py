@@ -141,7 +141,7 @@ def _score(scoring, ranking, adopted, raw, out):
 
 
 @njit(cache=True)
-def _bar_items(visible, seen, item, taken):
+def _find_barred_items(visible, seen, item, taken):
     """Return [I] which items are no negatives.
 
     These are hidden, seen by the user or taken later, or the target.
@@ -288,7 +288,7 @@ def evaluate_block(
             scoring = _choose_scoring(combiner, compute_maturity(state.history_length[user]))
             seen = list_seen_items(state.seen_item, state.seen_before, state.seen_last[user])
             taken = takes[1][takes[0][user] : takes[0][user + 1]]
-            barred = _bar_items(state.visible, seen, item, taken)
+            barred = _find_barred_items(state.visible, seen, item, taken)
             _rank(state, controls, reader, scoring, item, raw[:1], barred, logs, out[row, :, :5])
             if fixed.shape[1]:
                 _rank_fixed(

@@ -187,7 +187,7 @@ async def evaluate_by_reasoner(
         everything = list(events)
         last = {event.user_id: place for place, event in enumerate(everything)}
         known = [event for place, event in enumerate(everything) if place != last[event.user_id]]
-        draws = _draws(dataset, everything, last, fixed, seeds)
+        draws = _draw_targets(dataset, everything, last, fixed, seeds)
         of_all = len(known) + sum(len(targets) for targets in draws.values())
         await _replay_in_parts(engine, clients, known, lambda done: progress(done, of_all))
         slots = asyncio.Semaphore(engine.reasoner.concurrency)
@@ -207,8 +207,8 @@ async def evaluate_by_reasoner(
             learned=len(known),
             dead_letters=len(await engine.store.get_dead_letters(1_000_000)),
             draws=reports,
-            cost=_cost(expenses.this_run),
-            cost_in_all=_cost(expenses.all_runs),
+            cost=_list_costs(expenses.this_run),
+            cost_in_all=_list_costs(expenses.all_runs),
             seconds=times.seconds,
             seconds_in_all=times.seconds_in_all,
             runs=times.runs,
@@ -272,7 +272,7 @@ async def _retry_patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> 
     return await step()
 
 
-def _draws(
+def _draw_targets(
     dataset: Dataset,
     events: Sequence[NewInteraction],
     last: Mapping[str, int],
@@ -338,7 +338,7 @@ async def _rank(engine: Engine, target: Target, slots: asyncio.Semaphore) -> Ran
     return RankedTarget(target, rank, by_numbers=not ranking.by_reasoner)
 
 
-def _cost(usage: Usage) -> list[NamedPromptCost]:
+def _list_costs(usage: Usage) -> list[NamedPromptCost]:
     return [
         NamedPromptCost(
             prompt=prompt,

@@ -70,7 +70,7 @@ def plot_over_time(report: Report, path: Path) -> None:
         for name in SHOWN:
             axes.plot(
                 report.ends,
-                _numbers(report.over_time[name]),
+                _convert_values(report.over_time[name]),
                 label=LABELS[name],
                 linestyle="--" if name == "placebo" else "-",
             )
@@ -145,7 +145,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
         for name in effect.points[0].n10:
             levels.plot(
                 places,
-                _numbers([point.n10[name] for point in effect.points]),
+                _convert_values([point.n10[name] for point in effect.points]),
                 marker="o",
                 label=labels.get(name, name),
                 color=COLOURS.get(name),
@@ -156,7 +156,7 @@ def plot_effect(effect: Effect, path: Path) -> None:
             offset = OFFSET * (number - (len(effect.bases) - 1) / 2)
             gains.errorbar(
                 places + offset,
-                _numbers([pair.mean if pair else None for pair in pairs]),
+                _convert_values([pair.mean if pair else None for pair in pairs]),
                 [2 * abs(pair.mean / pair.t) if pair and pair.t else 0.0 for pair in pairs],
                 marker="o",
                 capsize=3,
@@ -188,7 +188,7 @@ def _draw_bars(
     for row, name in enumerate(names):
         axes.bar(
             places + (row - (len(names) - 1) / 2) * width,
-            _numbers(values[row]),
+            _convert_values(values[row]),
             width,
             label=LABELS[name],
             color=COLOURS[name],
@@ -198,6 +198,6 @@ def _draw_bars(
         axes.set_ylim(0.0, min(1.0, max(known) + MARGIN))
 
 
-def _numbers(values: Sequence[float | None]) -> F64:
+def _convert_values(values: Sequence[float | None]) -> F64:
     """Return values as an array; None becomes NaN, which is not drawn."""
     return np.array(values, np.float64)

@@ -68,7 +68,7 @@ def arm_rows(
     return [
         (
             LABELS[arm.name],
-            *(_level(getattr(arm, measure)) for measure in measures),
+            *(_format_level(getattr(arm, measure)) for measure in measures),
             *_format_difference(arm.against_off),
             *_format_difference(arm.against_offk),
         )
@@ -82,11 +82,11 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
         (
             part.span,
             f"{part.events:,}",
-            _level(part.off),
-            _level(part.adoption),
+            _format_level(part.off),
+            _format_level(part.adoption),
             *_with_error(part.gain),
-            _level(part.offk),
-            _level(part.offk_adoption),
+            _format_level(part.offk),
+            _format_level(part.offk_adoption),
             *_with_error(part.gain_knn),
         )
         for part in slices
@@ -103,7 +103,7 @@ def build_fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> lis
         (
             label,
             *(
-                _level(value)
+                _format_level(value)
                 for setting in settings
                 for value in (setting.arm(name).n10_fixed, setting.arm(name).n10_of_all_fixed)
             ),
@@ -119,7 +119,7 @@ def build_effect_levels(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str
     return (effect.of, *first.n10, *first.counts), [
         (
             describe_value(effect.of, point.value),
-            *(_level(value) for value in point.n10.values()),
+            *(_format_level(value) for value in point.n10.values()),
             *(f"{count:,}" for count in point.counts.values()),
         )
         for point in effect.points
@@ -147,7 +147,7 @@ def build_effect_gains(effect: Effect) -> tuple[tuple[str, ...], list[tuple[str,
     ]
 
 
-def _level(value: float | None) -> str:
+def _format_level(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 

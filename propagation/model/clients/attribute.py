@@ -17,7 +17,7 @@ def normalize_name(name: str) -> str:
     Returns:
         At most 120 characters; "" if nothing is left.
     """
-    return _plain(name)[:NAME_MAX_CHARS]
+    return _make_plain(name)[:NAME_MAX_CHARS]
 
 
 def find_names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
@@ -28,7 +28,7 @@ def find_names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
     Args:
         names: Normalized names.
     """
-    words = _plain(TITLE.sub(" ", text))
+    words = _make_plain(TITLE.sub(" ", text))
     return tuple(name for name in names if _holds_word(name, words))
 
 
@@ -49,7 +49,7 @@ def _is_in_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def _plain(text: str) -> str:
+def _make_plain(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

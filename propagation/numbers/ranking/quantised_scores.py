@@ -302,7 +302,7 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
-def compute_lift_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
+def raise_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
     """Raise the scores of the gathered neighbours from their floor.
 
     Args:

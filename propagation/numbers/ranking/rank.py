@@ -15,7 +15,7 @@ from propagation.numbers.ranking.quantised_scores import (
     PROFILE,
     SESSION,
     TASTE,
-    compute_lift_neighbours,
+    raise_neighbours,
 )
 from propagation.numbers.ranking.top_k import select_best_rows, sort_by_score
 from propagation.numbers.rules import (
@@ -237,7 +237,7 @@ def _add_neighbours(state, combiner, sketch, asker, found, scores):
         for speed, feature in enumerate((SLOW, FAST)):
             weight = get_weight(combiner, asker.arm, feature, user_bin, item_bin)
             slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
-    compute_lift_neighbours(
+    raise_neighbours(
         sketch.bin.reshape(-1),
         state.adoptions,
         state.near_slow,

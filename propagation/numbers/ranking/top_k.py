@@ -33,10 +33,10 @@ def _compute_tie_key(user, item, seed):
 def _select_best_by_group(scores, width):
     best = np.empty(len(scores) // width, np.float32)
     for group in range(len(best)):
-        find_largest = np.float32(-np.inf)
+        largest = np.float32(-np.inf)
         for item in range(group * width, (group + 1) * width):
-            find_largest = max(find_largest, scores[item])
-        best[group] = find_largest
+            largest = max(largest, scores[item])
+        best[group] = largest
     return best
 
 

@@ -64,14 +64,14 @@ def create_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Co
     )
 
 
-def _parts(combiner: Combiner) -> list[NDArray[np.float64]]:
+def _list_arrays(combiner: Combiner) -> list[NDArray[np.float64]]:
     """Return the learned arrays, the gauge last."""
     return [combiner.weights, combiner.squares, combiner.moments, combiner.seen, *combiner.gauge]
 
 
 def pack_combiner(combiner: Combiner) -> NDArray[np.float64]:
     """Return the learned state as one vector, for the learn commit."""
-    return np.concatenate([part.ravel() for part in _parts(combiner)])
+    return np.concatenate([part.ravel() for part in _list_arrays(combiner)])
 
 
 def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
@@ -82,7 +82,7 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
     Raises:
         ValueError: It is another combiner's.
     """
-    parts = _parts(combiner)
+    parts = _list_arrays(combiner)
     gauge = np.concatenate([part.ravel() for part in create_gauge(len(combiner.mask))])
     size = sum(part.size for part in parts)
     if len(vector) == size - len(gauge):

@@ -44,9 +44,9 @@ def remember(state, user, item):
 @njit(cache=True)
 def find_place(neighbour, item, filled, other):
     """Return the place of `other` among the item's first neighbours, or -1."""
-    found, wanted = np.int32(-1), np.int32(other)
+    found, target = np.int32(-1), np.int32(other)
     for place in range(np.int32(filled)):
-        found = max(found, np.int32(place) if neighbour[item, place] == wanted else np.int32(-1))
+        found = max(found, np.int32(place) if neighbour[item, place] == target else np.int32(-1))
     return np.int64(found)
 
 
@@ -127,7 +127,7 @@ def _compute_age_weights(past):
 
 
 @njit(cache=True)
-def _shares(adoptions, past):
+def _compute_shares(adoptions, past):
     """Return the weight of a co-adoption with each past item.
 
     It is the weight of the item's age, damped by its popularity.
@@ -186,7 +186,7 @@ def gather_neighbours(state, user):
 
 @njit(cache=True)
 def _gather(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
-    shares = _shares(adoptions, past)
+    shares = _compute_shares(adoptions, past)
     found = np.empty(
         min(np.sum(filled[past]), items) + 1, np.int64
     )  # one more: written before it is known to be new
@@ -223,7 +223,7 @@ def look_up_neighbours(state, user, items):
 
 @njit(cache=True)
 def _look_up(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
-    shares = _shares(adoptions, past)
+    shares = _compute_shares(adoptions, past)
     for age in range(len(past)):
         other = past[age]
         for item in items:

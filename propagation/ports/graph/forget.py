@@ -22,7 +22,7 @@ from propagation.ports.graph.leases import Lease
 class ErasureStore(Protocol):
     """Withdrawal of interactions, and erasure of clients (docs/erasure.md)."""
 
-    async def get_event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
+    async def get_event_states(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         """Return the state of each event id, in order."""
 
     async def get_interactions_of_clients(self, refs: Sequence[int]) -> Sequence[InteractionRow]:
@@ -49,7 +49,7 @@ class ErasureStore(Protocol):
             Each version once, by ref, then version.
         """
 
-    async def get_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def find_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         """Return those names that another client's own text holds.
 
         Args:
@@ -58,7 +58,7 @@ class ErasureStore(Protocol):
                 categories.
         """
 
-    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         """Find clients with a stored text that holds one of the words.
 
         Reads every version of every client.
@@ -70,7 +70,7 @@ class ErasureStore(Protocol):
     async def get_brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
         """Return the attributes that these clients brought to messages."""
 
-    async def get_affected_messages(
+    async def find_affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int],

@@ -207,7 +207,7 @@ class ReasonStore(InteractionReader, Protocol):
         There is one for each client, by ref.
         """
 
-    async def get_message_reach(self, newest: int) -> Sequence[MessageReach]:
+    async def count_message_reach(self, newest: int) -> Sequence[MessageReach]:
         """Count what became of each router's messages, by router.
 
         Args:

@@ -24,8 +24,8 @@ from propagation.model import (
     split_into_batches,
 )
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
-from propagation.routing import SemanticPolicy, list_own_attributes, run_spherical_kmeans
-from propagation.workflow.concurrency import ROUND_LEASE, WAIT_SECONDS, Activity, Exclusion, Leases
+from propagation.routing import list_own_attributes, run_spherical_kmeans
+from propagation.workflow.concurrency import WAIT_SECONDS, Activity, Exclusion
 from propagation.workflow.data_settings import (
     OpenData,
     build_data_settings_blob,
@@ -69,7 +69,6 @@ class Stage0:
     rounds: PropagationRound
     replica_sync: ReplicaSync
     settings: WorkflowSettings
-    leases: Leases
     exclusion: Exclusion
     _next_count: int = 0
 
@@ -127,17 +126,14 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = ignore_progress) -> int:
-        """Rebuild the index and, if the policy measures it, tau.
+        """Rebuild the index, and what the routing policy measures.
 
         Returns:
             How many points the index has.
         """
         async with self.exclusion.run(Activity.REINDEX):
             count = await self.index_maintenance.reindex(progress)
-            policy = self.rounds.policy
-            if isinstance(policy, SemanticPolicy) and self.settings.tau is None:
-                async with self.leases.require(ROUND_LEASE):
-                    await policy.threshold.fix()
+            await self.rounds.policy.measure()
             self.replica_sync.note_embedder()
             return count
 
@@ -219,8 +215,8 @@ class Stage0:
         """
         refs = sorted(await self.store.get_text_versions())
         found: set[str] = set()
-        for some in split_into_batches(refs, PAGE):
-            for text in (await self.store.load_texts(some)).values():
+        for batch in split_into_batches(refs, PAGE):
+            for text in (await self.store.load_texts(batch)).values():
                 found.update(list_own_attributes(text))
         return sorted(found)
 
@@ -240,11 +236,11 @@ class Stage0:
                     NumbersView.learn,
                     part.interactions,
                     part.through,
-                    await self._draw_negatives(view.applied_through, part),
+                    await self._read_recorded_negatives(view.applied_through, part),
                 )
                 await self.store.replace_learned(lease, [block], first=first)
 
-    async def _draw_negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
+    async def _read_recorded_negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
         """Return the recorded negatives of learned interactions, [len, 4].
 
         They are NO_RECORD for an interaction whose block is damaged or missing.
@@ -258,8 +254,8 @@ class Stage0:
                 after = damage.through
                 continue
             for block in blocks:
-                mine = np.isin(sequences, block.sequence)
-                places = np.searchsorted(block.sequence, sequences[mine])
-                negatives[mine] = block.negatives[places]
+                in_block = np.isin(sequences, block.sequence)
+                places = np.searchsorted(block.sequence, sequences[in_block])
+                negatives[in_block] = block.negatives[places]
             after = blocks[-1].through
         return negatives

@@ -109,7 +109,7 @@ class Evolution:
         last_withdrawal = await self.store.get_last_withdrawal()
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
-            self.store, maps, await self._count_used_through(), holdout.judged_from, epoch.era
+            self.store, maps, await self._get_used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
         with texts_read_after(last_withdrawal):
@@ -147,7 +147,7 @@ class Evolution:
             )
             return await self.numbers.run(take_snapshot, holdout), holdout
 
-    async def _count_used_through(self) -> int:
+    async def _get_used_through(self) -> int:
         """Return T of the last published run.
 
         Gradients up to there have done their work.

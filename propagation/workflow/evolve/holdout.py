@@ -4,7 +4,7 @@ The holdout is the newest learned interactions of the epoch. The snapshot is a c
 taken back to T, the moment before the holdout. From that state the plan's routers are compared with
 the present ones; optimization/holdout_judge.py computes the verdict.
 
-Source: `docs/design.md`, "The loop", step 8.
+Source: `docs/evolution.md`.
 """
 
 from collections.abc import Sequence
@@ -77,13 +77,17 @@ async def load_holdout(store: GraphStore, through: int, epoch: int, size: int) -
     while True:
         after = max(through - back, 0)
         parts = [part async for part in read_aligned_blocks(store, after, through)]
-        mine = [part for part in parts if part.block.epoch == epoch]
-        if len(mine) < len(parts) or after == 0 or sum(len(part.rows) for part in mine) >= size:
-            return _newest(mine, through, size)
+        of_epoch = [part for part in parts if part.block.epoch == epoch]
+        if (
+            len(of_epoch) < len(parts)
+            or after == 0
+            or sum(len(part.rows) for part in of_epoch) >= size
+        ):
+            return _keep_newest(of_epoch, through, size)
         back *= 2
 
 
-def _newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
+def _keep_newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Holdout:
     def column(values: Sequence[Array], kind: type, *width: int) -> Array:
         empty: Array = np.zeros((0, *width), kind)
         return np.concatenate([empty, *(value.astype(kind) for value in values)])[-size:]

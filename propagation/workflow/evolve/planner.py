@@ -217,7 +217,7 @@ class Planner:
         next_texts = [
             text
             for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
-            for text in _texts(case, decision, change.after)
+            for text in _assign_texts(case, decision, change.after)
         ]
         return Plan(
             numbering,
@@ -319,7 +319,9 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
     )
 
 
-def _texts(case: RouterCase, decision: RouterDecision, after: Sequence[int]) -> list[RouterVersion]:
+def _assign_texts(
+    case: RouterCase, decision: RouterDecision, after: Sequence[int]
+) -> list[RouterVersion]:
     """Give each router that comes of a decision its text."""
     if decision.kind == EvolutionKind.SPLIT and case.halves is not None:
         standings = [half.standing for half in case.halves]

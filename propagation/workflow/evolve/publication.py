@@ -6,7 +6,7 @@ Learning stops at the end only: for what was written last, the numbers, their ba
 commit. What other processes have in flight is void with the publication, and is done again in the
 new epoch.
 
-Source: `docs/design.md`, "The loop", step 8.
+Source: `docs/evolution.md`.
 """
 
 import asyncio
@@ -80,8 +80,8 @@ class Publisher:
             current = await self.store.get_current_epoch()
             if current is None or current.number != epoch.number:
                 raise LeaseLost(
-                    "another process evolved the routers meanwhile, and this plan was for those"
-                    " that it found; look at them, and try again"
+                    "another process changed the routers after this plan was made; look at them,"
+                    " and run it again"
                 )
             change = await self._map(decided, epoch)
             texts = await self._follow_rules(change)
@@ -224,8 +224,8 @@ class Publisher:
         """Write the next versions of clients whose rules name a moved router."""
         refs = await self.store.get_clients_with_rules(find_moved_routers(change))
         followed: list[ClientText] = []
-        for some in split_into_batches(refs, CLIENTS_A_CALL):
-            texts = await self.store.load_texts(some)
+        for batch in split_into_batches(refs, CLIENTS_A_CALL):
+            texts = await self.store.load_texts(batch)
             for text in texts.values():
                 memory = follow_rules(text.filter_memory, change)
                 if memory is not text.filter_memory:

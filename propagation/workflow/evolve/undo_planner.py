@@ -1,6 +1,6 @@
 """Undo of an evolution: a run that brings the routers back.
 
-Source: `docs/design.md`, "The loop", step 8.
+Source: `docs/evolution.md`.
 """
 
 from collections.abc import Sequence

@@ -96,7 +96,7 @@ class Forgetting:
         async with self.exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
-            states = await self.store.get_event_statuses(event_ids)
+            states = await self.store.get_event_states(event_ids)
             for event_id, (status, row) in zip(event_ids, states, strict=True):
                 retracted = row is not None and event_id not in rows
                 if event_id in rows:
@@ -155,8 +155,8 @@ class Forgetting:
     async def _check_store(self) -> None:
         """Fail now if the store does not answer.
 
-        Each lock may be held by somebody whom the store keeps waiting: to wait for all of them
-        takes several times as long.
+        Each lock may be held by a task that waits for the store. To wait for all locks would take
+        several times as long.
         """
         await self.store.get_last_withdrawal()
 
@@ -171,7 +171,7 @@ class Forgetting:
         # Others may say the same in another spelling, which a round mapped to the client's.
         canonical = self.withdrawer.vectors.canonical.targets
         mapped = frozenset(name for name, target in canonical.items() if target in names)
-        used = await self.store.get_names_used_by_others(ref, names | mapped)
+        used = await self.store.find_names_used_by_others(ref, names | mapped)
         shared = used | {canonical[name] for name in used & mapped}
         titles = list_titles(contents).get(ref, frozenset())
         return ErasedClient(client, titles, names, names - shared)

@@ -15,10 +15,10 @@ from propagation.workflow.forget.redaction import (
     Key,
     LostNames,
     Removal,
+    find_public_names,
     find_unsupported_parts,
     hide_words,
     list_lost_names,
-    list_public_names,
     redact_message,
 )
 from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
@@ -79,7 +79,7 @@ class MessageChangeFinder:
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
         supported = list_supported_names(known, removal.least)
-        public = list_public_names(affected, removal.least)
+        public = find_public_names(affected, removal.least)
         withdrawal = StandingWithdrawal(runs)
         router_names = RouterNames(await self.store.get_router_versions(self.routers))
         quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))

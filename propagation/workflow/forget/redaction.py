@@ -113,7 +113,7 @@ class Supporters:
     interactions: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     messages: Mapping[Key, frozenset[int]] = field(default_factory=dict)
 
-    def clients(self, owner: int, sources: Sequence[Source]) -> set[int]:
+    def find_clients(self, owner: int, sources: Sequence[Source]) -> set[int]:
         """Return the distinct clients behind sources of one of the owner's lines.
 
         A user supports its own lines; an item does not, the users who chose it do.
@@ -179,7 +179,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
     if not (cites or named or has_own_name):
         return line
-    if cites and len(supporters.clients(owner, remaining)) < removal.least:
+    if cites and len(supporters.find_clients(owner, remaining)) < removal.least:
         return None
     text: str | None = line.text
     for one in named:
@@ -242,7 +242,7 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
     return replace(rule, evidence=evidence, age=age) if evidence else None
 
 
-def list_public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
+def find_public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
     """Find, for each round, attributes that enough items' texts brought."""
     items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
     for one in affected:

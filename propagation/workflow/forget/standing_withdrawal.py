@@ -1,8 +1,8 @@
 """Standing withdrawal: takes withdrawn parts out of what routers stand for.
 
 A router's weight of an attribute holds the parts of all its messages, the older ones decayed
-(routing/integration.py). So what leaves one message leaves the weights of all later ones, and those
-of the routers that evolutions made of it.
+(routing/integration.py). So what one message loses is subtracted from the weights of all later
+ones, and from those of the routers that evolved from it.
 """
 
 from collections import defaultdict

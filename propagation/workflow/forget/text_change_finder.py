@@ -70,7 +70,7 @@ class TextChangeFinder(MessageChangeFinder):
         if erased is not None:
             refs.add(erased.client.ref)
         if removal.words.names:
-            named = await self.store.get_clients_naming(removal.words.search_words)
+            named = await self.store.find_clients_naming(removal.words.search_words)
             citations = Citations(words=removal.words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
         await self._change_texts(changes, searches, removal)
@@ -81,7 +81,7 @@ class TextChangeFinder(MessageChangeFinder):
             words=OwnWords(removal.words.titles, removal.words.names | unheld),
             titles=await self.load_titles(self.request.unquotable),
         )
-        affected = await self.store.get_affected_messages(
+        affected = await self.store.find_affected_messages(
             sorted(refs),
             sequences,
             self.request.erased_ref,
@@ -105,7 +105,7 @@ class TextChangeFinder(MessageChangeFinder):
             await self._change_texts(changes, searches, removal)
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
-        changes.postponed = await self._is_postponed(sequences)
+        changes.postponed = await self._pack_remaining_arrivals(sequences)
         return changes
 
     def _build_searches(self, words: OwnWords) -> list[CitationSearch]:
@@ -181,7 +181,7 @@ class TextChangeFinder(MessageChangeFinder):
             {key: one.senders - {self.request.erased_ref} for key, one in messages.items()},
         )
 
-    async def _is_postponed(self, sequences: frozenset[int]) -> bytes | None:
+    async def _pack_remaining_arrivals(self, sequences: frozenset[int]) -> bytes | None:
         """Pack the arrivals that wait and do not rest on what goes."""
         blob = await self.store.get_blob(POSTPONED_ARRIVALS)
         if blob is None:

@@ -47,7 +47,7 @@ from propagation.workflow.views import NumbersOwner, NumbersView
 USERS_A_PART = 200
 
 
-def is_in_current_routers(
+def map_to_current_routers(
     weights: LearnedWeights, rows: Sequence[InteractionRow], maps: RouterMaps
 ) -> LearnedWeights:
     """Map learned weights' taste routers to those of the current epoch.
@@ -167,7 +167,7 @@ class Withdrawer:
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
             weights = await self.store.get_learned_weights([row.sequence for row in rows])
             request = WithdrawalRequest(
-                rows, weights, erased, await self._is_unquotable(rows, erased)
+                rows, weights, erased, await self._find_unquotable(rows, erased)
             )
             finder = TextChangeFinder(
                 self.store,
@@ -186,7 +186,7 @@ class Withdrawer:
                 barrier = await self.store.stage_checkpoint(lease, rest, await staged)
                 return await self._commit(lease, barrier, await changes, promoted, finder)
 
-    async def _is_unquotable(
+    async def _find_unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None
     ) -> list[int]:
         """Find the items that fewer than `min_support` other users chose.
@@ -202,7 +202,7 @@ class Withdrawer:
             items[count].append(item)
         found: set[int] = set()
         for count, some in items.items():
-            found |= await self.numbers.list_rarely_chosen(some, self.min_support + count)
+            found |= await self.numbers.find_rarely_chosen(some, self.min_support + count)
         return sorted(found)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
@@ -215,7 +215,7 @@ class Withdrawer:
         view = self.numbers.view
         maps = await self.store.get_router_maps()
         subtraction = Subtraction(
-            is_in_current_routers(request.weights, rows, maps),
+            map_to_current_routers(request.weights, rows, maps),
             request.weights.routers,
             maps,
             retrust=erased is None or get_kind(erased) == ClientKind.USER,

@@ -90,7 +90,7 @@ class TimeTravel:
         if sequence < oldest:
             raise TooOld(sequence, oldest)
 
-    async def profile(self, ref: int, sequence: int) -> ProfileReading:
+    async def get_profile(self, ref: int, sequence: int) -> ProfileReading:
         """Return a client's profile at a sequence.
 
         Returns:
@@ -105,7 +105,7 @@ class TimeTravel:
         await self.check_kept(sequence)
         return ProfileReading(client, text or ClientText.empty(ref))
 
-    async def routers(self, sequence: int) -> Sequence[PastRouter]:
+    async def get_routers(self, sequence: int) -> Sequence[PastRouter]:
         """Return the taste routers of the epoch open at a sequence.
 
         They come by number.
@@ -133,7 +133,7 @@ class TimeTravel:
             for router in numbers
         ]
 
-    async def lineage(self, router: int, epoch: int) -> Sequence[LineageStep]:
+    async def get_lineage(self, router: int, epoch: int) -> Sequence[LineageStep]:
         """Return what a router came from and became, up to an epoch.
 
         It begins at the bootstrap.
@@ -146,7 +146,7 @@ class TimeTravel:
             if step.run in runs and router in (step.before, step.after)
         ]
 
-    async def members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
+    async def get_members(self, router: int, sequence: int, limit: int) -> Sequence[RoutingEdge]:
         """Return a router's edges at a sequence, by descending score, then ref.
 
         Raises:

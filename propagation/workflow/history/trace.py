@@ -116,7 +116,7 @@ class Tracer:
         if known is None or known.users < least_users:
             raise NotFound("attribute", attribute)
         holders = (await self.store.get_holders([attribute], CONTRIBUTIONS)).get(attribute, ())
-        rare = await self.numbers.list_rarely_chosen(holders, least_users)
+        rare = await self.numbers.find_rarely_chosen(holders, least_users)
         for ref in holders:
             async for path in self.trace_client(ref, attribute, with_events=ref not in rare):
                 yield path
@@ -164,7 +164,7 @@ class Tracer:
         if text is None:
             return
         for line in text.profile.lines:
-            if not _find_rests_on(line, event.sequence):
+            if not _is_based_on(line, event.sequence):
                 continue
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
             carriers = await self._find_first_carriers(ref, line, text.profile, event.sequence)
@@ -199,7 +199,7 @@ class Tracer:
         first = {
             (message.router, part.attribute): (message, part)
             for (message, part), lines in zip(carriers, own_lines, strict=True)
-            if any(_find_rests_on(old, sequence) for old in lines)
+            if any(_is_based_on(old, sequence) for old in lines)
         }
         return list(first.values())
 
@@ -224,7 +224,7 @@ class Tracer:
         found_reader = False
         for merge in readers:
             then = texts.get((merge.ref, merge.profile_version))
-            line = None if then is None else _build_line(then.profile, message)
+            line = None if then is None else _find_line_from(then.profile, message)
             if then is None or (line is not None and part.attribute in line.attributes):
                 found_reader = True
                 yield (*start, message, ProfileHop(merge.ref, merge.profile_version, line))
@@ -239,8 +239,8 @@ class Tracer:
         Args:
             parts: Parts of the message with the line's attributes, from other clients.
         """
-        for some in split_into_batches(parts, PARTS_AT_ONCE):
-            for part, source in zip(some, await self._find_sources(some), strict=True):
+        for batch in split_into_batches(parts, PARTS_AT_ONCE):
+            for part, source in zip(batch, await self._find_sources(batch), strict=True):
                 yield (*source, AttributeHop(part.attribute, message.router), message, here)
         if not parts:
             yield (message, here)
@@ -256,7 +256,7 @@ class Tracer:
         )
         paths: list[Path] = []
         for part, lines in zip(parts, own_lines, strict=True):
-            resting = [line for line in lines if _find_rests_on(line, part.sequence)]
+            resting = [line for line in lines if _is_based_on(line, part.sequence)]
             line = next(iter([*resting, *lines]), None)
             event = (events[part.sequence],) if part.sequence in events else ()
             paths.append((*event, ProfileHop(part.ref, part.profile_version, line)))
@@ -300,11 +300,11 @@ class Tracer:
         return {name: known[name].canonical or name if name in known else name for name in names}
 
 
-def _find_rests_on(line: Line, sequence: int) -> bool:
+def _is_based_on(line: Line, sequence: int) -> bool:
     return any(source.sequence == sequence for source in line.sources)
 
 
-def _build_line(profile: Profile, message: RouterVersion) -> Line | None:
+def _find_line_from(profile: Profile, message: RouterVersion) -> Line | None:
     return next(
         (
             line

@@ -114,10 +114,10 @@ class Watcher:
                 if WatchEventKind.ROUND in self.kinds:
                     yield self._advance(round_, here)
                 self.position = here
-            async for event in self._messages(round_):
+            async for event in self._read_messages(round_):
                 yield event
 
-    async def _messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
+    async def _read_messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
         """Yield the rest of a round's messages in the routers' order.
 
         A round sent one message for each touched router. What the store no longer has of them is

@@ -72,8 +72,8 @@ class LineVectors:
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         found: dict[str, F32] = {}
         model = self._embedder.name
-        for some in split_into_batches(lines, LINES_A_CALL):
-            found |= await self._embed_lines(some)
+        for batch in split_into_batches(lines, LINES_A_CALL):
+            found |= await self._embed_lines(batch)
         # An embedder that was fitted again meanwhile makes other vectors.
         return found if model == self._embedder.name else await self.embed(texts)
 

@@ -80,13 +80,13 @@ class IndexMaintenance:
         """Stop writing until the index was made again, or found and compared."""
         self._feed.problem = reason
 
-    async def due(self) -> bool:
+    async def is_due(self) -> bool:
         """Tell whether `step` has something to do that the index answers for.
 
         Drops from the outbox what was written since the last call.
         """
         if self._feed.problem:
-            return await self._answers()
+            return await self._does_answer()
         await self._feed.settle()
         return bool(await self._store.get_pending_changes(MIN_AGE_MS, 1))
 
@@ -179,7 +179,7 @@ class IndexMaintenance:
         self._feed.problem = ""
         return count
 
-    async def _answers(self) -> bool:
+    async def _does_answer(self) -> bool:
         """Tell whether the index answers.
 
         Asked before `step`, which keeps others out while it waits for the index.
@@ -231,8 +231,8 @@ class IndexMaintenance:
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]
-        for some in split_into_batches(of_rounds, CLIENTS_A_CALL):
-            await self._repair.carry_over(self._index, some)
+        for batch in split_into_batches(of_rounds, CLIENTS_A_CALL):
+            await self._repair.carry_over(self._index, batch)
         if self.repaired:
             log.info(
                 "%d points of the vector index differed from the graph and were repaired",
@@ -245,8 +245,8 @@ class IndexMaintenance:
         for collection in COLLECTIONS.values():
             versions = await self._index.get_versions(collection)
             keys = sorted(versions, key=int)
-            for some in split_into_batches(keys, CLIENTS_A_CALL):
-                found = await self._index.get_vectors(collection, some)
+            for batch in split_into_batches(keys, CLIENTS_A_CALL):
+                found = await self._index.get_vectors(collection, batch)
                 await self._vectors.update_view(
                     [
                         Point(key=key, version=versions[key], vector=vector)

@@ -222,8 +222,8 @@ class VectorSync:
     async def fill_view(self) -> None:
         """Embed the text of every client into the view."""
         refs = sorted(await self._store.get_text_versions())
-        for some in split_into_batches(refs, CLIENTS_A_CALL):
-            texts = await self._store.load_texts(some)
+        for batch in split_into_batches(refs, CLIENTS_A_CALL):
+            texts = await self._store.load_texts(batch)
             await self.apply_remote(texts.values())
 
     def forget(self, refs: Sequence[int], names: frozenset[str], unmapped: frozenset[str]) -> None:

@@ -91,12 +91,12 @@ def _find_changed_rows(name: str, before: Array, now: Array) -> Arrays:
 
 def _differ(one: Array, other: Array) -> NDArray[np.bool_]:
     """Return whether any bit of a row differs, [n]."""
-    differs = _bits(one) != _bits(other)
+    differs = _view_bits(one) != _view_bits(other)
     found: NDArray[np.bool_] = differs.any(axis=tuple(range(1, differs.ndim)))
     return found
 
 
-def _bits(array: Array) -> NDArray[np.unsignedinteger]:
+def _view_bits(array: Array) -> NDArray[np.unsignedinteger]:
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 

@@ -48,8 +48,8 @@ async def apply_clients(
     items = sorted({ref for ref in refs if get_kind(ref) == ClientKind.ITEM})
     if users:
         await numbers.run(NumbersView.add_users, max(users))
-    for some in split_into_batches(items, TEXTS_A_CALL):
-        clients = await store.get_clients(some, part.through)
+    for batch in split_into_batches(items, TEXTS_A_CALL):
+        clients = await store.get_clients(batch, part.through)
         if catalogue is not None:
             catalogue.take(clients)
         await _embed_items(numbers, embedder, clients, only_refused=False)
@@ -73,7 +73,7 @@ async def _embed_items(
         count = 0
         for place, client in enumerate(clients):
             row = index_of(client.ref)
-            if not only_refused or (content[place].any() and _draw_rows(view, row, row + 1)):
+            if not only_refused or (content[place].any() and _find_drawn_rows(view, row, row + 1)):
                 view.set_item(row, content[place], attributes[place], not client.hidden)
                 count += 1
         return count
@@ -117,7 +117,7 @@ class RefusedTexts:
         for start in range(0, self.numbers.view.items, ROWS_A_LOOK):
             refs = [
                 compute_ref(ClientKind.ITEM, row)
-                for row in await self.numbers.run(_draw_rows, start, start + ROWS_A_LOOK)
+                for row in await self.numbers.run(_find_drawn_rows, start, start + ROWS_A_LOOK)
             ]
             found = await self.store.get_clients(refs) if refs else []
             clients = [client for client in found if write_content_text(client)]
@@ -126,7 +126,7 @@ class RefusedTexts:
         return mended
 
 
-def _draw_rows(view: NumbersView, start: int, end: int) -> list[int]:
+def _find_drawn_rows(view: NumbersView, start: int, end: int) -> list[int]:
     """Return the rows of items for whose text a drawn direction stands."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
     return [

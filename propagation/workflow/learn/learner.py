@@ -83,7 +83,7 @@ class Learner:
             return
         try:
             if not self._ahead and self._count_since_checkpoint() >= CHECKPOINT_AT_CLOSE:
-                with suppress(LeaseLost):  # who took it over saves one
+                with suppress(LeaseLost):  # the process that took it over saves one
                     await self.store.save_checkpoint(self._lease, await self._take_snapshot())
         finally:
             await self.store.release_lease(self._lease)
@@ -121,7 +121,7 @@ class Learner:
         if checkpoint is not None and checkpoint.epoch != self.numbers.view.epoch:
             await self.data.follow_epoch(checkpoint.epoch)
         fresh = (
-            self.data.first_view()
+            self.data.create_first_view()
             if checkpoint is None
             else await asyncio.to_thread(restore_view, checkpoint, self.numbers.view.seed)
         )

@@ -138,12 +138,12 @@ class Explainer:
                 )
                 for part in _explain_router_parts(bank, community, order[place], place, names)
             ]
-            said = [
+            mentioned = [
                 part
                 for part in parts
                 if part.feature != Feature.POPULARITY or part.users >= self.min_support
             ]
-            words = explain_in_words(said, routers, heard, cold=read.cold)
+            words = explain_in_words(mentioned, routers, heard, cold=read.cold)
             explanations.append(Explanation(parts, routers, heard, words))
         return explanations
 

@@ -205,7 +205,7 @@ class Recommender:
             arm=ON if request.propagate else OFF,
             limit=request.limit,
             factors=await self.factors(text) if request.propagate and text else None,
-            own=await self._own(ref),
+            own=await self._embed_own_text(ref),
             candidates=rows,
             allowed=allowed,
             left_out=await self._find_unknown(request, user),
@@ -270,7 +270,7 @@ class Recommender:
         attributes = await self._router_attributes.load() if named else {}
         return np.array(memory.factors(count, attributes))
 
-    async def _own(self, ref: int | None) -> F32 | None:
+    async def _embed_own_text(self, ref: int | None) -> F32 | None:
         """Embed the text of a user without history.
 
         Returns:

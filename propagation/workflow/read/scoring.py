@@ -371,7 +371,7 @@ HAND_OVER_ITEMS, EXACT_SCORE_ITEMS = 4_000, 16
 class ReadBatcher:
     """Answers reads on the numbers' thread, up to eight in one pass.
 
-    A read that costs less than handing it over is answered at once, if no one has the view.
+    A read that costs less than handing it over is answered at once if the view is free.
     """
 
     def __init__(self, numbers: NumbersOwner) -> None:

@@ -127,17 +127,19 @@ def _compute_cosines(
     """Return cosines; -inf for clients without a vector and for hidden items."""
     others = stack_vectors(view, kind, by, start, end, least_users)
     norms = np.linalg.norm(others, axis=1) * np.linalg.norm(own)
-    there = norms > 0
+    comparable = norms > 0
     if kind == ClientKind.ITEM:
-        there &= view.state.visible[start : start + len(others)]
-    cosines: F64 = np.divide(others @ own, norms, out=np.full(len(others), -np.inf), where=there)
+        comparable &= view.state.visible[start : start + len(others)]
+    cosines: F64 = np.divide(
+        others @ own, norms, out=np.full(len(others), -np.inf), where=comparable
+    )
     return cosines
 
 
 def _find_best(cosines: F64, limit: int, seed: int) -> list[int]:
-    there = np.flatnonzero(cosines > -np.inf)
-    if len(there) > limit:
-        cut = np.partition(cosines[there], len(there) - limit)[len(there) - limit]
-        there = there[cosines[there] >= cut]
-    keys = {int(row): int(mix_seed(np.uint64(row), np.uint64(seed))) for row in there}
+    candidates = np.flatnonzero(cosines > -np.inf)
+    if len(candidates) > limit:
+        cut = np.partition(cosines[candidates], len(candidates) - limit)[len(candidates) - limit]
+        candidates = candidates[cosines[candidates] >= cut]
+    keys = {int(row): int(mix_seed(np.uint64(row), np.uint64(seed))) for row in candidates}
     return sorted(keys, key=lambda row: (-cosines[row], keys[row]))[:limit]

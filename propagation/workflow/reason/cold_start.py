@@ -135,22 +135,22 @@ class ColdStart:
         Clients that the reasoner failed on are described again.
         """
         refs: dict[int, None] = {}
-        taken = 0
+        entries_taken = 0
         for entry in self._waiting:
             if refs and len(refs) + len(entry.refs) > CLIENTS_A_STEP:
                 break
             refs.update(dict.fromkeys(entry.refs))
-            taken += 1
-        if not taken:
+            entries_taken += 1
+        if not entries_taken:
             if not self._failed or time.monotonic() < self._retry_at:
                 return {}
-            again = sorted(self._failed)[:CLIENTS_A_STEP]
+            retried = sorted(self._failed)[:CLIENTS_A_STEP]
             recorded = await self.store.get_recorded_through()
-            return await self._describe(lease, again, recorded, welcome)
-        sequence = self._waiting[taken - 1].sequence
+            return await self._describe(lease, retried, recorded, welcome)
+        sequence = self._waiting[entries_taken - 1].sequence
         changed = await self._describe(lease, list(refs), sequence, welcome)
         await self.store.put_blob(PROGRESS, str(sequence).encode(), lease)
-        for _ in range(taken):
+        for _ in range(entries_taken):
             self._waiting.popleft()
         return changed
 
@@ -233,7 +233,7 @@ class ColdStart:
             return []
         current = await self.store.get_router_versions(self.vectors.routers)
         try:
-            waiting = await self._messages(refs, current)
+            waiting = await self._find_messages(refs, current)
         except IndexUnavailable as error:
             log.warning(
                 "%d new clients get their routers' messages after the next round: %s",
@@ -277,7 +277,7 @@ class ColdStart:
             )
             return None
 
-    async def _messages(
+    async def _find_messages(
         self, refs: Sequence[int], current: Sequence[RouterVersion]
     ) -> dict[int, list[RouterVersion]]:
         """Find the messages that a client would have got.

@@ -140,7 +140,7 @@ class InteractionReasoning:
             refs, self.cache.find(refs) | {ref: drafted[ref] for ref in refs if ref in drafted}
         )
 
-    async def build_newest_working_set(self, work: ReasonWork) -> WorkingSet:
+    async def load_newest_working_set(self, work: ReasonWork) -> WorkingSet:
         """Load one interaction's clients with the graph's newest texts."""
         refs = list_clients_of(work)
         return await self._load(refs, dict(await self.cache.load_newest(refs)))
@@ -371,7 +371,7 @@ class InteractionReasoning:
         )
         found = {client.ref: client for client in clients}
         if len(found) < len(refs):
-            raise LeaseLost("another process erased a client of these interactions, and the claim")
+            raise LeaseLost("another process erased one of the clients, so this claim is void")
         texts.update(loaded)
         last = await self._store.get_last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}

@@ -184,7 +184,7 @@ class Pipeline:
         """
         await self.interactions.yield_to_calls()
         with texts_read_after(await self.store.get_last_withdrawal()):
-            working_set = await self.interactions.build_newest_working_set(work)
+            working_set = await self.interactions.load_newest_working_set(work)
             receiving = self._take_messages(working_set)
             try:
                 drafted = await self.interactions.draft(work, working_set)

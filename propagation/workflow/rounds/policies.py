@@ -82,14 +82,20 @@ class EpochThreshold:
         epoch = await self.ports.store.get_current_epoch()
         if epoch is not None and epoch.tau is not None:
             return epoch.tau
-        return await self.fix()
+        return await self._fix()
 
-    async def fix(self) -> float:
-        """Measure tau over the index, and record it with the epoch.
+    async def measure(self) -> None:
+        """Measure tau over the index, unless an operator gave it.
 
         Raises:
             LeaseHeld: Another process runs a round.
         """
+        if self.ports.settings.tau is None:
+            async with self.ports.leases.require(ROUND_LEASE):
+                await self._fix()
+
+    async def _fix(self) -> float:
+        """Measure tau, and record it with the epoch."""
         routers = await self._read_vectors(Collection.ROUTERS)
         clients = np.concatenate(
             [await self._read_vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
@@ -122,11 +128,11 @@ class LiveTasteWeights:
     async def compute_client_weights(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
         """Read weights of a few clients at a time; calls take turns."""
         found: list[Weights] = []
-        for some in split_into_batches(refs, CLIENTS_A_READ):
-            found += await self.numbers.run(NumbersView.compute_taste_weights, some, count)
+        for batch in split_into_batches(refs, CLIENTS_A_READ):
+            found += await self.numbers.run(NumbersView.compute_taste_weights, batch, count)
         return found
 
-    async def filter_arrivals(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
+    async def read_arrival_weights(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
         """Read the weights that arrivals' interactions wrote.
 
         Weights from before an evolution are mapped to the current routers.

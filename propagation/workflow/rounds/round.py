@@ -89,10 +89,10 @@ class PropagationRound:
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough of all `clients` have changed."""
-        pending = await self.pending()
+        pending = await self.find_pending()
         return len(pending.clients) >= self._settings.update_size_for(clients)
 
-    async def pending(self) -> PendingChanges:
+    async def find_pending(self) -> PendingChanges:
         """Find the clients that changed since the last round."""
         last = await self._store.get_last_round()
         after = last.boundary if last else 0
@@ -123,7 +123,7 @@ class PropagationRound:
         """
         async with self._leases.require(ROUND_LEASE) as lease:
             # Under the lease, so that another process' round cannot come between.
-            pending = await self.pending()
+            pending = await self.find_pending()
             perception = self._perception.perceive_by_centres() if pending.first else self.policy
             return await self._run(lease, pending, perception)
 

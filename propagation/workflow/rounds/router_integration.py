@@ -130,7 +130,7 @@ class RouterIntegration:
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
         items = {arrival.ref for arrival in arrivals if get_kind(arrival.ref) == ClientKind.ITEM}
-        unquotable = await self.numbers.list_rarely_chosen(items & by_event, self.min_support)
+        unquotable = await self.numbers.find_rarely_chosen(items & by_event, self.min_support)
         return {
             client.ref: client.title
             for client in await self.store.get_clients(sorted(items - unquotable))

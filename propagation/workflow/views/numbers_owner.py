@@ -93,14 +93,14 @@ class NumbersOwner:
             progress.set()
         return done
 
-    async def list_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
-        """Call NumbersView.list_rarely_chosen, unless it would find nothing.
+    async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
+        """Call NumbersView.find_rarely_chosen, unless it would find nothing.
 
         The numbers' thread may be learning.
         """
         if not least_users or all(get_kind(ref) == ClientKind.USER for ref in refs):
             return frozenset()
-        return await self.run(NumbersView.list_rarely_chosen, refs, least_users)
+        return await self.run(NumbersView.find_rarely_chosen, refs, least_users)
 
     @contextmanager
     def try_borrow(self) -> Iterator[NumbersView | None]:

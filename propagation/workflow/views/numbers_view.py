@@ -139,7 +139,7 @@ class NumbersView:
         self.state.visible[row] = False
         self._changed_items.add(row)
 
-    def list_rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
+    def find_rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
         """Find items that fewer than `least_users` distinct users chose."""
         rows = {ref: index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM}
         return frozenset(
@@ -287,8 +287,8 @@ class NumbersView:
             and block.trust.shape[2] in (0, banks.max())
         ):
             raise DamagedNumbers(
-                f"learned block {block.through} is not of the log's interactions, or names items or"
-                " routers that there are not",
+                f"learned block {block.through} does not match the log, or names an unknown item or"
+                " router",
                 block.after,
                 block.through,
             )

@@ -127,7 +127,7 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     Raises:
         UsageProblem: Opening would migrate the file, and --mend was not given.
     """
-    schema = files.older()
+    schema = files.find_older_schema()
     if schema is not None and not mend:
         raise UsageProblem(
             f"it is of an older release (schema {schema}), and checking it would migrate it,"
@@ -139,10 +139,10 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     found = files.list_leftovers()
     if mend and found:
         files.drop_leftovers()
-    for what in found:
+    for leftover in found:
         yield Finding(
             "what killed processes left",
-            what,
+            leftover,
             "none needed; --mend removes them",
             done="removed" if mend else "",
         )
@@ -154,11 +154,11 @@ async def _check_store(store: "GraphStore") -> list[Finding]:
     """Check what is stored, before an engine reads the numbers."""
     return [
         *map(_build_finding, await find_lasting(store.check)),
-        await look_again(lambda: _check_numbers(store)),
+        await look_again(lambda: _check_learned_blocks(store)),
     ]
 
 
-async def _check_numbers(store: "GraphStore") -> Finding:
+async def _check_learned_blocks(store: "GraphStore") -> Finding:
     """Check that the learned blocks and the newest barrier can be read."""
     from propagation.workflow.learn.learned_blocks import read_blocks
 
@@ -178,7 +178,7 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
     """
     return [
         Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
-        await look_again(lambda: check_numbers(engine)),
+        await look_again(lambda: check_view(engine)),
         _index(engine),
         *(
             [await look_again(lambda: asyncio.to_thread(_check_disk, settings))]
@@ -197,8 +197,8 @@ async def find_lasting(look: Callable[[], Awaitable[Sequence[str]]]) -> list[str
     for _ in range(LOOKS - 1):
         if found:
             await asyncio.sleep(PAUSE_SECONDS)
-            again = await look()
-            found = [problem for problem in found if problem in again]
+            repeated = await look()
+            found = [problem for problem in found if problem in repeated]
     return found
 
 
@@ -229,7 +229,7 @@ def _index(engine: "Engine") -> Finding:
     )
 
 
-async def check_numbers(engine: "Engine") -> Finding:
+async def check_view(engine: "Engine") -> Finding:
     """Check that the numbers in memory agree with the log.
 
     They must be neither ahead of the log nor behind it.

@@ -97,7 +97,7 @@ def forget(
 
     JSON: the proto's ForgetClientResponse.
     """
-    key = _key(user, item)
+    key = _parse_key(user, item)
     _confirm(
         (
             f"Forget {name_kind(key.kind)} {key.id!r}, with all its events and texts? This cannot"
@@ -141,7 +141,7 @@ def export_client(
     it; one that exists is overwritten only with --force. A pipe or a link, such as /dev/stdout, is
     written directly.
     """
-    request = pb.ExportClientRequest(key=_key(user, item))
+    request = pb.ExportClientRequest(key=_parse_key(user, item))
     with _open_output(output, force) as file:
         ask(address, lambda stub: _write(stub.ExportClient(request), file))
 
@@ -173,7 +173,7 @@ async def _write(answers: AsyncIterable[pb.ExportClientResponse], file: TextIO) 
         print(make_printable_json(answer.json_line), file=file)
 
 
-def _key(user: str | None, item: str | None) -> pb.ClientKey:
+def _parse_key(user: str | None, item: str | None) -> pb.ClientKey:
     if (user is None) == (item is None):
         raise UsageProblem("give either --user ID or --item ID")
     return (

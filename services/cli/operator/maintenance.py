@@ -19,14 +19,14 @@ from services.cli.access import (
     Database,
     Force,
     check_output_file,
-    find_database_in_file,
     get_settings,
     measure_time,
+    require_database_in_file,
     with_engine,
     with_store,
 )
 from services.cli.exits import Command
-from services.runtime.console import print_result, print_rows, print_text, read_progress
+from services.runtime.console import print_result, print_rows, print_text, show_progress
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -62,9 +62,9 @@ def backup(
 
     JSON: {"file", "bytes", "seconds"}.
     """
-    settings = find_database_in_file(get_settings(config, assignments, database=database))
+    settings = require_database_in_file(get_settings(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    size, seconds = _read_time_of_file(
+    size, seconds = _measure_on_file(
         "backup", lambda files, say: files.backup(file, say, replace=force), settings
     )
     print_result(
@@ -92,10 +92,10 @@ def restore(
 
     JSON: {"database", "bytes", "seconds"}.
     """
-    settings = find_database_in_file(
+    settings = require_database_in_file(
         get_settings(config, assignments, database=database), exists=False
     )
-    _, seconds = _read_time_of_file(
+    _, seconds = _measure_on_file(
         "restore", lambda files, say: files.restore(file, say, replace=force), settings
     )
     size = settings.database.stat().st_size
@@ -120,9 +120,9 @@ def export(
 
     JSON: {"file", "rows", "bytes", "seconds"}.
     """
-    settings = find_database_in_file(get_settings(config, assignments, database=database))
+    settings = require_database_in_file(get_settings(config, assignments, database=database))
     os.nice(NICE)  # a service on the same processors goes first
-    rows, seconds = _read_time_of_file(
+    rows, seconds = _measure_on_file(
         "export", lambda files, say: files.export(file, say, replace=force), settings
     )
     size = file.stat().st_size
@@ -147,9 +147,9 @@ def compact(
     """
     from propagation.workflow.forget.retention import retain_all
 
-    settings = find_database_in_file(get_settings(config, assignments, database=database))
+    settings = require_database_in_file(get_settings(config, assignments, database=database))
     dropped, to_drop = measure_time(lambda: with_store(settings, retain_all))
-    (before, after), to_compact = _read_time_of_file(
+    (before, after), to_compact = _measure_on_file(
         "compact", lambda files, _: files.compact(), settings
     )
     seconds = round(to_drop + to_compact, 3)
@@ -161,13 +161,13 @@ def compact(
     )
 
 
-def _read_time_of_file(
+def _measure_on_file(
     what: str, work: "Callable[[SqliteFiles, Callable[[int, int], None]], T]", settings: "Settings"
 ) -> tuple[T, float]:
     """Run `work` on the database file under a progress bar; see `measure_time`."""
     from services.assembly import build_sqlite_files
 
-    with read_progress(what) as progress:
+    with show_progress(what) as progress:
         return measure_time(lambda: work(build_sqlite_files(settings), progress))
 
 
@@ -236,7 +236,7 @@ def reindex(
     JSON: {"points", "seconds"}.
     """
     settings = get_settings(config, assignments, database=database)
-    with read_progress("reindex") as progress:
+    with show_progress("reindex") as progress:
         points, seconds = measure_time(
             lambda: with_engine(settings, lambda engine: engine.reindex(progress))
         )

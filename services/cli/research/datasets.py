@@ -26,7 +26,7 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.client.errors import UsageProblem
-from services.runtime.console import print_error, print_result, read_progress
+from services.runtime.console import print_error, print_result, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +93,7 @@ def _upload(dataset: "Dataset", address: str, wait: float) -> "UploadReport":
     total = len(dataset.items) + len(dataset.users) + len(dataset)
     if not total:
         raise UsageProblem(f"{dataset.name} holds nothing to import")
-    with read_progress(dataset.name) as progress:
+    with show_progress(dataset.name) as progress:
         return ask(
             address,
             lambda stub: upload(
@@ -165,7 +165,7 @@ def replay(
 async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayReport":
     from propagation.workflow.replay import replay
 
-    with read_progress(dataset.name) as progress:
+    with show_progress(dataset.name) as progress:
         return await replay(
             engine,
             dataset.clients,

@@ -44,7 +44,7 @@ from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
-from services.runtime.console import print_error, print_table, print_text, read_progress
+from services.runtime.console import print_error, print_table, print_text, show_progress
 from services.runtime.kernel_cache import EVALUATION, compile_kernels
 from services.runtime.process import release
 
@@ -107,7 +107,7 @@ def rank_stream(
     """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
-    with read_progress(name) as progress:
+    with show_progress(name) as progress:
         return asyncio.run(
             evaluate_prequential(
                 stream,
@@ -221,7 +221,7 @@ def leave_one_out(
     """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
-    with read_progress(stream.name) as progress:
+    with show_progress(stream.name) as progress:
         report = asyncio.run(
             evaluate_leave_one_out(
                 stream, embedder, options, commit=release(), progress=progress, keep=keep
@@ -283,7 +283,7 @@ def rank_by_reasoner(
     fixed = read_fixed_candidates(folder)
 
     async def run(engine: Engine) -> ByReasonerReport:
-        with read_progress(dataset.name) as progress:
+        with show_progress(dataset.name) as progress:
             return await evaluate_by_reasoner(
                 engine,
                 dataset,
@@ -296,10 +296,10 @@ def rank_by_reasoner(
                 keep=keep,
             )
 
-    return evaluate_reasoner(with_engine(settings, run, create=True))
+    return build_reasoner_outcome(with_engine(settings, run, create=True))
 
 
-def evaluate_reasoner(report: ByReasonerReport) -> Outcome:
+def build_reasoner_outcome(report: ByReasonerReport) -> Outcome:
     """Return the report with its tables: the ranking, and what it cost."""
     rows = [
         (

@@ -30,7 +30,7 @@ from services.cli.research.datasets import check_events
 from services.cli.research.protocols import Outcome, rank_stream, write_cost_notes
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.console import read_progress
+from services.runtime.console import show_progress
 from services.runtime.kernel_cache import compile_kernels
 from services.runtime.process import release
 
@@ -175,7 +175,7 @@ def _vary_loop(
             update={LOOPED[of]: None if value is None else int(value)}
         )
         changed = settings.model_copy(update={"workflow": workflow})
-        with read_progress(f"{dataset.name}, {of} {describe_value(of, value)}") as bar:
+        with show_progress(f"{dataset.name}, {of} {describe_value(of, value)}") as bar:
             looped, counts = _rank_in_loop(of, dataset, changed, bar)
         first = first or looped
         points.append(build_loop_point(value, looped, counts, first if of == "evolution" else None))
@@ -220,7 +220,7 @@ def _rank_in_loop(
 
 
 async def _count_buffered(engine: Engine) -> dict[str, int]:
-    reach = await engine.store.get_message_reach(EVERY_MERGE)
+    reach = await engine.store.count_message_reach(EVERY_MERGE)
     return {
         "merged": sum(one.merged for one in reach),
         "fell out": sum(one.fell_out for one in reach),

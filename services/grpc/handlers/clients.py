@@ -74,7 +74,7 @@ class ClientsHandler(Servicer):
             )
         at = await parse_as_of(request, self._time_travel)
         await self._wait_for(request, context, texts=merge)
-        reflects = await self._describe_reflected(exact=merge)
+        reflects = await self._build_reflects(exact=merge)
         ref = await self._engine.find_ref(key)
         reading = await self._engine.read_profile(ref, at, merge=merge)
         if reading.waiting:
@@ -121,7 +121,7 @@ class ClientsHandler(Servicer):
                 )
                 for client, cosine in answer.clients
             ],
-            reflects=await self._describe_reflected(
+            reflects=await self._build_reflects(
                 exact=False, applied_through=answer.applied_through
             ),
         )

@@ -107,7 +107,7 @@ class GetStatusHandler(Servicer):
         redact = choose_redaction_for_caller(self._redact)
         reads_persons = admitted_caller.get().reads_persons
         rounds = await store.get_last_rounds(ROUNDS_SHOWN) if request.history else ()
-        reach = await store.get_message_reach(REACH_MERGES) if request.history else ()
+        reach = await store.count_message_reach(REACH_MERGES) if request.history else ()
         return pb.GetStatusResponse(
             recorded_through=recorded,
             learned_through=learned,

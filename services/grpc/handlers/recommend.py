@@ -75,7 +75,7 @@ class RecommendHandler(Servicer):
             answer = await self._engine.rerank(query.user_id, answer, count_seconds_left(context))
         return pb.RecommendResponse(
             recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
-            reflects=await self._describe_reflected(
+            reflects=await self._build_reflects(
                 exact=False, applied_through=answer.applied_through
             ),
             ranked_by=pb.RANKER_REASONER if answer.by_reasoner else pb.RANKER_NUMBERS,

@@ -46,7 +46,7 @@ class RoutersHandler(Servicer):
         at = await self._parse_as_of(request)
         page = parse_page(request, f"routers {request.bank} {at}")
         await self._wait_for(request, context)
-        reflects = await self._describe_reflected()
+        reflects = await self._build_reflects()
         if at is not None:
             routers = await self._list_past_routers(at, retired=False)
         else:
@@ -75,7 +75,7 @@ class RoutersHandler(Servicer):
         sees_users = admitted_caller.get().sees_users
         page = parse_page(request, f"members {bank} {number} {at} {sees_users}")
         await self._wait_for(request, context)
-        reflects = await self._describe_reflected()
+        reflects = await self._build_reflects()
         routers = await (
             self._read_routers(bank) if at is None else self._list_past_routers(at, retired=True)
         )
@@ -88,7 +88,9 @@ class RoutersHandler(Servicer):
             else self._list_taste_members(number, page.end + 1, at)
         )
         lineage = (
-            await self._time_travel.lineage(number, router.epoch) if bank == BankName.TASTE else ()
+            await self._time_travel.get_lineage(number, router.epoch)
+            if bank == BankName.TASTE
+            else ()
         )
         return pb.GetRouterResponse(
             router=router,
@@ -144,7 +146,7 @@ class RoutersHandler(Servicer):
                 ),
                 past.text,
             )
-            for past in await self._time_travel.routers(at)
+            for past in await self._time_travel.get_routers(at)
             if retired or not past.retired
         ]
 
@@ -168,9 +170,9 @@ class RoutersHandler(Servicer):
         edges = await (
             self._store.get_members(number, rows)
             if at is None
-            else self._time_travel.members(number, at, rows)
+            else self._time_travel.get_members(number, at, rows)
         )
-        rare = await self._engine.list_rarely_chosen(
+        rare = await self._engine.find_rarely_chosen(
             [edge.ref for edge in edges], self._get_least_users(past=at is not None)
         )
         shown = [edge for edge in edges if edge.ref not in rare]

@@ -49,7 +49,7 @@ class Servicer:
             self._engine.settings.min_support, exempt, past=past
         )
 
-    async def _describe_reflected(
+    async def _build_reflects(
         self, *, exact: bool = True, applied_through: int | None = None
     ) -> pb.Reflects:
         """Say how much of the log an answer reflects.

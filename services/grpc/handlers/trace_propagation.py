@@ -125,7 +125,7 @@ class TracePropagationHandler(Servicer):
         self, request: pb.TracePropagationRequest, context: Context
     ) -> pb.TracePropagationResponse:
         limit = parse_limit(request, "limit", default=20)
-        reflects = await self._describe_reflected()
+        reflects = await self._build_reflects()
         paths = await select_paths(await self._find_paths(request), limit)
         shown = paths[:limit]
         references = await load_path_references(
@@ -151,7 +151,7 @@ class TracePropagationHandler(Servicer):
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
                 ref = await self._engine.find_ref(key)
-                rare = await self._engine.list_rarely_chosen([ref], self._get_least_users())
+                rare = await self._engine.find_rarely_chosen([ref], self._get_least_users())
                 return tracer.trace_client(ref, with_events=ref not in rare)
             case "attribute":
                 return tracer.trace_attribute(

@@ -92,7 +92,7 @@ def retraction(rows, **fields):
 
 async def test_events_stand_as_they_stand(store):
     await lived(store)
-    ((known, row), (unknown, nothing)) = await store.get_event_statuses(["e0-0", "never"])
+    ((known, row), (unknown, nothing)) = await store.get_event_states(["e0-0", "never"])
     assert (known, row.event_id, unknown, nothing) == (
         EventStatus.RECORDED,
         "e0-0",
@@ -100,7 +100,7 @@ async def test_events_stand_as_they_stand(store):
         None,
     )
     await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
-    assert await store.get_event_statuses(["e0-0"]) == [(EventStatus.RETRACTED, None)]
+    assert await store.get_event_states(["e0-0"]) == [(EventStatus.RETRACTED, None)]
 
 
 async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(opened):
@@ -203,7 +203,7 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
 
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
     await lived(store)
-    ((_, row),) = await store.get_event_statuses(["e0-0"])
+    ((_, row),) = await store.get_event_states(["e0-0"])
     await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
     answer = await store.record(
         [event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")],
@@ -377,7 +377,7 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
         standing=(("folk", 1.0), ("jazz", 0.95)),
     )
     await run_round(store, versions=(later,))
-    found = await store.get_affected_messages(
+    found = await store.find_affected_messages(
         [ANN], frozenset(), ANN, frozenset(), frozenset(), frozenset({"folk"}), 8
     )
     assert [(one.message.version, one.remaining) for one in found] == [
@@ -388,14 +388,14 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await lived(store)
-    (sent,) = await store.get_affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
+    (sent,) = await store.find_affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({(BOB, 1)})},
     )
-    assert await store.get_affected_messages([ANN], frozenset({7}), None, *NO_WORDS, 8) == []
-    (named,) = await store.get_affected_messages(
+    assert await store.find_affected_messages([ANN], frozenset({7}), None, *NO_WORDS, 8) == []
+    (named,) = await store.find_affected_messages(
         [], frozenset(), None, frozenset({"more"}), *NO_WORDS[1:], 8
     )
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
@@ -446,7 +446,7 @@ async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
     await withdraw(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
     assert (await store.claim_reason("w", 1, 10_000)).work[0].negative is None
-    assert (await store.get_event_statuses(["named"]))[0][1].negative != gone
+    assert (await store.get_event_states(["named"]))[0][1].negative != gone
 
 
 async def test_a_lost_lease_changes_nothing(store):
@@ -498,7 +498,7 @@ async def test_any_unicode_is_forgotten(store, name):
     assert await store.is_wiping_due()
     await store.wipe()
     assert not await store.is_wiping_due()
-    assert (await store.get_event_statuses([name]))[0][0] == EventStatus.FORGOTTEN
+    assert (await store.get_event_states([name]))[0][0] == EventStatus.FORGOTTEN
     assert await store.find_refs([change(ClientKind.USER, name).key]) == [None]
 
 
@@ -516,7 +516,7 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
     withdrawal = retraction(rows, texts_read_through=texts_read_through, messages=[changed])
     with pytest.raises(VersionClash):
         await withdraw(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
-    assert await store.get_event_statuses(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
+    assert await store.get_event_states(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
     assert await store.get_last_withdrawal() == 0
     done = await withdraw(
         store,
@@ -567,11 +567,11 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
 
 async def test_messages_that_quote_a_title_are_found(store):
     await lived(store)
-    (quoting,) = await store.get_affected_messages(
+    (quoting,) = await store.find_affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"more"}), frozenset(), 8
     )
     assert quoting.message.text == "more jazz"
-    assert not await store.get_affected_messages(
+    assert not await store.find_affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"opera"}), frozenset(), 8
     )
 
@@ -592,7 +592,7 @@ async def test_messages_are_found_by_words_however_they_are_written(store, said,
     await run_round(store, versions=(message(3, 2, BOB, words=said),))
     nothing = frozenset[str]()
     for words in ((frozenset({word}), nothing), (nothing, frozenset({word}))):
-        found = await store.get_affected_messages([], frozenset(), None, *words, nothing, 8)
+        found = await store.find_affected_messages([], frozenset(), None, *words, nothing, 8)
         assert said in [one.message.text for one in found]
 
 
@@ -602,7 +602,7 @@ async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
     await run_round(store, versions=(named,))
     nothing = frozenset[str]()
     words = frozenset({'12" mix'})
-    found = await store.get_affected_messages([], frozenset(), None, words, nothing, nothing, 8)
+    found = await store.find_affected_messages([], frozenset(), None, words, nothing, nothing, 8)
     assert [one.message.router for one in found] == [named.router]
 
 

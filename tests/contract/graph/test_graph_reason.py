@@ -355,15 +355,15 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
         MessageMerge(user(0), 1, 5, 1, "fell out"),
         MessageMerge(user(1), 1, 5, 1, "empty"),
     ]
-    assert await store.get_message_reach(9) == []
+    assert await store.count_message_reach(9) == []
     await store.commit_reasoned(
         claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merges=tuple(heard))]
     )
-    assert await store.get_message_reach(9) == [
+    assert await store.count_message_reach(9) == [
         MessageReach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
         MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]
-    assert await store.get_message_reach(3) == [
+    assert await store.count_message_reach(3) == [
         MessageReach(router=3, clients=0, merged=0, filtered=1, empty=0, fell_out=0),
         MessageReach(router=5, clients=0, merged=0, filtered=0, empty=1, fell_out=1),
     ]

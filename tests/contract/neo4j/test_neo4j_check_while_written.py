@@ -90,4 +90,4 @@ async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
 
     unconnected, lacking = await find_lasting(look)
     assert f"interaction {broken} has lost user" in unconnected
-    assert lacking == "the log lacks 1 of its entries"
+    assert "lacks 1 " in lacking

@@ -7,7 +7,7 @@ import pytest
 from propagation.adapters.sqlite.connection.schema import create_tables
 from propagation.adapters.sqlite.forget.withdrawal import MOVE_MERGES
 from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, put_packed
-from propagation.adapters.sqlite.reason.texts import read_bodies_now
+from propagation.adapters.sqlite.reason.texts import pack_bodies_now
 
 GRADIENT = (
     "INSERT INTO gradient (sequence, module, owner, writer, reward, text, attributes)"
@@ -40,7 +40,7 @@ def steps():
 
 def test_a_commit_reads_no_table_of_the_past(steps):
     def commit(connection):
-        put_packed(connection, pack_reasoned([], read_bodies_now([])), at=0)
+        put_packed(connection, pack_reasoned([], pack_bodies_now([])), at=0)
 
     assert steps(GRADIENT, 10_000, commit) < steps(GRADIENT, 10, commit) + 100
 

@@ -71,7 +71,7 @@ async def test_lists_are_complete(client, service):
     numbers = [router.number async for router in client.routers(pb.BANK_TASTE)]
     assert numbers == list(range(SMALL["taste"].k))
     assert [member async for member in client.members(numbers[0])] == []
-    assert [run async for run in client.get_evolution_runs()] == []
+    assert [run async for run in client.evolution_runs()] == []
     status = await client.stub.GetStatus(pb.GetStatusRequest())
     assert status.recorded_through == 0
 

@@ -23,7 +23,7 @@ from services.client.stub import connect
 from services.config.settings import MonitoringSettings, ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.monitoring import monitor
-from services.monitoring.traces import Traces, find_root
+from services.monitoring.traces import Traces, derive_root
 from services.runtime.errors import NotLoopback
 from services.security.roles import ROLES_BY_CALL, Caller, Role
 from services.security.tokens import create_token, write_tokens
@@ -266,13 +266,13 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
     changed = [span for span in spans if span.name == "profile version"]
     assert changed
     for sequence, root in roots.items():
-        ids = find_root(sequence)
+        ids = derive_root(sequence)
         assert (root.context.trace_id, root.context.span_id) == (ids.trace_id, ids.span_id)
         mine = {span.name: span for span in spans if span.context.trace_id == ids.trace_id}
         assert mine["learn"].parent.span_id == mine["reason"].parent.span_id == ids.span_id
         assert mine["reason"].start_time >= root.start_time
     assert {span.context.trace_id for span in changed} <= {
-        find_root(sequence).trace_id for sequence in roots
+        derive_root(sequence).trace_id for sequence in roots
     }
 
 
@@ -298,6 +298,7 @@ def test_a_share_of_interactions_is_traced_the_same_everywhere():
     other.close()
 
 
+@pytest.mark.slow
 def test_what_is_switched_off_is_not_imported():
     import subprocess
 

@@ -104,6 +104,7 @@ def test_the_embedder_is_that_of_the_reported_seed(dataset):
         assert found.arm("off").n10 == alone.arm("off").n10
 
 
+@pytest.mark.slow
 def test_plots_are_pictures(report, tmp_path):
     plot_over_time(report, tmp_path / "over_time.svg")
     plot_cold_start(report.slices, r"a title, not a formula: $\frac$", tmp_path / "cold.svg")

@@ -11,7 +11,7 @@ from propagation.evaluation.protocols.reasoner_ranking import (
     NamedPromptCost,
     time_run,
 )
-from services.cli.research.protocols import evaluate_reasoner
+from services.cli.research.protocols import build_reasoner_outcome
 from services.runtime.process import SystemClock
 
 
@@ -54,7 +54,7 @@ def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
             )
         ]
 
-    evaluate_reasoner(
+    build_reasoner_outcome(
         ByReasonerReport(
             dataset="small",
             reasoner="scripted",

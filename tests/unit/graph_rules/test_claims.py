@@ -5,12 +5,12 @@ import numpy as np
 from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
+    build_reason_works,
     choose_interactions,
     count_pending_to_fetch,
-    draw_items,
     find_reasoned_through,
+    list_drawn_items,
     read_draws,
-    reason_work,
 )
 from propagation.model import ClientKind, compute_ref
 
@@ -47,11 +47,11 @@ def test_draws_are_read_from_the_block_that_covers_them():
     assert list(draws) == [5, 7]
     assert draws[5] == Draw(SECOND_ITEM, 0.5, 0.25)
     assert draws[7].negative is None
-    assert draw_items(draws.values()) == [SECOND_ITEM]
+    assert list_drawn_items(draws.values()) == [SECOND_ITEM]
 
 
 def test_work_carries_the_negative_and_both_scores():
-    (work,) = reason_work(
+    (work,) = build_reason_works(
         [(5, ANN, FIRST_ITEM, 2.0)],
         {5: Draw(SECOND_ITEM, 0.5, 0.25)},
         [SECOND_ITEM],
@@ -61,5 +61,5 @@ def test_work_carries_the_negative_and_both_scores():
 
 
 def test_a_forgotten_negative_leaves_nothing_to_predict_against():
-    (work,) = reason_work([(5, ANN, FIRST_ITEM, 1.0)], {5: Draw(SECOND_ITEM, 0.5, 0.25)}, [])
+    (work,) = build_reason_works([(5, ANN, FIRST_ITEM, 1.0)], {5: Draw(SECOND_ITEM, 0.5, 0.25)}, [])
     assert (work.negative, work.score_positive, work.score_negative) == (None, None, None)

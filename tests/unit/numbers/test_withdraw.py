@@ -52,7 +52,7 @@ def test_an_item_that_leaves_takes_its_start_mass_with_it():
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=60))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_users_own_sums_and_pairs_are_those_that_learning_made(items):
     state = small_state(1, 8)
     learn(state, [(0, item) for item in items])

@@ -26,7 +26,7 @@ from propagation.workflow.compose import compose
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
-from services.cli.operator.doctor import check_numbers
+from services.cli.operator.doctor import check_view
 from services.runtime.process import SystemClock
 from tests.unit.workflow.learn.comparison import differing_arrays
 
@@ -360,7 +360,7 @@ async def takes_the_lease_of(engine):
 
 
 async def is_as_rebuilt(engine):
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert (view.epoch, view.applied_through) == (
         engine.numbers.view.epoch,
         engine.numbers.view.applied_through,
@@ -457,9 +457,9 @@ async def test_doctor_looks_while_another_process_learns(two):
     await push(one, "ann", 1, 2, 3)
     await one.drain()
     assert looking.numbers.view.applied_through < await looking.store.get_learned_through()
-    assert not (await check_numbers(looking)).problem
+    assert not (await check_view(looking)).problem
     looking.numbers.view.applied_through += 1
-    assert "reach sequence" in (await check_numbers(looking)).problem
+    assert "reach sequence" in (await check_view(looking)).problem
 
 
 async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(

@@ -83,7 +83,7 @@ async def life(path: str) -> None:
             await rebuild(
                 engine.store,
                 HashedEmbedder(engine.settings.seed),
-                engine.data.first_view(),
+                engine.data.create_first_view(),
                 engine.leases,
             )
         if turn == 2:

@@ -49,7 +49,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
     wipes_in_seconds = True
 
-    async def get_event_statuses(self, event_ids: Sequence[str]) -> Sequence[EventState]:
+    async def get_event_states(self, event_ids: Sequence[str]) -> Sequence[EventState]:
         async def work(
             transaction: Transaction,
         ) -> Sequence[EventState]:
@@ -94,7 +94,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         texts = await read_pages(read, asked, SEARCHES_PER_READ)
         return [texts[key] for key in sorted(texts)]
 
-    async def get_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
+    async def find_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         used: set[str] = set()
         last = -1
         while unfound := names - used:
@@ -113,7 +113,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             )
         return frozenset(used)
 
-    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         found: set[int] = set()
         last = 0
         while True:
@@ -134,7 +134,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         names = await self._database.value("forget/search/brought_attributes", refs=list(refs))
         return frozenset(names or ())
 
-    async def get_affected_messages(
+    async def find_affected_messages(
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
@@ -168,7 +168,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             else ()
         )
         keys = choose_affected_keys(rounds, map(tuple, found))
-        published = await self.brief(keys)
+        published = await self.read_brief_versions(keys)
         counted = sorted(
             (*key, name)
             for key, message in published.items()

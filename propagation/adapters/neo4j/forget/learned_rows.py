@@ -11,9 +11,9 @@ import numpy as np
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.learn.learn import (
     apply_marks,
-    draw_columns,
     read_blocks_with_rows,
     split_columns,
+    unpack_draw_columns,
 )
 from propagation.adapters.shared.learned_blocks import (
     build_weights_of_rows,
@@ -57,7 +57,7 @@ async def mark_rows(
     for found in await transaction.rows(
         "learn/blocks/draws_of_sequences", sequences=distinct.tolist()
     ):
-        columns = draw_columns(*found)
+        columns = unpack_draw_columns(*found)
         through, learned = columns.through, columns.sequence
         places = find_places(learned, distinct).tolist()
         empty = [place for place in places if int(learned[place]) in without_weights]

@@ -65,8 +65,8 @@ async def withdraw(
 
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
-    for some in split_into_batches(past, ROWS_PER_STATEMENT):
-        rows = [build_text_row(text, 0) for text in some]
+    for batch in split_into_batches(past, ROWS_PER_STATEMENT):
+        rows = [build_text_row(text, 0) for text in batch]
         await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
@@ -191,10 +191,10 @@ class WithdrawalCommit:
                 "forget/events/create_retracted_events", sequences=self.sequences
             )
         learned = await mark_rows(transaction, self.sequences, self.withdrawal.promoted)
-        for some in split_into_batches(self.sequences, ROWS_PER_STATEMENT):
+        for batch in split_into_batches(self.sequences, ROWS_PER_STATEMENT):
             await transaction.execute(
                 "forget/events/create_gaps",
-                rows=[[sequence, sequence in learned] for sequence in some],
+                rows=[[sequence, sequence in learned] for sequence in batch],
             )
 
     async def _append_log_entry(self) -> None:
@@ -208,10 +208,10 @@ class WithdrawalCommit:
 
     async def _change_texts(self) -> None:
         """Rewrite current versions in place, and create the next ones."""
-        for some in split_into_batches(self.current, ROWS_PER_STATEMENT):
+        for batch in split_into_batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute(
                 "forget/withdrawal/update_texts",
-                rows=[build_text_row(text, self.sequence) for text in some],
+                rows=[build_text_row(text, self.sequence) for text in batch],
             )
         texts = self.withdrawal.texts
         rows = [build_text_row(text, self.sequence) for text in texts]

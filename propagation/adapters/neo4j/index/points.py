@@ -57,7 +57,7 @@ class Neo4jPoints(StorePart):
         rows = sorted(
             (
                 [
-                    _id(shelf, point.key),
+                    _build_id(shelf, point.key),
                     orjson.dumps(point.key).decode(),
                     point.version,
                     point.vector.astype(np.float32).tobytes(),
@@ -71,9 +71,9 @@ class Neo4jPoints(StorePart):
 
     async def drop_points(self, shelf: str, keys: Sequence[int | str]) -> None:
         await self._database.execute(
-            "index/points/delete_points", ids=sorted(_id(shelf, key) for key in keys)
+            "index/points/delete_points", ids=sorted(_build_id(shelf, key) for key in keys)
         )
 
 
-def _id(shelf: str, key: int | str) -> str:
+def _build_id(shelf: str, key: int | str) -> str:
     return f"{shelf}/{orjson.dumps(key).decode()}"

@@ -117,7 +117,7 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, Array
         columns[start : start + len(data)] = data
 
 
-def draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
+def unpack_draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
     """Unpack a row of cypher/learn/blocks/draws_of_sequences."""
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)

@@ -6,17 +6,17 @@ Interactions are handed out by token.
 from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.adapters.neo4j.learn.learn import draw_columns
+from propagation.adapters.neo4j.learn.learn import unpack_draw_columns
 from propagation.adapters.neo4j.reason.texts import build_text_row, create_gradients, create_texts
 from propagation.adapters.shared.reason_rows import list_authors
 from propagation.graph_rules.claims import (
     Draw,
+    build_reason_works,
     choose_interactions,
     count_pending_to_fetch,
-    draw_items,
     find_reasoned_through,
+    list_drawn_items,
     read_draws,
-    reason_work,
 )
 from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
@@ -150,10 +150,10 @@ async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list
     """Load the work of a claim; `sequences` ascending."""
     draws: dict[int, Draw] = {}
     for row in await transaction.rows("learn/blocks/draws_of_sequences", sequences=list(sequences)):
-        draws |= read_draws(draw_columns(*row), sequences[len(draws) :])
+        draws |= read_draws(unpack_draw_columns(*row), sequences[len(draws) :])
     interactions, known_items = await transaction.read_single_row(
         "reason/claims/claimed_interactions",
         sequences=list(sequences),
-        drawn=draw_items(draws.values()),
+        drawn=list_drawn_items(draws.values()),
     )
-    return reason_work(interactions, draws, set(known_items))
+    return build_reason_works(interactions, draws, set(known_items))

@@ -95,7 +95,7 @@ class Neo4jReason(Neo4jClaims):
         """Return the numbers of all texts and merges that were ever committed."""
         return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
-    async def get_message_reach(self, newest: int) -> Sequence[MessageReach]:
+    async def count_message_reach(self, newest: int) -> Sequence[MessageReach]:
         after = await self.get_merges_through() - newest
         return [
             MessageReach.from_row(row)

@@ -242,10 +242,10 @@ async def create_gradients(
     )
     remove_nul(orjson.dumps(list(rows.values())))
     interactions = list(rows.items())
-    for some in split_into_batches(interactions, INTERACTIONS_PER_STATEMENT):
+    for batch in split_into_batches(interactions, INTERACTIONS_PER_STATEMENT):
         await transaction.execute(
             "reason/gradients/create_gradients",
-            rows=[list(row) for row in some],
+            rows=[list(row) for row in batch],
         )
 
 

@@ -24,7 +24,7 @@ class Neo4jMessages(StorePart):
     async def get_messages(
         self, keys: Sequence[MessageKey], senders: int
     ) -> Mapping[MessageKey, RouterVersion]:
-        found = await self.brief(sorted(set(keys)))
+        found = await self.read_brief_versions(sorted(set(keys)))
         parts: dict[MessageKey, list[IntegratedAttribute]] = {key: [] for key in found}
         if found and senders:
             for router, version, part in await self._database.rows(
@@ -37,7 +37,11 @@ class Neo4jMessages(StorePart):
 
     async def get_messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("rounds/messages/messages_of_round", round=number)
-        return list((await self.brief([(router, version) for router, version in keys])).values())
+        return list(
+            (
+                await self.read_brief_versions([(router, version) for router, version in keys])
+            ).values()
+        )
 
     async def get_router_versions(
         self, routers: Sequence[int], at: int | None = None
@@ -47,7 +51,7 @@ class Neo4jMessages(StorePart):
         )
         return list(
             (
-                await self.brief(
+                await self.read_brief_versions(
                     [(router, version) for router, version, current in newest if current]
                 )
             ).values()
@@ -60,7 +64,7 @@ class Neo4jMessages(StorePart):
         return {router: version for router, version, _ in newest}
 
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
-        brief = (await self.brief([(router, version)])).get((router, version))
+        brief = (await self.read_brief_versions([(router, version)])).get((router, version))
         if brief is None:
             return None
         parts = await self._database.rows(
@@ -90,10 +94,12 @@ class Neo4jMessages(StorePart):
         ):
             if (router, version) in parts or len(parts) < limit:
                 parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
-        versions = await self.brief(list(parts))
+        versions = await self.read_brief_versions(list(parts))
         return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
 
-    async def brief(self, keys: Sequence[MessageKey]) -> dict[MessageKey, RouterVersion]:
+    async def read_brief_versions(
+        self, keys: Sequence[MessageKey]
+    ) -> dict[MessageKey, RouterVersion]:
         """Read published messages by key, each with at most two senders.
 
         They come in the order of the keys.
@@ -110,12 +116,14 @@ class Neo4jMessages(StorePart):
     ) -> Mapping[int, Sequence[RouterVersion]]:
         keys = (
             await self._database.read(
-                lambda transaction: _list_waiting_keys(transaction, refs_after, through)
+                lambda transaction: _read_waiting_keys(transaction, refs_after, through)
             )
             if refs_after
             else {}
         )
-        versions = await self.brief(sorted({key for found in keys.values() for key in found}))
+        versions = await self.read_brief_versions(
+            sorted({key for found in keys.values() for key in found})
+        )
         return {ref: [versions[key] for key in keys.get(ref, ())] for ref in refs_after}
 
 
@@ -173,7 +181,7 @@ def _build_version(row: Sequence[Any]) -> RouterVersion:
     )
 
 
-async def _list_waiting_keys(
+async def _read_waiting_keys(
     transaction: Transaction, refs_after: Mapping[int, int], through: int | None
 ) -> dict[int, list[MessageKey]]:
     last = await transaction.value("rounds/newest_rounds", limit=1) or 0

@@ -119,7 +119,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                 lease,
                 round_.number,
                 first=[
-                    _stage_routers(version.router for version in versions),
+                    _build_router_rows(version.router for version in versions),
                     StagedRows("rounds/staging/stage_messages", rows),
                 ],
                 then=[StagedRows("rounds/staging/stage_parts", parts, pack=group_by_attribute)],
@@ -187,7 +187,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         )
 
 
-def _stage_routers(numbers: Iterable[int]) -> StagedRows:
+def _build_router_rows(numbers: Iterable[int]) -> StagedRows:
     return StagedRows("rounds/staging/create_routers", sorted(set(numbers)))
 
 
@@ -204,7 +204,7 @@ async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequenc
     """
     first = [
         *(some for call in calls for some in call.first),
-        _stage_routers(edge.router for call in calls for edge in call.opened),
+        _build_router_rows(edge.router for call in calls for edge in call.opened),
     ]
     then = [some for call in calls for some in call.then]
     leases = list({call.lease.token: call.lease for call in calls}.values())

@@ -93,13 +93,13 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
         refs.append(ref)
         rows += (ref in held) + len(leaving.get(ref, ())) + len(entering.get(ref, ()))
         if rows >= most:
-            yield _stage_client_rows(calls[0].round, refs, held, leaving, entering)
+            yield _build_client_rows(calls[0].round, refs, held, leaving, entering)
             refs, rows = [], 0
     if refs:
-        yield _stage_client_rows(calls[0].round, refs, held, leaving, entering)
+        yield _build_client_rows(calls[0].round, refs, held, leaving, entering)
 
 
-def _stage_client_rows(
+def _build_client_rows(
     round_: int,
     refs: Sequence[int],
     held: Mapping[int, Sequence[str]],

@@ -84,7 +84,7 @@ def to_list(value: Any) -> Any:
     )
 
 
-def _names(value: Any) -> list[Any]:
+def _read_names(value: Any) -> list[Any]:
     """Return names as a list; what is no name is left out."""
     return [
         one for one in to_list(value) if not isinstance(one, list | dict) and not _is_no_number(one)
@@ -149,7 +149,7 @@ def _read_truth(value: Any) -> Any:
 
 Number = Annotated[int, BeforeValidator(_number)]
 Truth = Annotated[bool, BeforeValidator(_read_truth)]
-Names = Annotated[list[str], BeforeValidator(_names), Field(default_factory=list)]
+Names = Annotated[list[str], BeforeValidator(_read_names), Field(default_factory=list)]
 Words = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 T = TypeVar("T")
 

@@ -130,7 +130,7 @@ def limit_words(text: str, most: int) -> str:
     return plain
 
 
-def normalise_names(found: Sequence[str]) -> tuple[str, ...]:
+def limit_attributes(found: Sequence[str]) -> tuple[str, ...]:
     """Normalise attributes: at most four, each of at most five words."""
     return tuple(
         dict.fromkeys(
@@ -152,7 +152,7 @@ def build_heard_edits(
 
     Source: RecNet, eq. 5.
     """
-    return _edits(
+    return _build_edits(
         profile,
         answers,
         letters,
@@ -195,7 +195,7 @@ def build_own_edits(
             f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
         )
     is_user = get_kind(profile.ref) == ClientKind.USER
-    return _edits(
+    return _build_edits(
         profile,
         answers,
         letters,
@@ -216,7 +216,7 @@ def _find_said_in(line: Line, known: Collection[str]) -> frozenset[str]:
     return frozenset((*line.attributes, *find_names_in_text(known, line.text), *quotes))
 
 
-def _edits(
+def _build_edits(
     profile: Profile,
     answers: Sequence[EditAnswer],
     letters: Letters,
@@ -244,7 +244,7 @@ def _edits(
         if line.author in editable and line not in hidden
     }
     for answer in answers[:EDITS]:
-        attributes = normalise_names(answer.attributes)
+        attributes = limit_attributes(answer.attributes)
         old = (
             by_number.get(answer.line)
             if answer.op != "add"

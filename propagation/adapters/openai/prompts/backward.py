@@ -79,7 +79,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     heard = len(letters.messages)
     known = list_line_names(parties.values())
     parts = {
-        name: _check_expected_client(work, reward, party, letters, known)
+        name: _build_client_part(work, reward, party, letters, known)
         for name, party in parties.items()
     }
     if heard:
@@ -99,7 +99,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     )
 
 
-def _check_expected_client(
+def _build_client_part(
     work: ReasonWork, reward: int | None, party: Party, letters: Letters, known: frozenset[str]
 ) -> ExpectedPart:
     def read(answer: Any) -> ClientAnswer:

@@ -12,9 +12,9 @@ from propagation.adapters.openai.prompting import (
     Question,
     Several,
     describe_own_text,
+    limit_attributes,
     limit_length,
     limit_words,
-    normalise_names,
 )
 from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
 
@@ -67,7 +67,7 @@ def build_edits(answer: Profile) -> Sequence[Edit]:
             line=Line(
                 id=0,
                 text=limit_words(line.text, LINE_MAX_WORDS),
-                attributes=normalise_names(line.attributes),
+                attributes=limit_attributes(line.attributes),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,
             )

@@ -33,7 +33,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     parties = (user, *candidates)
     letters = Letters(parties)
     parts: dict[str, ExpectedPart] = {
-        name: merge.check_reception(party, letters)
+        name: merge.build_reception_part(party, letters)
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }

@@ -49,13 +49,13 @@ def build_question(party: Party) -> Question:
     return Question(
         PROMPT,
         {"messages": letters.show(), "client": show_party(party, letters)},
-        {"client": check_reception(party, letters)},
+        {"client": build_reception_part(party, letters)},
         TOKENS,
     )
 
 
-def check_reception(party: Party, letters: Letters) -> ExpectedPart:
-    """Describe the part of one client."""
+def build_reception_part(party: Party, letters: Letters) -> ExpectedPart:
+    """Build the expected part of one client."""
     return ExpectedPart(Reception, lambda answer: merge_of(party, letters, answer))
 
 

@@ -41,8 +41,8 @@ from propagation.adapters.sqlite.connection.schema import (
 from propagation.adapters.sqlite.connection.transactions import (
     SqlitePart,
     reads,
-    write_under_lease,
     writes,
+    writes_under_lease,
 )
 
 __all__ = [
@@ -79,6 +79,6 @@ __all__ = [
     "spread_fields",
     "to_json",
     "translate_errors",
-    "write_under_lease",
     "writes",
+    "writes_under_lease",
 ]

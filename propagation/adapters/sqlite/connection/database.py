@@ -154,7 +154,7 @@ class Database:
         if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
         if rows is not None and rows <= FEW_ROWS:
-            with contextlib.suppress(StoreBusy):  # whoever holds the file is waited for elsewhere
+            with contextlib.suppress(StoreBusy):  # another read waits for the file
                 return self._read(self._on_loop, work)
         return await asyncio.get_running_loop().run_in_executor(
             self._readers, lambda: self._read(self._by_thread[threading.get_ident()], work)

@@ -58,7 +58,7 @@ def writes(
     return write
 
 
-def write_under_lease(
+def writes_under_lease(
     method: Callable[Concatenate[S, sqlite3.Connection, P], T],
 ) -> Callable[Concatenate[S, Lease, P], Coroutine[Any, Any, T]]:
     """Run a method like `writes`, if the caller's lease still holds.

@@ -57,8 +57,8 @@ class Needles:
 
     @classmethod
     def of(cls, citings: Iterable[Citations | None]) -> "Needles":
-        distinct = list({id(read_one): read_one for read_one in citings}.values())
-        known = [read_one for read_one in distinct if read_one is not None]
+        distinct = list({id(citations): citations for citations in citings}.values())
+        known = [citations for citations in distinct if citations is not None]
         if len(known) < len(distinct):
             return cls(frozenset(), (b"",))
         messages = dict[bytes, frozenset[bytes] | None]()
@@ -72,11 +72,11 @@ class Needles:
                     else any_of.union(map(orjson.dumps, names))
                 )
         return cls(
-            frozenset(b"%d" % number for read_one in known for number in read_one.sequences),
-            _encode_sets(read_one.words for read_one in known),
+            frozenset(b"%d" % number for citations in known for number in citations.sequences),
+            _encode_sets(citations.words for citations in known),
             messages,
-            _encode_sets(read_one.message_words for read_one in known),
-            _encode_sets(read_one.rule_words for read_one in known),
+            _encode_sets(citations.message_words for citations in known),
+            _encode_sets(citations.rule_words for citations in known),
         )
 
     def find_messages_in(self, plain: bytes) -> Collection[bytes]:
@@ -153,7 +153,7 @@ class Needles:
 
 def _unite(sets: Iterable[frozenset[T]]) -> frozenset[T]:
     """Unite sets, of which most are the same object."""
-    distinct = {id(read_one): read_one for read_one in sets}.values()
+    distinct = {id(members): members for members in sets}.values()
     return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
 
 
@@ -255,7 +255,9 @@ def _find_span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[
     )
 
 
-def naming(connection: sqlite3.Connection, needles: Needles, after: int) -> tuple[int, set[int]]:
+def find_clients_naming(
+    connection: sqlite3.Connection, needles: Needles, after: int
+) -> tuple[int, set[int]]:
     """Return the clients whose texts cite, of some rows after one.
 
     Returns:

@@ -9,16 +9,16 @@ import orjson
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
     Needles,
+    find_clients_naming,
     find_texts_along,
     is_used_by_another,
-    naming,
 )
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
-from propagation.adapters.sqlite.reason.reason import build_event, read_interactions_where
-from propagation.adapters.sqlite.reason.texts import read_bodies
-from propagation.adapters.sqlite.record.record import find_forgotten_among
+from propagation.adapters.sqlite.reason.reason import read_event, read_interactions_where
+from propagation.adapters.sqlite.reason.texts import pack_bodies
+from propagation.adapters.sqlite.record.record import find_forgotten
 from propagation.adapters.sqlite.rounds.messages import read_brief_versions
 from propagation.graph_rules.event_outcome import decide_event_states
 from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
@@ -82,20 +82,20 @@ class SqliteErasure(SqliteWiping):
     """Reads what a withdrawal needs, and commits it."""
 
     @reads
-    def get_event_statuses(
+    def get_event_states(
         self, connection: sqlite3.Connection, event_ids: Sequence[str]
     ) -> Sequence[EventState]:
         recorded = {
             event_id: event
             for event_id in event_ids
-            if (event := build_event(connection, event_id)) is not None
+            if (event := read_event(connection, event_id)) is not None
         }
         retracted = [
             event_id
             for event_id in event_ids
             if connection.execute(RETRACTED, (derive_seed(event_id), event_id)).fetchone()
         ]
-        forgotten = find_forgotten_among(connection, event_ids)
+        forgotten = find_forgotten(connection, event_ids)
         return decide_event_states(event_ids, recorded, retracted, forgotten)
 
     @reads
@@ -120,25 +120,27 @@ class SqliteErasure(SqliteWiping):
         found: dict[tuple[int, int], StoredText] = {}
         known: dict[tuple[int, ...], Needles] = {}
         ordered = sorted(searches, key=lambda search: search.ref)
-        for some in split_into_batches(ordered, SEARCHES_A_READ):
+        for batch in split_into_batches(ordered, SEARCHES_A_READ):
             for one in await self._database.read(
-                partial(find_texts_along, searches=some, known=known)
+                partial(find_texts_along, searches=batch, known=known)
             ):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
 
     @reads
-    def get_names_used_by_others(
+    def find_names_used_by_others(
         self, connection: sqlite3.Connection, ref: int, names: frozenset[str]
     ) -> frozenset[str]:
         return frozenset(name for name in names if is_used_by_another(connection, ref, name))
 
-    async def get_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         needles = Needles.of([Citations(words=words)])
         found: set[int] = set()
         row = 0
         while True:
-            last, refs = await self._database.read(partial(naming, needles=needles, after=row))
+            last, refs = await self._database.read(
+                partial(find_clients_naming, needles=needles, after=row)
+            )
             if last == row:
                 return frozenset(found)
             found |= refs
@@ -151,7 +153,7 @@ class SqliteErasure(SqliteWiping):
         return frozenset(name for (name,) in connection.execute(BROUGHT, (to_json(list(refs)),)))
 
     @reads
-    def get_affected_messages(
+    def find_affected_messages(
         self,
         connection: sqlite3.Connection,
         refs: Sequence[int],
@@ -199,8 +201,8 @@ class SqliteErasure(SqliteWiping):
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:
         rewritten, texts = (
-            await read_bodies(withdrawal.rewritten),
-            await read_bodies(withdrawal.texts),
+            await pack_bodies(withdrawal.rewritten),
+            await pack_bodies(withdrawal.texts),
         )
         done = await self._database.write(
             lambda connection: WithdrawalCommit(
@@ -257,19 +259,19 @@ def _find_holders(
     names: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
-    """Return who else brought the attributes that lose something.
+    """Find the other senders of the attributes that lose something.
 
-    An attribute loses a part, or is one of the names. Only as much is read as is needed.
+    An attribute loses a part, or is one of the names. At most `limit` senders of each are read.
     """
-    going = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
-    short = set(choose_counted_attributes(message, lost_parts, names))
-    remaining: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in short}
-    asked = message.router, message.version, to_json(sorted(short))
-    for attribute, ref, sequence in connection.execute(PARTS, asked) if short else ():
-        if attribute in short and (attribute, ref, sequence) not in going:
+    lost = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
+    incomplete = set(choose_counted_attributes(message, lost_parts, names))
+    remaining: dict[str, set[tuple[int, int]]] = {attribute: set() for attribute in incomplete}
+    parameters = message.router, message.version, to_json(sorted(incomplete))
+    for attribute, ref, sequence in connection.execute(PARTS, parameters) if incomplete else ():
+        if attribute in incomplete and (attribute, ref, sequence) not in lost:
             remaining[attribute].add((ref, sequence))
             if len(remaining[attribute]) >= limit:
-                short.discard(attribute)
-                if not short:
+                incomplete.discard(attribute)
+                if not incomplete:
                     break
     return {attribute: frozenset(senders) for attribute, senders in remaining.items()}

@@ -19,7 +19,7 @@ from propagation.adapters.shared.learned_blocks import (
     split_row,
 )
 from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.learn.learn import build_block
+from propagation.adapters.sqlite.learn.learn import read_block
 from propagation.model import LearnedWeights, PromotedRepeat, name_damage
 
 LEARNED_FROM = (
@@ -38,7 +38,7 @@ def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> Le
         [
             build_weights_of_rows(block, places, learned[through])
             for through, places in found.items()
-            if (block := build_block(connection, through)) is not None
+            if (block := read_block(connection, through)) is not None
         ]
     )
 

@@ -43,7 +43,7 @@ TEXT_STATES = (
     " FROM json_each(?) e CROSS JOIN profile_version v"
     " ON v.ref = e.value->>0 AND v.version = e.value->>1"
 )
-# A message's row goes first, so that nobody merges what is half there; what is left of one whose
+# A message's row goes first, so that no client merges a half-deleted message; the rest of one whose
 # row is gone is found by itself.
 KEYS = (
     "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, "
@@ -99,8 +99,7 @@ def count_again(
     cited = _count_citations(connection, asked, last)
     now.clients.update(_count_citations(connection, asked, now))
     now.clients.subtract(cited)
-    merged = connection.execute(MERGED_IN, (asked, last.at, now.at)).fetchall()
-    return cited.keys() | set(merged)
+    return cited.keys() | set(connection.execute(MERGED_IN, (asked, last.at, now.at)))
 
 
 def find_replaced_messages(

@@ -130,12 +130,12 @@ class SqliteRetention(SqlitePart):
             async for dropped in stage(before):
                 yield dropped
         if last.committed:
-            async for dropped in self._messages(sorted(changed), now):
+            async for dropped in self._drop_messages(sorted(changed), now):
                 yield dropped
         else:
             keys: list[Row] = [FIRST]
             while keys := await read(partial(read_message_keys, after=keys[-1])):
-                async for dropped in self._messages(keys, now):
+                async for dropped in self._drop_messages(keys, now):
                     yield dropped
         self._citations = now
 
@@ -177,7 +177,7 @@ class SqliteRetention(SqlitePart):
             while dropped := await self._delete(statement, before, self._limit):
                 yield dropped
 
-    async def _messages(
+    async def _drop_messages(
         self, keys: Sequence[Row], citations: CitationCounts
     ) -> AsyncGenerator[int]:
         """Drop messages with their parts, and texts that no message holds then.

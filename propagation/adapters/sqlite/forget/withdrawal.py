@@ -21,9 +21,9 @@ from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
-from propagation.adapters.sqlite.reason.texts import check_citations, put_texts, read_text_rows
+from propagation.adapters.sqlite.reason.texts import build_text_rows, check_citations, put_texts
 from propagation.adapters.sqlite.record.log import append_entry
-from propagation.adapters.sqlite.record.record import forget_events
+from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules.withdrawal_order import (
@@ -166,7 +166,7 @@ class WithdrawalCommit:
                 asked,
                 asked,
             ).fetchall()
-            forget_events(self.connection, [event_id for event_id, _ in events])
+            store_forgotten_events(self.connection, [event_id for event_id, _ in events])
             self.erased_sequences = sorted(sequence for _, sequence in events)
             self._execute(f"DELETE FROM retracted WHERE {which}", asked)
         rows = self._execute(f"DELETE FROM interaction WHERE {which} RETURNING sequence", asked)
@@ -205,7 +205,7 @@ class WithdrawalCommit:
         )
         put_texts(
             self.connection,
-            read_text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
+            build_text_rows([(text, self.sequence) for text in self.withdrawal.texts], self.texts),
             self.directory.now(),
         )
 

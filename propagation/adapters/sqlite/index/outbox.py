@@ -11,8 +11,8 @@ from propagation.adapters.sqlite.connection import (
     read_one,
     reads,
     to_json,
-    write_under_lease,
     writes,
+    writes_under_lease,
 )
 from propagation.model import Round, RouterVersion, get_kind
 from propagation.ports import COLLECTIONS, Collection, IndexChange
@@ -29,7 +29,7 @@ PUT = (
 class SqliteOutbox(SqlitePart):
     """Rows by (collection, key, round)."""
 
-    @write_under_lease
+    @writes_under_lease
     def stage_changes(
         self,
         connection: sqlite3.Connection,

@@ -18,8 +18,8 @@ from propagation.adapters.sqlite.connection import (
     read_next_number,
     reads,
     to_json,
-    write_under_lease,
     writes,
+    writes_under_lease,
 )
 from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint
 from propagation.ports import Lease
@@ -55,7 +55,7 @@ class SqliteCheckpoints(SqlitePart):
         )
         return StagedCheckpoint(id_, checkpoint.sequence)
 
-    @write_under_lease
+    @writes_under_lease
     def _begin(
         self,
         connection: sqlite3.Connection,

@@ -17,7 +17,7 @@ from propagation.adapters.sqlite.connection import (
     read_one,
     reads,
     to_json,
-    write_under_lease,
+    writes_under_lease,
 )
 from propagation.adapters.sqlite.learn.checkpoints import (
     SqliteCheckpoints,
@@ -48,9 +48,9 @@ class SqliteLearn(SqliteCheckpoints):
     """Stores blocks of learned columns, checkpoints and epochs."""
 
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
-        await self._commit_row(lease, block, _row(block))  # packed before the writer's turn
+        await self._commit_row(lease, block, _build_row(block))  # packed before the writer's turn
 
-    @write_under_lease
+    @writes_under_lease
     def _commit_row(
         self,
         connection: sqlite3.Connection,
@@ -97,9 +97,9 @@ class SqliteLearn(SqliteCheckpoints):
     async def replace_learned(
         self, lease: Lease, blocks: Sequence[LearnedBlock], *, first: bool
     ) -> None:
-        await self._stage_rows(lease, [_row(block) for block in blocks], first)
+        await self._stage_rows(lease, [_build_row(block) for block in blocks], first)
 
-    @write_under_lease
+    @writes_under_lease
     def _stage_rows(
         self,
         connection: sqlite3.Connection,
@@ -110,7 +110,7 @@ class SqliteLearn(SqliteCheckpoints):
             connection.execute("DELETE FROM staged_learned")
         connection.executemany(PUT_BLOCK.format("staged_learned"), rows)
 
-    @write_under_lease
+    @writes_under_lease
     def drop_learned(self, connection: sqlite3.Connection, after: int) -> None:
         for rows in (
             "learned WHERE through",
@@ -125,7 +125,7 @@ class SqliteLearn(SqliteCheckpoints):
         await self.sweep()
         return sequence
 
-    @write_under_lease
+    @writes_under_lease
     def _publish_epoch(
         self, connection: sqlite3.Connection, epoch: Epoch, start: StagedCheckpoint
     ) -> int:
@@ -139,7 +139,7 @@ class SqliteLearn(SqliteCheckpoints):
         epochs = await self.get_epochs()
         return epochs[-1] if epochs else None
 
-    @write_under_lease
+    @writes_under_lease
     def fix_tau(self, connection: sqlite3.Connection, number: int, tau: float) -> None:
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
 
@@ -183,7 +183,7 @@ def read_blocks_of(
             yield unpack_block(*row)
 
 
-def build_block(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
+def read_block(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
     """Return the learned block of a sequence, without its increments of trust."""
     return next(read_blocks_of(connection, [sequence]), None)
 
@@ -193,5 +193,5 @@ def read_learned_through(connection: sqlite3.Connection) -> int:
     return int(read_one(connection, "SELECT coalesce(max(through), 0) FROM learned"))
 
 
-def _row(block: LearnedBlock) -> tuple[object, ...]:
+def _build_row(block: LearnedBlock) -> tuple[object, ...]:
     return block.after, block.through, block.epoch, len(block.sequence), pack_columns(block)

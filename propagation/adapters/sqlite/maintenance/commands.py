@@ -29,7 +29,7 @@ from propagation.adapters.sqlite.connection import (
 )
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
-    list_findings,
+    find_inconsistencies,
     list_leftovers,
 )
 from propagation.adapters.sqlite.maintenance.json_export import (
@@ -161,7 +161,7 @@ class SqliteFiles:
             old.execute("VACUUM INTO ?", (str(partial),))
         return before, database.stat().st_size
 
-    def older(self) -> int | None:
+    def find_older_schema(self) -> int | None:
         """Return the schema of a database that opening would migrate.
 
         Returns:
@@ -192,7 +192,7 @@ class SqliteFiles:
             ]
 
     def drop_leftovers(self) -> None:
-        """Remove what killed processes left behind; raises as `leftovers`."""
+        """Remove what killed processes left behind; raises as `list_leftovers`."""
         with self._hold(connect) as connection:
             drop_leftovers(connection)
             drop_partial_files(self._database)
@@ -276,7 +276,7 @@ def _look_over(partial: Path, source: Path) -> None:
     with closing(open_file(partial)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
     with closing(open_reader(partial)) as reader:
-        wrong = list_findings(reader, thorough=False)
+        wrong = find_inconsistencies(reader, thorough=False)
     if wrong:
         raise StoreCorrupt(f"{source} is not sound: {wrong[0]}; nothing was replaced")
 

@@ -319,7 +319,7 @@ LEFTOVERS = (
 )
 
 
-def list_findings(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
+def find_inconsistencies(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
     """Return findings, at most five of a kind.
 
     Args:

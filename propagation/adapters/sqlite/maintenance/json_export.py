@@ -42,7 +42,7 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
             "tables": tables,
         }
     }
-    for done, line in enumerate(chain((head,), _rows(reader, tables))):
+    for done, line in enumerate(chain((head,), _read_rows(reader, tables))):
         data = orjson.dumps(line) + b"\n"
         digest.update(data)
         file.write(data)
@@ -64,7 +64,9 @@ def _read_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     }
 
 
-def _rows(reader: sqlite3.Connection, tables: Tables) -> Iterator[dict[str, dict[str, object]]]:
+def _read_rows(
+    reader: sqlite3.Connection, tables: Tables
+) -> Iterator[dict[str, dict[str, object]]]:
     """Read all rows in the table's own order.
 
     That is by rowid, or by key if it has none.
@@ -104,7 +106,7 @@ def read_export(
         SchemaTooNew: A newer release wrote it.
     """
     lines = _Lines(file, source)
-    schema, total, tables = lines.head()
+    schema, total, tables = lines.read_head()
     if schema > get_newest_version():
         raise SchemaTooNew(
             f"{source} has schema {schema}, this release knows up to {get_newest_version()};"
@@ -112,7 +114,7 @@ def read_export(
         )
     create_tables(new)
     if tables != _read_tables(new):
-        raise lines.refusal("tables", f"are not those of schema {schema}")
+        raise lines.build_refusal("tables", f"are not those of schema {schema}")
     new.execute("PRAGMA journal_mode=OFF")
     new.execute("PRAGMA synchronous=OFF")
     new.execute("BEGIN")
@@ -125,7 +127,7 @@ def read_export(
             try:
                 new.executemany(put, part)
             except (sqlite3.IntegrityError, OverflowError) as error:
-                raise lines.refusal(
+                raise lines.build_refusal(
                     table, f"{error}, in this line or the {len(part) - 1:,} before it"
                 ) from error
             progress(lines.done, total)
@@ -146,7 +148,7 @@ class _Lines:
         self.number = 0
         self.done = 0
 
-    def head(self) -> tuple[int, int, Tables]:
+    def read_head(self) -> tuple[int, int, Tables]:
         """Return (schema, rows, columns by table)."""
         try:
             head = self._read_next()["propagation"]
@@ -154,11 +156,11 @@ class _Lines:
                 head[name] for name in ("form", "schema", "rows", "tables")
             )
         except (KeyError, TypeError) as error:
-            raise self.refusal(
+            raise self.build_refusal(
                 "", "is not the first line of what `propagation export` writes"
             ) from error
         if form != FORM or not isinstance(schema, int) or not isinstance(rows, int):
-            raise self.refusal("form", f"is {form!r}; this release reads {FORM}")
+            raise self.build_refusal("form", f"is {form!r}; this release reads {FORM}")
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
@@ -171,20 +173,20 @@ class _Lines:
             ((table, row),) = self._read_next().items()
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
-                    raise self.refusal(
+                    raise self.build_refusal(
                         "end", "count or digest is another: lines were lost or changed"
                     )
                 if self._file.read(1):
-                    raise self.refusal(
+                    raise self.build_refusal(
                         "end", "more follows this line, which is an export's last: it was changed"
                     )
                 return
             if table not in tables:
-                raise self.refusal(table, "is not a table of this schema")
+                raise self.build_refusal(table, "is not a table of this schema")
             try:
                 values = [_to_stored(table, column, row) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:
-                raise self.refusal(table, f"the row is not whole: {error}") from error
+                raise self.build_refusal(table, f"the row is not whole: {error}") from error
             self.done += 1
             yield table, values
 
@@ -192,17 +194,17 @@ class _Lines:
         line = self._file.readline()
         self.number += 1
         if not line.endswith(b"\n"):
-            raise self.refusal("", "the file ends before its last line")
+            raise self.build_refusal("", "the file ends before its last line")
         self._digest.update(line)
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise self.refusal("", f"is not JSON: {error}") from error
+            raise self.build_refusal("", f"is not JSON: {error}") from error
         if not isinstance(value, dict) or len(value) != 1:
-            raise self.refusal("", "is not a row as `propagation export` writes it")
+            raise self.build_refusal("", "is not a row as `propagation export` writes it")
         return value
 
-    def refusal(self, field: str, problem: str) -> BrokenData:
+    def build_refusal(self, field: str, problem: str) -> BrokenData:
         """Return an error about the line that was read last."""
         return BrokenData(
             str(self._source),

@@ -19,20 +19,20 @@ from propagation.adapters.sqlite.connection import (
 from propagation.adapters.sqlite.learn.learn import read_blocks_of, read_learned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
     PackedReasoned,
+    list_texts,
     pack_reasoned,
     put_packed,
-    read_texts,
 )
-from propagation.adapters.sqlite.reason.texts import read_bodies
+from propagation.adapters.sqlite.reason.texts import pack_bodies
 from propagation.graph_rules.claims import (
     Draw,
     DrawColumns,
+    build_reason_works,
     choose_interactions,
     count_pending_to_fetch,
-    draw_items,
     find_reasoned_through,
+    list_drawn_items,
     read_draws,
-    reason_work,
 )
 from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
@@ -96,7 +96,7 @@ class SqliteClaims(SqlitePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         await self.commit_packed(
-            claim, pack_reasoned(reasoned, await read_bodies(read_texts(reasoned))), more=more
+            claim, pack_reasoned(reasoned, await pack_bodies(list_texts(reasoned))), more=more
         )
 
     @writes
@@ -160,9 +160,9 @@ def _build_work(connection: sqlite3.Connection, sequences: Sequence[int]) -> lis
     known_items = read_many(
         connection,
         "SELECT json_group_array(ref) FROM json_each(?) e CROSS JOIN client ON ref = e.value",
-        to_json(draw_items(draws.values())),
+        to_json(list_drawn_items(draws.values())),
     )
-    return reason_work(rows, draws, set(known_items))
+    return build_reason_works(rows, draws, set(known_items))
 
 
 def _read_draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:

@@ -16,9 +16,9 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
 )
 from propagation.adapters.sqlite.reason.texts import (
     SqliteTexts,
+    build_text_rows,
+    pack_bodies,
     put_texts,
-    read_bodies,
-    read_text_rows,
 )
 from propagation.graph_rules.commit_checks import check_no_withdrawal
 from propagation.model import (
@@ -57,7 +57,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = read_text_rows([(text, sequence) for text in texts], await read_bodies(texts))
+        rows = build_text_rows([(text, sequence) for text in texts], await pack_bodies(texts))
         merges = build_merged_rows([(merge, sequence) for merge in merged])
 
         def work(connection: sqlite3.Connection) -> None:
@@ -77,7 +77,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     @reads
     def find_event(self, connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
-        return build_event(connection, event_id)
+        return read_event(connection, event_id)
 
     @reads
     def get_merges_of_message(
@@ -93,7 +93,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         ]
 
     @reads
-    def get_message_reach(
+    def count_message_reach(
         self, connection: sqlite3.Connection, newest: int
     ) -> Sequence[MessageReach]:
         return [MessageReach.from_row(row) for row in connection.execute(REACH, (newest,))]
@@ -176,7 +176,7 @@ def read_interactions_where(
     ]
 
 
-def build_event(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
+def read_event(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
     """Return a recorded event; None if there is none."""
     found = read_interactions_where(
         connection,

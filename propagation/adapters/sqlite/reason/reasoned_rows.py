@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from propagation.adapters.shared.reason_rows import list_authors
 from propagation.adapters.sqlite.connection import put_json, spread_fields, to_json
-from propagation.adapters.sqlite.reason.texts import TextRows, put_texts, read_text_rows
+from propagation.adapters.sqlite.reason.texts import TextRows, build_text_rows, put_texts
 from propagation.model import (
     ClientText,
     MessageMerge,
@@ -53,7 +53,7 @@ class PackedReasoned:
     dead_letters: str
 
 
-def read_texts(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
+def list_texts(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
     """Return every written version, in order."""
     return [text for result in reasoned for text in result.texts]
 
@@ -64,14 +64,14 @@ def pack_reasoned(
     """Pack reasoned interactions.
 
     Args:
-        bodies: Of `read_texts`.
+        bodies: Of `list_texts`.
 
     Raises:
         InvalidInput: A text holds U+0000.
     """
     return PackedReasoned(
         finished=[summarize_reasoned(result) for result in reasoned],
-        texts=read_text_rows(
+        texts=build_text_rows(
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),
         merged=build_merged_rows(

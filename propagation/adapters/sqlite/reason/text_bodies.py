@@ -140,12 +140,12 @@ def _line(row: Sequence[Any]) -> Line:
         attributes=tuple(attributes),
         weight=weight,
         author=Author(author),
-        sources=tuple(starmap(_source, sources)),
+        sources=tuple(starmap(_parse_source, sources)),
     )
 
 
 @lru_cache(maxsize=65_536)
-def _source(sequence: int | None, router: int | None, version: int | None) -> Source:
+def _parse_source(sequence: int | None, router: int | None, version: int | None) -> Source:
     return Source(sequence=sequence, router=router, version=version)
 
 

@@ -31,7 +31,7 @@ class SqliteTexts(SqlitePart):
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         return await self._database.read(
-            lambda connection: read_texts_or_none_yet(connection, refs), TEXT_ROWS * len(refs)
+            lambda connection: read_texts_or_empty(connection, refs), TEXT_ROWS * len(refs)
         )
 
     async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
@@ -83,19 +83,19 @@ class SqliteTexts(SqlitePart):
         ]
 
 
-async def read_bodies(texts: Sequence[ClientText]) -> list[bytes]:
-    """Return the stored bodies of texts, packed before the transaction.
+async def pack_bodies(texts: Sequence[ClientText]) -> list[bytes]:
+    """Pack the bodies of texts, before the transaction.
 
     More than TEXTS_AT_ONCE are packed on a thread: packing is most of the work and needs no
     interpreter lock.
     """
     if len(texts) <= TEXTS_AT_ONCE:
-        return read_bodies_now(texts)
-    return await asyncio.to_thread(read_bodies_now, texts)
+        return pack_bodies_now(texts)
+    return await asyncio.to_thread(pack_bodies_now, texts)
 
 
-def read_bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
-    """Return the stored bodies of texts, packed here."""
+def pack_bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
+    """Pack the bodies of texts on this thread."""
     return [
         build_body(
             text.profile.lines, text.filter_memory.rules, text.profile.ref, text.profile.version
@@ -119,7 +119,7 @@ class TextRows:
     bodies: bytes
 
 
-def read_text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
+def build_text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
     """Return the rows of texts."""
     ends = accumulate(map(len, bodies))
     rows = [
@@ -219,7 +219,7 @@ def _read_all_versions(connection: sqlite3.Connection) -> dict[int, int]:
     )
 
 
-def read_texts_or_none_yet(
+def read_texts_or_empty(
     connection: sqlite3.Connection, refs: Sequence[int]
 ) -> dict[int, ClientText]:
     """Return the current text of each client.

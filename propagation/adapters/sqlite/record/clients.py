@@ -52,7 +52,8 @@ class SqliteClients(SqlitePart):
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[Client]:
         return [
-            _client(row) for row in connection.execute(CONTENTS, (to_json(list(refs)),)).fetchall()
+            _build_client(row)
+            for row in connection.execute(CONTENTS, (to_json(list(refs)),)).fetchall()
         ]
 
     @reads
@@ -63,7 +64,7 @@ class SqliteClients(SqlitePart):
             f"SELECT {COLUMNS} FROM client WHERE ref > ? AND kind = ? ORDER BY ref LIMIT ?",
             (after_ref, int(kind), limit),
         )
-        return [_client(row) for row in rows.fetchall()]
+        return [_build_client(row) for row in rows.fetchall()]
 
     async def count_clients(self, kind: ClientKind) -> int:
         return self._directory.count(kind)
@@ -74,7 +75,8 @@ def read_clients(
 ) -> list[Client]:
     """Return clients in the order of `refs`; unknown refs are left out."""
     return [
-        _client(row) for row in connection.execute(AS_OF, (to_json(list(refs)), as_of)).fetchall()
+        _build_client(row)
+        for row in connection.execute(AS_OF, (to_json(list(refs)), as_of)).fetchall()
     ]
 
 
@@ -109,7 +111,7 @@ def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], seque
     )
 
 
-def _client(row: Sequence[Any]) -> Client:
+def _build_client(row: Sequence[Any]) -> Client:
     ref, kind, id_, title, description, attributes, categories, hidden, metadata, sequence = row
     return Client(
         ref=ref,

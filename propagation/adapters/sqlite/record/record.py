@@ -35,7 +35,7 @@ FORGETTING_KEY = "forgetting_key"
 """Name of the stored key of the hashes; there is none before the first erasure."""
 
 
-def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
+def store_forgotten_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
     """Store the hashes of event ids."""
     key = read_fact(connection, FORGETTING_KEY)
     if key is None:
@@ -47,7 +47,7 @@ def forget_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> N
     )
 
 
-def find_forgotten_among(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
+def find_forgotten(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
     """Return those of the event ids that were forgotten."""
     key = read_fact(connection, FORGETTING_KEY)
     if key is None:
@@ -100,7 +100,7 @@ class SqliteRecords(SqliteLog):
             items = self._find_refs_of(ClientKind.ITEM, item_ids)
             decisions = EventDecisions(
                 _read_recorded_events(connection, ids_and_seeds),
-                find_forgotten_among(connection, list(seeds)),
+                find_forgotten(connection, list(seeds)),
                 users,
                 items,
             )

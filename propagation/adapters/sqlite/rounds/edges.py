@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.connection import (
     reads,
     spread_fields,
     to_json,
-    write_under_lease,
+    writes_under_lease,
 )
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.model import Round, RoutingEdge
@@ -62,7 +62,7 @@ OPEN_EDGES = (
 class SqliteEdges(SqlitePart):
     """Stages changes of the routing table, and reads it as it was."""
 
-    @write_under_lease
+    @writes_under_lease
     def stage_edges(
         self,
         connection: sqlite3.Connection,

@@ -9,7 +9,7 @@ from propagation.adapters.sqlite.connection import read_next_number, reads, writ
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
 from propagation.adapters.sqlite.reason.text_bodies import RULE, decompress_body
-from propagation.adapters.sqlite.reason.texts import put_texts, read_bodies, read_text_rows
+from propagation.adapters.sqlite.reason.texts import build_text_rows, pack_bodies, put_texts
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps
 from propagation.ports import Lease, Publication
@@ -29,7 +29,7 @@ class SqliteEvolution(SqliteCheckpoints):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
-        bodies = await read_bodies(publication.texts)
+        bodies = await pack_bodies(publication.texts)
 
         def work(connection: sqlite3.Connection) -> EvolutionRun:
             sequence = publish_epoch(
@@ -42,7 +42,7 @@ class SqliteEvolution(SqliteCheckpoints):
             publish(connection, publication.round_, sequence, self._directory.now())
             put_texts(
                 connection,
-                read_text_rows([(text, sequence) for text in publication.texts], bodies),
+                build_text_rows([(text, sequence) for text in publication.texts], bodies),
                 self._directory.now(),
             )
             connection.execute("DELETE FROM claim")

@@ -91,7 +91,7 @@ class SqliteMessages(SqlitePart):
         self, keys: Sequence[tuple[int, int]], senders: int
     ) -> Mapping[tuple[int, int], RouterVersion]:
         return await self._database.read(
-            lambda connection: _messages(connection, keys, senders), MESSAGE_ROWS * len(keys)
+            lambda connection: _read_messages(connection, keys, senders), MESSAGE_ROWS * len(keys)
         )
 
     @reads
@@ -172,7 +172,8 @@ def read_brief_versions(
     They come in the order of the keys.
     """
     return {
-        (row[0], row[1]): _version(row) for row in connection.execute(VERSIONS, (to_json(keys),))
+        (row[0], row[1]): _build_version(row)
+        for row in connection.execute(VERSIONS, (to_json(keys),))
     }
 
 
@@ -189,7 +190,7 @@ def get_version_numbers(
     )
 
 
-def _messages(
+def _read_messages(
     connection: sqlite3.Connection, keys: Sequence[tuple[int, int]], senders: int
 ) -> dict[tuple[int, int], RouterVersion]:
     """Return published versions, each with the parts of some clients.
@@ -208,7 +209,7 @@ def _messages(
     }
 
 
-def _version(row: Sequence[Any]) -> RouterVersion:
+def _build_version(row: Sequence[Any]) -> RouterVersion:
     return RouterVersion(
         router=row[0],
         version=row[1],

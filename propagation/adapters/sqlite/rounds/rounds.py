@@ -14,7 +14,7 @@ from propagation.adapters.sqlite.connection import (
     reads,
     set_progress,
     to_json,
-    write_under_lease,
+    writes_under_lease,
 )
 from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
@@ -72,14 +72,14 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             )
         )
 
-    @write_under_lease
+    @writes_under_lease
     def begin_round(self, connection: sqlite3.Connection, boundary: int) -> Round:
         last = find_last_round(connection)
         discard_unpublished(connection, last)
         set_progress(connection, STAGING, last + 1)
         return Round(number=last + 1, boundary=boundary)
 
-    @write_under_lease
+    @writes_under_lease
     def stage_attributes(
         self,
         connection: sqlite3.Connection,
@@ -102,7 +102,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             "INSERT OR REPLACE",
         )
 
-    @write_under_lease
+    @writes_under_lease
     def stage_routers(
         self,
         connection: sqlite3.Connection,
@@ -142,7 +142,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
             ],
         )
 
-    @write_under_lease
+    @writes_under_lease
     def publish_round(
         self,
         connection: sqlite3.Connection,

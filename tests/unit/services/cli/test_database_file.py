@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.access import UsageProblem, find_database_in_file, require_existing_database
+from services.cli.access import UsageProblem, require_database_in_file, require_existing_database
 from services.config.settings import Settings
 
 ON_SERVER = Settings(store="neo4j")
@@ -20,15 +20,15 @@ def test_only_one_store_keeps_the_graph_in_a_file(tmp_path):
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_graph_on_a_server_is_not_kept_as_a_file(exists):
     with pytest.raises(UsageProblem, match=r"bolt://.*neo4j-admin"):
-        find_database_in_file(ON_SERVER, exists=exists)
+        require_database_in_file(ON_SERVER, exists=exists)
 
 
 def test_a_file_must_exist_unless_it_is_restored(tmp_path):
     missing = Settings(database=tmp_path / "none.db")
-    for check in (require_existing_database, find_database_in_file):
+    for check in (require_existing_database, require_database_in_file):
         with pytest.raises(UsageProblem, match=r"none\.db is not there"):
             check(missing)
-    assert find_database_in_file(missing, exists=False) is missing
+    assert require_database_in_file(missing, exists=False) is missing
     assert require_existing_database(ON_SERVER) is ON_SERVER, (
         "whether it exists shows when it is opened"
     )

@@ -18,7 +18,7 @@ from services.runtime.console import (
     print_json,
     print_table,
     print_text,
-    read_progress,
+    show_progress,
 )
 from services.runtime.logs import configure_logging
 
@@ -141,7 +141,7 @@ def test_an_interruption_within_an_import_is_no_fault():
 def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
     monkeypatch.setattr(console, "FIRST_SECONDS", 0.1)
     monkeypatch.setattr(console, "LINE_SECONDS", 0.5)
-    with read_progress("small\x1b") as progress:
+    with show_progress("small\x1b") as progress:
         time.sleep(0.7)
         for done in range(1, 17):
             progress(10 * done, 1_000)
@@ -157,6 +157,6 @@ def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
 
 
 def test_a_short_command_logs_no_progress(capsys):
-    with read_progress("short") as progress:
+    with show_progress("short") as progress:
         progress(1, 1)
     assert capsys.readouterr().err == ""

@@ -86,6 +86,7 @@ def test_a_folder_that_cannot_be_written_is_linked_for_as_long_as_the_process_li
     assert not linked.parent.exists()
 
 
+@pytest.mark.slow
 def test_kernels_of_the_image_are_used_on_another_processor(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     generic = {"NUMBA_CPU_NAME": variables_of_the_image()["NUMBA_CPU_NAME"]}

@@ -18,7 +18,6 @@ class Reasoning:
     def __init__(self, size, part):
         self.committed, self.size, self.part = None, size, part
         self.ended = asyncio.Event()
-        self.drafting = self
 
     def stop_early(self):
         self.size = 0
@@ -40,8 +39,9 @@ def context():
 
 
 def set_reasoning(context, size, part=CLAIM):
-    context.engine.reasoning = Reasoning(size, part)
-    return context.engine.reasoning
+    reasoning = Reasoning(size, part)
+    context.engine.reasoning, context.engine.stop_claim_early = reasoning, reasoning.stop_early
+    return reasoning
 
 
 async def test_without_calls_a_claim_is_done_whole(context):

@@ -89,7 +89,7 @@ async def undisturbed(tmp_path):
     async with opened(tmp_path / "undisturbed") as engine:
         await recorded(engine)
         await engine.init()
-        assert not (await engine.rounds.pending()).first
+        assert not (await engine.rounds.find_pending()).first
         return await said(engine)
 
 
@@ -114,7 +114,7 @@ async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch
         assert await engine.store.get_last_round() is None
     async with opened(tmp_path / "ended") as engine:
         await the_round_comes(engine, undisturbed)
-        assert not (await engine.rounds.pending()).first
+        assert not (await engine.rounds.find_pending()).first
 
 
 async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):

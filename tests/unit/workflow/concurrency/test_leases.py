@@ -68,7 +68,7 @@ def learner(store):
         numbers,
         embedder,
         Leases(store, "slow", SECONDS),
-        SimpleNamespace(first_view=lambda: view),
+        SimpleNamespace(create_first_view=lambda: view),
     )
     numbers.close()
 

@@ -44,7 +44,7 @@ async def routers_by_night(path, planted, start, nights, events, seed=1, users=1
     return counts
 
 
-@pytest.mark.parametrize("start", [3, 12])
+@pytest.mark.parametrize("start", [pytest.param(3, marks=pytest.mark.slow), 12])
 async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, start):
     counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=3, events=300, users=60)
     assert 2 <= counts[-1] <= 6, counts

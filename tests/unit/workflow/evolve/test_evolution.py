@@ -362,7 +362,7 @@ async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
     assert (await engine.store.get_current_epoch()).sequence == run.sequence
     await push(engine, stream(STYLES[:3], 60, seed=9))
     state = engine.numbers.view.state
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, state) == []
     assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
@@ -412,7 +412,7 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     assert published >= count * 0.8
     assert undone
     await mass_is_what_was_written(engine)
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
@@ -454,7 +454,7 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
     assert min(learned) >= 90
     assert len(learned) == 2
     await mass_is_what_was_written(engine)
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.drain()
     assert await engine.store.check() == []

@@ -18,7 +18,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.workflow.concurrency import Leases, leases
-from propagation.workflow.forget.withdrawal import is_in_current_routers
+from propagation.workflow.forget.withdrawal import map_to_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner
@@ -48,7 +48,7 @@ async def engine(tmp_path):
 async def assert_sound(engine):
     """Check that graph, numbers and index agree."""
     assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 
@@ -231,7 +231,7 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     done = await engine.forgetting.retract([first.event_id, first.event_id])
     assert [event.retracted for event in done.events] == [True, False]
     assert engine.numbers.view.state.adoptions[index_of(ref)] == before
-    ((_, row),) = await engine.store.get_event_statuses([repeat.event_id])
+    ((_, row),) = await engine.store.get_event_states([repeat.event_id])
     written = await engine.store.get_learned_weights([row.sequence])
     assert written.weights[0].sum(axis=1) == pytest.approx([0.5, 0.5], abs=1e-5)
     await assert_sound(engine)
@@ -311,7 +311,7 @@ async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
 def learner_on(engine, name):
     return Learner(
         engine.store,
-        NumbersOwner(engine.data.first_view()),
+        NumbersOwner(engine.data.create_first_view()),
         engine.embedder,
         Leases(engine.store, name, 10),
         engine.data,
@@ -421,11 +421,9 @@ async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
 
     rows = [
         row
-        for _, row in await engine.store.get_event_statuses(
-            [events[0].event_id, events[1].event_id]
-        )
+        for _, row in await engine.store.get_event_states([events[0].event_id, events[1].event_id])
     ]
     written = await engine.store.get_learned_weights([row.sequence for row in rows])
-    moved = is_in_current_routers(written, rows, maps)
+    moved = map_to_current_routers(written, rows, maps)
     assert np.array_equal(moved.routers[:, 1], swapped[written.routers[:, 1]])
     assert np.array_equal(moved.routers[:, 0], written.routers[:, 0])

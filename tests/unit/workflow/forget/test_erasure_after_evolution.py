@@ -125,7 +125,7 @@ async def naming(engine, *words):
 
 async def assert_sound(engine):
     assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.first_view())
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 

@@ -25,9 +25,9 @@ from propagation.workflow.forget.redaction import (
     Redaction,
     Removal,
     Supporters,
+    find_public_names,
     find_unsupported_parts,
     list_lost_names,
-    list_public_names,
     redact_line,
     redact_message,
 )
@@ -63,7 +63,7 @@ NO_WORDS = OwnWords()
 
 def redacted(affected, words=NO_WORDS, supported=(), least=2):
     """Redact a message that stands for the rest of what it stood for."""
-    public = list_public_names([affected], least).get(affected.message.round, frozenset())
+    public = find_public_names([affected], least).get(affected.message.round, frozenset())
     lost = find_unsupported_parts(affected, frozenset(), frozenset(supported), public)
     standing = tuple(one for one in affected.message.standing if one[0] not in lost)
     names = RouterNames([affected.message])

@@ -56,7 +56,7 @@ async def evolved(store):
 async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_new_ones(store):
     before, run = await evolved(store)
     past = TimeTravel(store)
-    old, new = await past.routers(before), await past.routers(run.sequence)
+    old, new = await past.get_routers(before), await past.get_routers(run.sequence)
     assert [(one.number, one.epoch, one.retired) for one in new] == [
         (number, 1, number == 3) for number in range(5)
     ]
@@ -68,9 +68,9 @@ async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_ne
         (2, 0, 0),
         (3, 0, 1),
     ]
-    assert [one.ref for one in await past.members(3, before, 9)] == [ANN]
-    assert [one.ref for one in await past.members(4, before, 9)] == []
-    assert [one.ref for one in await past.members(4, run.sequence, 9)] == [ANN]
+    assert [one.ref for one in await past.get_members(3, before, 9)] == [ANN]
+    assert [one.ref for one in await past.get_members(4, before, 9)] == []
+    assert [one.ref for one in await past.get_members(4, run.sequence, 9)] == [ANN]
 
 
 async def test_the_sequences_and_times_that_can_be_shown(store):

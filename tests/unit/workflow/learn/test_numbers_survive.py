@@ -42,10 +42,10 @@ class Process:
 
     def __init__(self, store, holder="me"):
         self.store, self.embedder = store, HashedEmbedder(SEED)
-        self.numbers = NumbersOwner(self.first_view())
+        self.numbers = NumbersOwner(self.create_first_view())
         self.learner = Learner(store, self.numbers, self.embedder, Leases(store, holder, 10), self)
 
-    def first_view(self):
+    def create_first_view(self):
         dimension = self.embedder.dimension
         return NumbersView(
             draw_seeded_directions(K, dimension, 1),
@@ -180,7 +180,7 @@ async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(s
 
 async def test_a_rebuild_equals_the_live_numbers(store, monkeypatch):
     process = await lived(store, monkeypatch, every=10**9)
-    view = await rebuild_view(store, process.embedder, process.first_view())
+    view = await rebuild_view(store, process.embedder, process.create_first_view())
     assert differing_arrays(process.state, view.state) == []
     assert (
         pack_combiner(view.combiner).tobytes()
@@ -198,7 +198,7 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     await process.learner.close()
     operator = Leases(store, "operator", 10)
     assert (
-        await rebuild(store, process.embedder, process.first_view(), operator)
+        await rebuild(store, process.embedder, process.create_first_view(), operator)
         == await store.get_learned_through()
     )
     started = Process(store, "next")
@@ -244,7 +244,7 @@ async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
         with pytest.raises(StoreFull):
             await process.learner.step()
     await process.learn()
-    view = await rebuild_view(store, process.embedder, process.first_view())
+    view = await rebuild_view(store, process.embedder, process.create_first_view())
     assert differing_arrays(process.state, view.state) == []
 
 
