@@ -66,8 +66,7 @@ async def receive_and_predict(
     merges = (
         answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
     )
-    reward = int(answer.prediction == positive_first)
-    return ForwardResult(merges, reward, answer.usage)
+    return ForwardResult(merges, int(answer.prediction == positive_first), answer.usage)
 
 
 def choose_word(value: int, seed: int) -> int:

@@ -5,6 +5,7 @@ Source: RecNet 2.3.1.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from propagation.model import Author, Client, ClientText, RouterVersion
 
@@ -41,8 +42,9 @@ class ProfileReading:
         """Leave out what came by propagation: reception's lines, and waiting messages."""
         profile = self.text.profile
         own = tuple(line for line in profile.lines if line.author != Author.RECEPTION)
-        text = replace(self.text, profile=replace(profile, lines=own))
-        return replace(self, text=text, waiting=())
+        return replace(
+            self, text=replace(self.text, profile=replace(profile, lines=own)), waiting=()
+        )
 
 
 def fill_buffer(waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
@@ -57,8 +59,7 @@ def fill_buffer(waiting: Sequence[RouterVersion], capacity: int) -> Buffer:
     return Buffer(waiting[:capacity], waiting[capacity:])
 
 
-@dataclass(frozen=True, slots=True)
-class ClientEdge:
+class ClientEdge(NamedTuple):
     """An edge of a client, over the rounds that it covers.
 
     Its router's messages of these rounds are sent to the client.
@@ -73,8 +74,7 @@ class ClientEdge:
     closed: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Receiver:
+class Receiver(NamedTuple):
     """A client as a store fetches it to find its waiting messages.
 
     Attributes:
@@ -94,8 +94,7 @@ class Receiver:
     first_era: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SentMessage:
+class SentMessage(NamedTuple):
     """A published message.
 
     Attributes:
@@ -110,8 +109,7 @@ class SentMessage:
     epoch: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Window:
+class Window(NamedTuple):
     """Rounds of a router's messages that a client has not merged.
 
     Both ends are included.
@@ -207,8 +205,7 @@ class WaitingMessages:
             ),
         ]
         waiting = [sent for sent in found if sent is not None and sent.lone_sender != ref]
-        by_version = sorted(waiting, key=lambda sent: sent.version)
-        newest = {sent.router: sent for sent in by_version}
+        newest = {sent.router: sent for sent in sorted(waiting, key=lambda sent: sent.version)}
         by_round = sorted(newest.values(), key=lambda sent: (-sent.round, sent.router))
         return [(sent.router, sent.version) for sent in by_round]
 

@@ -149,8 +149,7 @@ class OpenAIReasoner(EndpointAdapter):
         """
         calls = self._share_out(things, question, most)
         found = await self._ask_all([question(some) for some in calls])
-        parts = [part for answered in found for part in answered.parts.values()]
-        return parts, sum_usage(found)
+        return [part for one in found for part in one.parts.values()], sum_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
         """Ask several questions concurrently.

@@ -26,6 +26,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Term,
     Usage,
+    group_pairs,
 )
 from propagation.ports import BlobStore
 from propagation.workflow.concurrency import run_in_background
@@ -284,9 +285,8 @@ def _draw_targets(
     Drawn candidates are items that the user never had.
     """
     catalogue = sorted(item.key.id for item in dataset.items)
-    had: dict[str, set[str]] = {}
-    for event in events:
-        had.setdefault(event.user_id, set()).add(event.item_id)
+    by_user = group_pairs((event.user_id, event.item_id) for event in events)
+    had = {user: set(taken) for user, taken in by_user.items()}
     items = {user: events[place].item_id for user, place in sorted(last.items())}
     draws: dict[str, list[Target]] = {}
     if fixed is not None:

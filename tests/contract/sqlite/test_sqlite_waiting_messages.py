@@ -1,4 +1,4 @@
-"""The SQL that finds waiting messages agrees with the rule of reception."""
+"""What SQLite fetches suffices for the rule of waiting messages, on random histories."""
 
 import sqlite3
 from contextlib import closing
@@ -62,7 +62,7 @@ def sent_messages(draw):
     through=st.integers(0, 9),
 )
 @settings(max_examples=100, deadline=None)
-def test_the_statement_finds_what_the_rule_finds(edges, sent, watermarks, through):
+def test_the_store_finds_what_the_rule_finds_in_the_whole_history(edges, sent, watermarks, through):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.deserialize(EMPTY_DATABASE)
         insert_facts(connection, edges, sent)

@@ -1,7 +1,7 @@
 """Messages, which are versions of routers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
@@ -88,14 +88,14 @@ class Neo4jMessages(StorePart):
         )
 
     async def get_contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
-        parts: dict[MessageKey, list[IntegratedAttribute]] = {}
-        for router, version, *part in await self._database.rows(
-            "rounds/messages/contributions", ref=ref
-        ):
-            if (router, version) in parts or len(parts) < limit:
-                parts.setdefault((router, version), []).append(IntegratedAttribute(*part))
-        versions = await self.read_brief_versions(list(parts))
-        return [replace(versions[key], integrated=tuple(of)) for key, of in parts.items()]
+        parts = group_pairs(
+            ((router, version), IntegratedAttribute(*part))
+            for router, version, *part in await self._database.rows(
+                "rounds/messages/contributions", ref=ref
+            )
+        )
+        versions = await self.read_brief_versions(list(parts)[:limit])
+        return [replace(version, integrated=tuple(parts[key])) for key, version in versions.items()]
 
     async def read_brief_versions(
         self, keys: Sequence[MessageKey]
@@ -187,18 +187,23 @@ async def _read_waiting_keys(
     last = await transaction.value("rounds/newest_rounds", limit=1) or 0
     through = last if through is None else min(through, last)
     search = WaitingMessages(await _read_receivers(transaction, refs_after, through), through)
-    rounds, current = search.list_rounds(), {}
-    if rounds:
-        for router, round_, *sent in await transaction.rows(
-            "rounds/messages/current_messages", pairs=[list(pair) for pair in rounds]
-        ):
-            current[router, round_] = SentMessage(router, *sent)
-    own, from_others = search.list_own_windows(current), {}
-    if own:
-        for place, *sent in await transaction.rows(
-            "rounds/messages/newest_from_others", spans=[list(astuple(window)) for window in own]
-        ):
-            from_others[own[place]] = SentMessage(own[place].router, *sent)
+    rounds = [list(pair) for pair in search.list_rounds()]
+    current = {
+        (router, round_): SentMessage(router, *sent)
+        for router, round_, *sent in (
+            await transaction.rows("rounds/messages/current_messages", pairs=rounds)
+            if rounds
+            else ()
+        )
+    }
+    own = search.list_own_windows(current)
+    spans = [list(window) for window in own]
+    from_others = {
+        own[place]: SentMessage(own[place].router, *sent)
+        for place, *sent in (
+            await transaction.rows("rounds/messages/newest_from_others", spans=spans) if own else ()
+        )
+    }
     return search.choose(current, from_others)
 
 

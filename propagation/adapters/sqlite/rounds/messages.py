@@ -4,18 +4,21 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
+from propagation.reception.message_buffer import (
+    ClientEdge,
+    MessageKey,
+    Receiver,
+    SentMessage,
+    WaitingMessages,
+)
 
 MESSAGE_ROWS, WAITING_ROWS = 4, 32
-WAITING = Path(__file__).with_name("waiting_messages.sql").read_text()
-"""Finds the messages that wait for clients; the file tells the rule."""
-
 VERSIONS = (
     "SELECT v.router, v.version, v.round, v.epoch, v.name, v.text, v.attributes, v.standing,"
     " r.sequence, v.senders, v.written_by FROM json_each(?) e CROSS JOIN router_version v"
@@ -30,6 +33,38 @@ PARTS = (
     " AND version = e.value->>1 GROUP BY ref ORDER BY ref LIMIT ?2) f CROSS JOIN integrated i ON "
     "i.rowid = f.row))))"
     " FROM json_each(?1) e"
+)
+# The edges of clients (?1: [ref, watermark] of each) that rounds up to ?2 opened, without those
+# that closed at or before the watermark. Edges are looked up by client: one round may end an edge
+# of every client, and an index of rounds would then be read whole for each.
+EDGES = (
+    "SELECT e.ref, e.router, e.opened, NULL FROM json_each(?1) a CROSS JOIN edge e"
+    " ON e.ref = a.value->>0 AND e.opened <= ?2"
+    " UNION ALL SELECT e.ref, e.router, e.opened, e.closed FROM json_each(?1) a CROSS JOIN"
+    " edge_past e INDEXED BY edge_past_ref"
+    " ON e.ref = a.value->>0 AND e.closed > a.value->>1 AND e.opened <= ?2"
+)
+WITH_EARLIER_EDGES = (
+    "SELECT a.value->>0 FROM json_each(?) a WHERE EXISTS (SELECT 1 FROM edge_past e INDEXED BY"
+    " edge_past_ref WHERE e.ref = a.value->>0 AND e.opened <= a.value->>1)"
+)
+ERAS = (
+    "SELECT r.number, coalesce((SELECT era FROM epoch WHERE sequence <= r.sequence ORDER BY number"
+    " DESC LIMIT 1), 0) FROM json_each(?) n CROSS JOIN round r ON r.number = n.value"
+)
+# Only the newest message is looked up, from the newest round backwards.
+CURRENT = (
+    "SELECT p.value->>0, p.value->>1, v.version, v.round, v.lone, v.epoch FROM json_each(?) p"
+    " CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = p.value->>0"
+    " AND v.round = (SELECT max(round) FROM router_version w WHERE w.router = p.value->>0"
+    " AND w.round <= p.value->>1)"
+)
+FROM_OTHERS = (
+    "SELECT p.key, v.version, v.round, v.lone, v.epoch FROM json_each(?) p CROSS JOIN"
+    " router_version v INDEXED BY router_version_of_round ON v.router = p.value->>0"
+    " AND v.round = (SELECT w.round FROM router_version w INDEXED BY router_version_of_round"
+    " WHERE w.router = p.value->>0 AND w.round BETWEEN p.value->>1 AND p.value->>2"
+    " AND w.lone IS NOT p.value->>3 ORDER BY w.round DESC LIMIT 1)"
 )
 
 
@@ -120,23 +155,18 @@ class SqliteMessages(SqlitePart):
     def get_contributions(
         self, connection: sqlite3.Connection, ref: int, limit: int
     ) -> Sequence[RouterVersion]:
-        parts: dict[tuple[int, int], list[list[Any]]] = {}
-        for router, version, *part in connection.execute(
-            "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence FROM "
-            "integrated i"
-            " JOIN router_version v ON v.router = i.router AND v.version = i.version WHERE i.ref "
-            "= ? "
-            "AND v.round <= ?"
-            " ORDER BY v.round DESC, v.router",
-            (ref, find_last_round(connection)),
-        ).fetchall():
-            if (router, version) in parts or len(parts) < limit:
-                parts.setdefault((router, version), []).append(part)
-        versions = read_brief_versions(connection, list(parts))
-        return [
-            replace(versions[key], integrated=tuple(starmap(IntegratedAttribute, of)))
-            for key, of in parts.items()
-        ]
+        parts = group_pairs(
+            ((router, version), IntegratedAttribute(*part))
+            for router, version, *part in connection.execute(
+                "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence"
+                " FROM integrated i JOIN router_version v ON v.router = i.router"
+                " AND v.version = i.version WHERE i.ref = ? AND v.round <= ?"
+                " ORDER BY v.round DESC, v.router",
+                (ref, find_last_round(connection)),
+            ).fetchall()
+        )
+        versions = read_brief_versions(connection, list(parts)[:limit])
+        return [replace(version, integrated=tuple(parts[key])) for key, version in versions.items()]
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
@@ -241,18 +271,37 @@ def get_waiting_messages(
 
 def read_waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
-) -> dict[int, list[tuple[int, int]]]:
-    """Return the messages that wait for each client, newest first.
+) -> dict[int, list[MessageKey]]:
+    """Return the messages that wait for each client after its watermark, newest first."""
+    search = WaitingMessages(_read_receivers(connection, refs_after, through), through)
+    current = {
+        (router, round_): SentMessage(router, *sent)
+        for router, round_, *sent in connection.execute(CURRENT, (to_json(search.list_rounds()),))
+    }
+    own = search.list_own_windows(current)
+    from_others = {
+        own[place]: SentMessage(own[place].router, *sent)
+        for place, *sent in (
+            connection.execute(FROM_OTHERS, (to_json(list(map(list, own))),)) if own else ()
+        )
+    }
+    return {ref: [] for ref in refs_after} | search.choose(current, from_others)
 
-    They come after the client's watermark. See WAITING for the rule.
 
-    Returns:
-        (router, version) of each message, by ref.
-    """
-    waiting: dict[int, list[tuple[int, int]]] = {ref: [] for ref in refs_after}
-    found = connection.execute(
-        WAITING, {"asked": to_json(list(refs_after.items())), "through": through}
-    ).fetchone()[0]
-    for ref, router, version in orjson.loads(found):
-        waiting[ref].append((router, version))
-    return waiting
+def _read_receivers(
+    connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
+) -> list[Receiver]:
+    asked = [(ref, after) for ref, after in refs_after.items() if after < through]
+    edges = group_pairs(
+        (ref, ClientEdge(*edge))
+        for ref, *edge in connection.execute(EDGES, (to_json(asked), through))
+    )
+    firsts = {ref: min(edge.opened for edge in found) for ref, found in edges.items()}
+    late = [(ref, refs_after[ref]) for ref, first in firsts.items() if first > refs_after[ref]]
+    known = set(connection.execute(WITH_EARLIER_EDGES, (to_json(late),))) if late else set()
+    new = {ref: firsts[ref] for ref, _ in late if (ref,) not in known}
+    eras = dict(connection.execute(ERAS, (to_json(sorted({*new.values()})),))) if new else {}
+    return [
+        Receiver(ref, refs_after[ref], found, new.get(ref), eras.get(new.get(ref, 0), 0))
+        for ref, found in edges.items()
+    ]
