@@ -272,7 +272,7 @@ def get_waiting_messages(
 def read_waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[MessageKey]]:
-    """Return the messages that wait for each client after its watermark, newest first."""
+    """Return what waits for each client after its watermark, newest first."""
     search = WaitingMessages(_read_receivers(connection, refs_after, through), through)
     current = {
         (router, round_): SentMessage(router, *sent)
