@@ -1,5 +1,6 @@
 """The server's parts in a cache folder, copied once by Maven."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,22 +22,26 @@ def missing() -> str:
 
 
 def parts() -> Path:
-    """The folder of the server's jars; the first call of a machine downloads 118 MB."""
-    if not CACHE.exists():
-        half = CACHE.with_name(f"{CACHE.name}.{os.getpid()}")
-        subprocess.run(
-            [
-                "mvn",
-                "--batch-mode",
-                "--quiet",
-                "--file",
-                str(HERE / "pom.xml"),
-                "dependency:copy-dependencies",
-                f"-DoutputDirectory={half}",
-            ],
-            check=True,
-        )
-        half.rename(CACHE)
+    """The folder of the server's jars; the first call of a machine downloads 118 MB, and other
+    processes wait for it."""
+    CACHE.parent.mkdir(parents=True, exist_ok=True)
+    with CACHE.with_name(f"{CACHE.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not CACHE.exists():
+            half = CACHE.with_name(f"{CACHE.name}.{os.getpid()}")
+            subprocess.run(
+                [
+                    "mvn",
+                    "--batch-mode",
+                    "--quiet",
+                    "--file",
+                    str(HERE / "pom.xml"),
+                    "dependency:copy-dependencies",
+                    f"-DoutputDirectory={half}",
+                ],
+                check=True,
+            )
+            half.rename(CACHE)
     return CACHE
 
 
