@@ -1,6 +1,6 @@
 """The outcome of each recorded event: accepted, duplicate, conflict, unknown or forgotten.
 
-And, before a retraction, the state of each event id.
+The state of each event id before a retraction is decided here, too.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence

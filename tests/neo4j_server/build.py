@@ -22,8 +22,8 @@ def missing() -> str:
 
 
 def parts() -> Path:
-    """The folder of the server's jars; the first call of a machine downloads 118 MB, and other
-    processes wait for it."""
+    """The folder of the server's jars. The first call on a machine downloads 118 MB; other
+    processes wait until it has."""
     CACHE.parent.mkdir(parents=True, exist_ok=True)
     with CACHE.with_name(f"{CACHE.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -62,7 +62,7 @@ class FilterMemory:
         return min(max(factor, FACTOR_MIN), FACTOR_MAX)
 
     def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
-        """Return `get_factor` of the routers 0 to count - 1.
+        """Return the factors of routers 0 to count - 1; see `get_factor`.
 
         Args:
             held: Attributes of each router.

@@ -117,7 +117,7 @@ class ReasonStore(InteractionReader, Protocol):
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         """Claim the oldest free dead letters, to try them again.
 
-        A dead letter is free if no worker holds it.
+        A dead letter is free if no worker holds it, or an earlier one of the same user.
 
         They are committed like any claim, with `late` set: an interaction that succeeds is no
         dead letter any more; one that fails keeps its newest reason.

@@ -94,9 +94,10 @@ class NumbersOwner:
         return done
 
     async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
-        """Call NumbersView.find_rarely_chosen, unless it would find nothing.
+        """Find the clients that too few users chose, as NumbersView.find_rarely_chosen does.
 
-        The numbers' thread may be learning.
+        Where there is nothing to find it does not wait for the numbers' thread, which may be
+        learning.
         """
         if not least_users or all(get_kind(ref) == ClientKind.USER for ref in refs):
             return frozenset()

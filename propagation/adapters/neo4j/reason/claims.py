@@ -22,7 +22,7 @@ from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 Find = Callable[[Transaction, int, int, int], Awaitable[Sequence[Sequence[int]]]]
-"""Finds (sequence, user) of the oldest interactions that a new claim may take.
+"""Finds the oldest interactions that a new claim may take, each as (sequence, user).
 
 It takes a sequence up to which everything is reasoned, that up to which everything is learned, and
 how many to find; both sequences are locked until the transaction ends.

@@ -37,11 +37,8 @@ class Neo4jMessages(StorePart):
 
     async def get_messages_of(self, number: int) -> Sequence[RouterVersion]:
         keys = await self._database.rows("rounds/messages/messages_of_round", round=number)
-        return list(
-            (
-                await self.read_brief_versions([(router, version) for router, version in keys])
-            ).values()
-        )
+        versions = await self.read_brief_versions([(router, version) for router, version in keys])
+        return list(versions.values())
 
     async def get_router_versions(
         self, routers: Sequence[int], at: int | None = None
@@ -89,13 +86,16 @@ class Neo4jMessages(StorePart):
 
     async def get_contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
         parts = group_pairs(
-            ((router, version), IntegratedAttribute(*part))
+            ((router, version), part)
             for router, version, *part in await self._database.rows(
                 "rounds/messages/contributions", ref=ref
             )
         )
         versions = await self.read_brief_versions(list(parts)[:limit])
-        return [replace(version, integrated=tuple(parts[key])) for key, version in versions.items()]
+        return [
+            replace(version, integrated=tuple(IntegratedAttribute(*part) for part in parts[key]))
+            for key, version in versions.items()
+        ]
 
     async def read_brief_versions(
         self, keys: Sequence[MessageKey]
@@ -197,11 +197,14 @@ async def _read_waiting_keys(
         )
     }
     own = search.list_own_windows(current)
-    spans = [list(window) for window in own]
     from_others = {
         own[place]: SentMessage(own[place].router, *sent)
         for place, *sent in (
-            await transaction.rows("rounds/messages/newest_from_others", spans=spans) if own else ()
+            await transaction.rows(
+                "rounds/messages/newest_from_others", spans=[list(window) for window in own]
+            )
+            if own
+            else ()
         )
     }
     return search.choose(current, from_others)

@@ -93,7 +93,8 @@ class SqliteErasure(SqliteWiping):
         retracted = [
             event_id
             for event_id in event_ids
-            if connection.execute(RETRACTED, (derive_seed(event_id), event_id)).fetchone()
+            if event_id not in recorded
+            and connection.execute(RETRACTED, (derive_seed(event_id), event_id)).fetchone()
         ]
         forgotten = find_forgotten(connection, event_ids)
         return decide_event_states(event_ids, recorded, retracted, forgotten)

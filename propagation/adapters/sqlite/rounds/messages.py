@@ -34,9 +34,9 @@ PARTS = (
     "i.rowid = f.row))))"
     " FROM json_each(?1) e"
 )
-# The edges of clients (?1: [ref, watermark] of each) that rounds up to ?2 opened, without those
-# that closed at or before the watermark. Edges are looked up by client: one round may end an edge
-# of every client, and an index of rounds would then be read whole for each.
+# The edges that rounds up to ?2 opened, of the clients in ?1 ([ref, watermark] of each). An edge
+# that closed at or before its client's watermark is left out. Edges are looked up by client: one
+# round may end an edge of every client, and each look-up by round would then read all of them.
 EDGES = (
     "SELECT e.ref, e.router, e.opened, NULL FROM json_each(?1) a CROSS JOIN edge e"
     " ON e.ref = a.value->>0 AND e.opened <= ?2"
@@ -156,7 +156,7 @@ class SqliteMessages(SqlitePart):
         self, connection: sqlite3.Connection, ref: int, limit: int
     ) -> Sequence[RouterVersion]:
         parts = group_pairs(
-            ((router, version), IntegratedAttribute(*part))
+            ((router, version), part)
             for router, version, *part in connection.execute(
                 "SELECT i.router, i.version, i.attribute, i.ref, i.profile_version, i.sequence"
                 " FROM integrated i JOIN router_version v ON v.router = i.router"
@@ -166,7 +166,10 @@ class SqliteMessages(SqlitePart):
             ).fetchall()
         )
         versions = read_brief_versions(connection, list(parts)[:limit])
-        return [replace(version, integrated=tuple(parts[key])) for key, version in versions.items()]
+        return [
+            replace(version, integrated=tuple(starmap(IntegratedAttribute, parts[key])))
+            for key, version in versions.items()
+        ]
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
