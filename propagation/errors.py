@@ -105,6 +105,10 @@ class DamagedNumbers(StoreCorrupt):
         self.after, self.through = after, through
 
 
+class DamagedText(StoreCorrupt):
+    """A stored text cannot be read. The rest of the database may be sound."""
+
+
 class StoreFull(PropagationError):
     """The disk is full, or the file reached its size limit.
 

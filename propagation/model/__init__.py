@@ -4,6 +4,7 @@ from propagation.arrays import F32, F64, I64, Array, Bools
 from propagation.errors import (
     BrokenData,
     DamagedNumbers,
+    DamagedText,
     EndpointUnavailable,
     IncompatibleSettings,
     IndexUnavailable,
@@ -189,6 +190,7 @@ __all__ = [
     "ClientOutcome",
     "ClientText",
     "DamagedNumbers",
+    "DamagedText",
     "DeadLetter",
     "DropLine",
     "Edit",

@@ -9,7 +9,6 @@ from types import FrameType
 
 from propagation.forced_exit import clean_up_now
 
-INTERRUPTED = 130
 FORCED_SECONDS = 1.5
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -25,7 +24,7 @@ class Interruption:
         exit_code: Of a process that was ended by force.
     """
 
-    exit_code = INTERRUPTED
+    exit_code = 130  # as after Ctrl-C
     _drain_seconds = 0.0
 
     def start(self) -> None:
@@ -37,6 +36,10 @@ class Interruption:
         """
         read, write = os.pipe()
         os.set_blocking(write, False)
+        # A callback of an import swallows Ctrl-C, and Python would print a stack trace of it.
+        sys.unraisablehook = lambda failed: (
+            None if failed.exc_type is KeyboardInterrupt else sys.__unraisablehook__(failed)
+        )
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGTERM, _handle_as_ctrl_c)
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:

@@ -118,7 +118,9 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
             )
         else:
             found.append(_choose_heard(message, factor, own))
-    groups = _group(sorted(found, key=lambda heard: -heard.value))
+    found.sort(key=lambda heard: -heard.value)
+    # What says the same counts once; the groups keep the order of their first messages.
+    groups = list(group_pairs((frozenset(heard.names), heard) for heard in found).values())
     for place, group in enumerate(groups):
         for heard in group:
             outcomes[heard.message.router, heard.message.version] = (
@@ -157,14 +159,6 @@ def _find_attributes_in_text(
         tuple(one for one in in_text if one not in name),
         tuple(one for one in in_text if one in name),
     )
-
-
-def _group(found: Sequence[Heard]) -> list[list[Heard]]:
-    """Group messages that say the same.
-
-    The groups are in the order of the first message of each.
-    """
-    return list(group_pairs((frozenset(heard.names), heard) for heard in found).values())
 
 
 def _write_edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:

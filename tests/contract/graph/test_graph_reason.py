@@ -299,6 +299,17 @@ async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, lett
         await store.commit_reasoned(first, [])
 
 
+async def test_a_dead_letter_waits_for_an_earlier_one_of_its_user(store, sequences):
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, *(reasoned(sequence, failure="away") for sequence in sequences))
+    first = await store.claim_dead_letters("a", 1, 1_000)
+    assert claimed(first) == sequences[:1]
+    others = await store.claim_dead_letters("b", 10, 1_000)
+    assert claimed(others) == [sequences[1], sequences[3], sequences[4]]
+    await store.commit_reasoned(first, [reasoned(sequences[0], late=99)])
+    assert claimed(await store.claim_dead_letters("c", 10, 1_000)) == [sequences[2], sequences[5]]
+
+
 async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(
     store, letters
 ):

@@ -3,7 +3,8 @@
 import pytest
 
 from propagation.adapters.sqlite.reason.text_bodies import build_body
-from tests.contract.graph_store import text
+from propagation.model import DamagedText
+from tests.contract.graph_store import recorded, text
 from tests.contract.inside_cases import ANN, BOB, finds_damage, lived
 
 pytestmark = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
@@ -138,3 +139,15 @@ async def test_a_body_that_was_written_by_hand_is_found(store):
         )
     )
     assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()
+
+
+async def test_a_damaged_text_is_named_as_such_and_the_database_still_takes_events(store):
+    await lived(store)
+    await store.database.write(
+        lambda connection: connection.execute(
+            "UPDATE profile_version SET body = x'00ff' WHERE ref = ?", (ANN,)
+        )
+    )
+    with pytest.raises(DamagedText, match="doctor"):
+        await store.load_texts([ANN])
+    await recorded(store, ("u0", "i0"))

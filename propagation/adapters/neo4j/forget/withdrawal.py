@@ -115,7 +115,7 @@ class WithdrawalCommit:
         Raises:
             VersionClash: A newer text rests on what goes.
         """
-        steps: dict[WithdrawalStep, Callable[[], Awaitable[None]]] = {
+        steps: dict[WithdrawalStep, Callable[[], Awaitable[object]]] = {
             WithdrawalStep.VOID_CLAIMS: self._void_claims,
             WithdrawalStep.CHECK_CITATIONS: self._check_citations,
             WithdrawalStep.DISCARD_STAGED: self._discard_staged,
@@ -128,9 +128,15 @@ class WithdrawalCommit:
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
-            WithdrawalStep.MARK_FOR_WIPING: self._mark_for_wiping,
-            WithdrawalStep.RECORD_SEQUENCE: self._record_sequence,
-            WithdrawalStep.EMPTY_CACHES: self._empty_caches,
+            WithdrawalStep.MARK_FOR_WIPING: lambda: self.transaction.execute(
+                "forget/wiping/add_pending_client", ref=self.withdrawal.erased
+            ),
+            WithdrawalStep.RECORD_SEQUENCE: lambda: self.transaction.execute(
+                "forget/progress/set_last_withdrawal", sequence=self.sequence
+            ),
+            WithdrawalStep.EMPTY_CACHES: lambda: self.transaction.execute(
+                "forget/withdrawal/empty_caches", prefix=CACHED
+            ),
         }
         for step in order_withdrawal_steps(self.withdrawal):
             await steps[step]()
@@ -336,16 +342,3 @@ class WithdrawalCommit:
     async def _publish_barrier(self) -> None:
         await publish_checkpoint(self.transaction, self.barrier.id)
         await self.transaction.execute("learn/blocks/drop_trust", through=self.barrier.sequence)
-
-    async def _mark_for_wiping(self) -> None:
-        await self.transaction.execute(
-            "forget/wiping/add_pending_client", ref=self.withdrawal.erased
-        )
-
-    async def _record_sequence(self) -> None:
-        await self.transaction.execute(
-            "forget/progress/set_last_withdrawal", sequence=self.sequence
-        )
-
-    async def _empty_caches(self) -> None:
-        await self.transaction.execute("forget/withdrawal/empty_caches", prefix=CACHED)

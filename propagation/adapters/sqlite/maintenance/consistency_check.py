@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.reason.text_bodies import is_body_of, read_part
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.errors import REBUILD
-from propagation.model import pluralize
+from propagation.model import DamagedText, pluralize
 
 FINDINGS_A_QUESTION = 5
 PUBLISHED = "(SELECT coalesce(max(number), 0) FROM round)"
@@ -353,7 +353,7 @@ def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
             read_parts(body)
             if not is_body_of(body, ref, version):
                 yield f"client {ref}: version {version} of its profile is not what was written"
-        except (ZstdError, ValueError, TypeError, LookupError) as error:
+        except (DamagedText, ZstdError, ValueError, TypeError, LookupError) as error:
             yield f"client {ref}: version {version} of its profile cannot be read: {error}"
 
 

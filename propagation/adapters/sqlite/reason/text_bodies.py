@@ -20,7 +20,7 @@ import zstandard
 from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.adapters.shared.reason_rows import build_rule, build_rule_row
-from propagation.model import Author, FilterMemory, FilterRule, Line, Source
+from propagation.model import Author, DamagedText, FilterMemory, FilterRule, Line, Source
 
 ZSTD_LEVEL = 3
 RULE = b'{"router":'
@@ -107,8 +107,18 @@ def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
 
 
 def decompress_body(body: bytes) -> bytes:
-    """Return the JSON of a body."""
-    return _create_zstd().unpack.decompress(body)
+    """Return the JSON of a body.
+
+    Raises:
+        DamagedText: It is damaged.
+    """
+    try:
+        return _create_zstd().unpack.decompress(body)
+    except zstandard.ZstdError as error:
+        raise DamagedText(
+            f"a stored profile is damaged ({error}); `propagation doctor` says whose; restore the"
+            " database from a back-up"
+        ) from error
 
 
 def pack_body(plain: bytes, ref: int, version: int) -> bytes:
