@@ -53,7 +53,9 @@ test-versions: $(READY)  ## the fast tests on the oldest and on the newest Pytho
 	$(BIN)/python -m tests.versions
 
 test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m services.runtime.kernel_cache service evaluation
+	$(BIN)/python -m pytest -m slow --numprocesses 2 --dist loadfile --ignore tests/crash --ignore tests/deployments
+	$(BIN)/python -m pytest -m slow tests/crash tests/deployments  # alone: they measure how long a kill takes
 
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation

@@ -279,7 +279,8 @@ def with_engine(
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:
     """Run `work`; return its result and the seconds that it took."""
     started = time.monotonic()
-    return work(), round(time.monotonic() - started, 3)
+    result = work()
+    return result, round(time.monotonic() - started, 3)
 
 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
