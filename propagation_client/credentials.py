@@ -87,7 +87,8 @@ class Credentials:
             tokens = (kind(self.token) for kind in (_UnaryUnary, _UnaryStream, _StreamStream))
             interceptors = [*interceptors, *tokens]
         if self.encrypted:
-            files = (Path(file).read_bytes() if file else None for file in self._read_pem_files())
+            in_grpc_order = (self.ca, self.key, self.certificate)
+            files = (Path(file).read_bytes() if file else None for file in in_grpc_order)
             return grpc.aio.secure_channel(
                 address,
                 grpc.ssl_channel_credentials(*files),
@@ -95,10 +96,6 @@ class Credentials:
                 interceptors=interceptors,
             )
         return grpc.aio.insecure_channel(address, CHANNEL_OPTIONS, interceptors=interceptors)
-
-    def _read_pem_files(self) -> tuple[Path | str | None, ...]:
-        """Return the files in the order in which grpc takes them."""
-        return self.ca, self.key, self.certificate
 
 
 def _is_loopback(host: str) -> bool:

@@ -187,8 +187,8 @@ def _describe_fixed(
 ) -> str:
     """Name the fixed candidates, and count those that are no honest negatives."""
     items = len(dataset.items)
-    of = np.arange(len(fixed))[:, None] * items + fixed
-    had = int(np.isin(of[fixed >= 0], user * items + item).sum())
+    pairs = np.arange(len(fixed))[:, None] * items + fixed
+    had = int(np.isin(pairs[fixed >= 0], user * items + item).sum())
     used = int((fixed >= 0).sum())
     listed = sum(len(candidates.get(user.key.id, ())) for user in dataset.users)
     return (

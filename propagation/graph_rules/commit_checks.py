@@ -31,6 +31,36 @@ def check_claim(claim: ReasonClaim, found: bool, sequences: Iterable[int]) -> No
             raise LeaseLost(f"claim {claim.token} does not hold interaction {sequence}")
 
 
+def check_block_follows(after: int, learned: int) -> None:
+    """Check that a learned block starts where the last one ends.
+
+    Args:
+        after: The block covers the log from just after this sequence.
+        learned: The sequence up to which everything is learned.
+
+    Raises:
+        LeaseLost: It does not.
+    """
+    if after != learned:
+        raise LeaseLost(
+            f"this block starts after sequence {after}, but the store has learned through {learned}"
+        )
+
+
+def check_round_follows(number: int, last: int) -> None:
+    """Check that no other round was published since this one began.
+
+    Args:
+        number: Of the round that is to be published.
+        last: The number of the last published round, 0 without one.
+
+    Raises:
+        LeaseLost: One was.
+    """
+    if number != last + 1:
+        raise LeaseLost(f"round {number} was published before, or discarded")
+
+
 def check_texts_follow(versions: Iterable[tuple[int, int]], newest: Mapping[int, int]) -> None:
     """Check that each text is its client's next version.
 

@@ -71,7 +71,7 @@ class EventDecisions:
         Args:
             auto_create: Create unknown clients. Otherwise an event that names one is refused.
         """
-        outcome = self._repeat_or_forgotten(event)
+        outcome = self._find_earlier_outcome(event)
         if outcome is None:
             unknown = self._find_unknown_clients(event)
             if unknown and not auto_create:
@@ -93,7 +93,12 @@ class EventDecisions:
             for outcome in self._outcomes
         ]
 
-    def _repeat_or_forgotten(self, event: NewInteraction) -> RecordOutcome | None:
+    def _find_earlier_outcome(self, event: NewInteraction) -> RecordOutcome | None:
+        """Find the outcome of an event whose id was recorded or forgotten before.
+
+        Returns:
+            None if its id is new.
+        """
         if event.event_id in self._forgotten:
             return RecordOutcome(status=RecordStatus.FORGOTTEN)
         earlier = self._recorded.get(event.event_id)

@@ -152,11 +152,12 @@ class OwnWords:
         if any(title.is_in(text, plain, cites=cites) for title in self._titles):
             return True
         # A quotation is another client's title: it may hold the same word as a part.
-        unquoted = normalize_text(QUOTE.sub(self._keep_name, text))
+        unquoted = normalize_text(
+            QUOTE.sub(
+                lambda quote: quote[0] if normalize_text(quote[1]) in self.names else " ", text
+            )
+        )
         return any(_holds_words(unquoted, normalize_text(name)) for name in self._telling_names)
-
-    def _keep_name(self, quote: "re.Match[str]") -> str:
-        return quote[0] if normalize_text(quote[1]) in self.names else " "
 
     def leave_out(self, text: str, *, cites: bool = False) -> str | None:
         """Drop quotations of the titles from a sentence.

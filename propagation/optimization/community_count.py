@@ -52,8 +52,8 @@ def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int
             gap = evidence[count - 1] - evidence[count] if 0 < count < shortest else 0.0
             if gap > SIGNIFICANT * np.sqrt(2):
                 return count, count
-            some = np.flatnonzero(evidence >= 0)
-            return max(count, 1), int(some[-1]) + 1 if len(some) else most
+            supported = np.flatnonzero(evidence >= 0)
+            return max(count, 1), int(supported[-1]) + 1 if len(supported) else most
         tried *= 2
 
 

@@ -55,9 +55,9 @@ async def replay(
     waiting_clients, waiting_events = iter(clients), iter(events)
     engine.reasoning.lockstep = True
     try:
-        while some := list(islice(waiting_clients, 2_000)):
-            await engine.upsert_clients(some)
-            report.clients += len(some)
+        while batch := list(islice(waiting_clients, 2_000)):
+            await engine.upsert_clients(batch)
+            report.clients += len(batch)
         report.rounds += await engine.drain()
         while part := list(islice(waiting_events, step)):
             recorded = await engine.record(part)

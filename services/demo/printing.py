@@ -91,7 +91,7 @@ def _line(line: pb.Line, new: bool) -> str:
 
 def show_path(script: DemoScript, story: Story) -> None:
     """Print the path of the story."""
-    if script.wave and not story.told & describe_wave(script):
+    if script.wave and not story.attributes & describe_wave(script):
         print_text(
             f"Nobody watched has heard of “{script.wave.attribute}” yet. What they heard of "
             "instead:"
@@ -198,7 +198,7 @@ def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
 
 def describe_how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
     """Return how the example was chosen; the whole count comes first."""
-    told = ", ".join(sorted(shown.story.told))
+    told = ", ".join(sorted(shown.story.attributes))
     users = {one.story.user for one in placements}
     rose = sum(one.rise > 1 for one in placements)
     fell = sum(one.rise < 1 for one in placements)

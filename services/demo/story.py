@@ -24,7 +24,7 @@ class Story:
     The user had chosen nothing of it.
 
     Args:
-        told: What travelled on `path`, or all that the line says if no path is kept.
+        attributes: What travelled on `path`, or all that the line says if no path is kept.
     """
 
     user: str
@@ -33,7 +33,7 @@ class Story:
     line: pb.Line
     new: bool
     path: pb.Path | None
-    told: frozenset[str]
+    attributes: frozenset[str]
 
 
 async def find_stories(
@@ -73,7 +73,7 @@ async def find_stories(
                     list_carried_attributes(path) or frozenset(line.attributes),
                 )
             )
-    return [story for story in stories if story.told & wave] or stories
+    return [story for story in stories if story.attributes & wave] or stories
 
 
 async def _find_path_of(
@@ -183,7 +183,9 @@ async def _read_placements(stub: Stub, script: DemoScript, story: Story) -> list
     places, without = [await _places(stub, story.user, propagate) for propagate in (True, False)]
     return [
         Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
-        for item in sorted(script.list_items_with(story.told) & (places.keys() | without.keys()))
+        for item in sorted(
+            script.list_items_with(story.attributes) & (places.keys() | without.keys())
+        )
     ]
 
 
@@ -195,7 +197,7 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
 
 
 def find_traced_message(story: Story) -> pb.MessageSource | None:
-    """Return the message on the told path, its router and its senders."""
+    """Return the message on the path of a story, its router and its senders."""
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]

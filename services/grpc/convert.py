@@ -24,7 +24,7 @@ from propagation.model import (
 )
 from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
-from services.grpc.visibility import References, list_first_senders
+from services.grpc.visibility import References, list_shown_senders
 
 AUTHORS = {
     Author.CATALOGUE: pb.AUTHOR_CATALOGUE,
@@ -193,8 +193,8 @@ def _senders_to_proto(message: RouterVersion, references: References) -> pb.Part
     An item that sent because of events was chosen, perhaps by one user.
     """
     if references.caller.sees_users:
-        return parties_to_proto(list_first_senders(message), references)
-    return pb.Parties(count=len(list_first_senders(message)))
+        return parties_to_proto(list_shown_senders(message), references)
+    return pb.Parties(count=len(list_shown_senders(message)))
 
 
 def _source_to_proto(source: Source, references: References) -> pb.Source:

@@ -140,7 +140,7 @@ async def load_references(
         {
             *titled,
             *(event.user for event in events.values()),
-            *(ref for message in known.values() for ref in list_first_senders(message)),
+            *(ref for message in known.values() for ref in list_shown_senders(message)),
         }
     )
     keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
@@ -155,6 +155,6 @@ async def load_references(
     )
 
 
-def list_first_senders(message: RouterVersion) -> list[int]:
-    """List the first fifty clients whose attributes a message carries."""
+def list_shown_senders(message: RouterVersion) -> list[int]:
+    """List at most fifty senders of a message, those of the lowest refs."""
     return sorted(message.senders)[:SENDERS]

@@ -210,7 +210,7 @@ class CalendarJob:
             finished=state.finished,
             failures=failures,
             error=self._failures.record("job", self.name, error, failures=failures),
-            retry_at=now + retry_delay_ms(self._schedule, failures),
+            retry_at=now + compute_retry_delay_ms(self._schedule, failures),
         )
         self._show(failed)
         await self._save(failed, lease)
@@ -226,7 +226,7 @@ class CalendarJob:
             )
 
 
-def retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
+def compute_retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
     """Return the delay after so many failures, in milliseconds.
 
     It doubles with each failure, up to the longest.

@@ -95,7 +95,7 @@ class CallPriority:
         return self._load > BUSY_LOAD
 
     def set_lag(self, seconds: float) -> None:
-        """Take in how long the oldest event has waited for this work."""
+        """Set how long the oldest event has waited for this work: the longer, the less it rests."""
         self._rest_factor = max(MIN_REST_FACTOR, MAX_REST_FACTOR * (1 - seconds / MAX_LAG_SECONDS))
 
     async def rest(self, worked: float, times: float | None = None) -> None:
@@ -125,7 +125,7 @@ class CallPriority:
         self._resumed = self._clock()
 
     async def _rest(self, seconds: float, check: float) -> None:
-        """Rest so long under full load, a share of it under less."""
+        """Rest for `seconds` times the load, which is looked at every `check` seconds."""
         rested = 0.0
         for _ in range(math.ceil(seconds / check)):
             if rested >= seconds * self.load:

@@ -138,17 +138,17 @@ class OpenAIReasoner(EndpointAdapter):
         return decision
 
     async def _ask_several(
-        self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
+        self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> tuple[list[AnswerPart[Any]], Usage]:
-        """Ask about many things in concurrent calls.
+        """Ask about many subjects in concurrent calls.
 
-        A call has as many things as the context has room for.
+        A call has as many subjects as the context has room for.
 
         Raises:
             ReasonerUnavailable: Nothing is answered now.
         """
-        calls = self._share_out(things, question, most)
-        found = await self._ask_all([question(some) for some in calls])
+        calls = self._share_out(subjects, question, most)
+        found = await self._ask_all([question(call) for call in calls])
         return [part for one in found for part in one.parts.values()], sum_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
@@ -167,18 +167,18 @@ class OpenAIReasoner(EndpointAdapter):
             return Answered(dict.fromkeys(question.parts, error), error.usage)
 
     def _share_out(
-        self, things: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
+        self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> list[list[T]]:
         room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
         out: list[list[T]] = []
         used = 0.0
-        for thing in things:
-            asked = question([thing])
+        for subject in subjects:
+            asked = question([subject])
             size = count_tokens_in(write_document(asked.data)) + asked.tokens
             if not out or len(out[-1]) == most or used + size > room:
                 out.append([])
                 used = 0.0
-            out[-1].append(thing)
+            out[-1].append(subject)
             used += size
         return out
 

@@ -21,7 +21,7 @@ def create_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def hash_of(key: bytes, event_id: str) -> bytes:
+def compute_event_hash(key: bytes, event_id: str) -> bytes:
     """Return the hash of an event id."""
     return blake2b(event_id.encode(), key=key, digest_size=HASH_BYTES).digest()
 

@@ -6,12 +6,12 @@ A JSON header, then the centres, then one bit for each user of a half.
 import numpy as np
 import orjson
 
-from propagation.model import Bools, Halves, RouterMap
+from propagation.model import Halves, RouterMap
 
 LENGTH_BYTES = 4
 
 
-def map_body(one: RouterMap) -> bytes:
+def pack_map(one: RouterMap) -> bytes:
     """Return the map as bytes."""
     header = orjson.dumps(
         {
@@ -46,7 +46,7 @@ def map_body(one: RouterMap) -> bytes:
     )
 
 
-def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
+def unpack_map(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     """Return the map of stored bytes."""
     start = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES])
     header = orjson.loads(body[LENGTH_BYTES:start])
@@ -55,10 +55,10 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
     start += centres.nbytes
     halves = {}
     for router, first, second, larger_is_second, share, users in header["halves"]:
-        halves[router] = Halves(
-            first, second, _unpack_bits(body, start, users), larger_is_second, share
-        )
-        start += _count_bytes_for(users)
+        packed = np.frombuffer(body, np.uint8, -(-users // 8), start)
+        in_second = np.unpackbits(packed, count=users).astype(np.bool_)
+        halves[router] = Halves(first, second, in_second, larger_is_second, share)
+        start += packed.nbytes
     return RouterMap(
         run=run,
         through=header["through"],
@@ -73,13 +73,3 @@ def map_of(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
         versions=dict(header["versions"]),
         undoes=header["undoes"],
     )
-
-
-def _unpack_bits(body: bytes, start: int, users: int) -> Bools:
-    return np.unpackbits(
-        np.frombuffer(body, np.uint8, _count_bytes_for(users), start), count=users
-    ).astype(np.bool_)
-
-
-def _count_bytes_for(users: int) -> int:
-    return -(-users // 8)

@@ -112,8 +112,8 @@ def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
     with _create_figure(path, 2, title) as figure:
         names = ("off", "adoption", "offk", "offk_adoption")
-        for axes, of in zip(figure.axes, ("user", "item"), strict=True):
-            parts = [part for part in slices if part.of == of and part.events]
+        for axes, side in zip(figure.axes, ("user", "item"), strict=True):
+            parts = [part for part in slices if part.of == side and part.events]
             _draw_bars(
                 axes,
                 names,
@@ -122,7 +122,7 @@ def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
             )
             axes.set_xlabel(
                 "interactions that the user had (events ranked)"
-                if of == "user"
+                if side == "user"
                 else "adopters that the item had (events ranked)"
             )
             axes.set_ylabel("N@10 against 9 unseen items")

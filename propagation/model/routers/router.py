@@ -1,7 +1,7 @@
 """A router with its messages and routing table; epochs and rounds.
 
-A router is the coordinator of a community. An epoch is the life of a router set between two
-evolutions.
+A router is the coordinator of a community. An epoch is the life of one set of routers, from a
+bootstrap or a published evolution to the next.
 
 Source: RecNet 2.2.
 """
@@ -62,7 +62,10 @@ class RouterVersion:
 
     @cached_property
     def senders(self) -> frozenset[int]:
-        """Clients that this message comes from."""
+        """Clients behind the parts in `integrated`.
+
+        A message that was read in brief has only some of them.
+        """
         return frozenset(part.ref for part in self.integrated)
 
     @property

@@ -16,7 +16,7 @@ from propagation.model import (
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.forget.text_changes import ErasedClient, list_own_names
-from propagation.workflow.forget.withdrawal import Withdrawer, Withdrawn
+from propagation.workflow.forget.withdrawal import CommittedWithdrawal, Withdrawer
 from propagation.workflow.views import ClientMemory
 
 
@@ -176,6 +176,6 @@ class Forgetting:
         titles = list_titles(contents).get(ref, frozenset())
         return ErasedClient(client, titles, names, names - shared)
 
-    def _note_withdrawal(self, withdrawn: Withdrawn) -> None:
+    def _note_withdrawal(self, withdrawn: CommittedWithdrawal) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)
         self.memory.forget_texts(text.profile.ref for text in withdrawn.changes.next_texts)

@@ -191,9 +191,9 @@ class Subtraction:
 
 def _map_taste(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
     """Map one interaction's taste routers; routers are [2,16]."""
-    led = routers.copy()
-    led[TASTE] = chain.map_routers(routers[TASTE][None], np.array([user]))[0]
-    return led
+    mapped = routers.copy()
+    mapped[TASTE] = chain.map_routers(routers[TASTE][None], np.array([user]))[0]
+    return mapped
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class _HistorySums:
 
 
 def find_first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return [n], which items occur for the first time."""
+    """Mark the places where an item occurs for the first time, [n]."""
     out = np.zeros(len(items), np.bool_)
     out[np.unique(items, return_index=True)[1]] = True
     return out

@@ -1,7 +1,7 @@
 """Withdrawal of interactions: numbers in memory first, then everything in one commit.
 
-The commit leaves a new barrier. A crash before it changes nothing; after a crash behind it the
-next start finishes the index and the wiping.
+The commit leaves a new barrier. After a crash before it, only older versions of texts may have lost
+some content (on Neo4j); after a crash behind it, the next start finishes the index and the wiping.
 """
 
 import logging
@@ -132,7 +132,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Withdrawn:
+class CommittedWithdrawal:
     """A committed withdrawal, with the changes of texts that it made."""
 
     result: WithdrawalResult
@@ -157,7 +157,7 @@ class Withdrawer:
 
     async def withdraw(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None = None
-    ) -> Withdrawn:
+    ) -> CommittedWithdrawal:
         """Withdraw interactions, and with `erased` everything else of their client.
 
         Raises:
@@ -201,8 +201,8 @@ class Withdrawer:
         for item, count in users.items():
             items[count].append(item)
         found: set[int] = set()
-        for count, some in items.items():
-            found |= await self.numbers.find_rarely_chosen(some, self.min_support + count)
+        for count, refs in items.items():
+            found |= await self.numbers.find_rarely_chosen(refs, self.min_support + count)
         return sorted(found)
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
@@ -238,7 +238,7 @@ class Withdrawer:
         changes: TextChanges,
         promoted: Sequence[PromotedRepeat],
         finder: TextChangeFinder,
-    ) -> Withdrawn:
+    ) -> CommittedWithdrawal:
         """Commit; find the changes again if another process wrote newer texts meanwhile."""
         for attempt in range(ATTEMPTS):
             withdrawal = _build_withdrawal(finder.request, promoted, changes)
@@ -250,10 +250,12 @@ class Withdrawer:
                 changes = await finder.find()
             else:
                 self.learner.mark_stored(result.sequence)
-                return Withdrawn(result, changes)
+                return CommittedWithdrawal(result, changes)
         raise AssertionError("unreachable")
 
-    async def publish(self, withdrawn: Withdrawn, erased: ErasedClient | None = None) -> None:
+    async def publish(
+        self, withdrawn: CommittedWithdrawal, erased: ErasedClient | None = None
+    ) -> None:
         """Bring the vector index and the view's profile vectors up to date.
 
         The graph is right without them: whatever fails here stays in the outbox.

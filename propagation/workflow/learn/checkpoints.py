@@ -149,7 +149,10 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_own_rows(view: NumbersView) -> Checkpoint:
-    """Return most of a barrier before a withdrawal; `borrow_remainder` completes it."""
+    """Borrow the large arrays of a barrier, with a row for each user and item, before a withdrawal.
+
+    `borrow_remainder` completes it.
+    """
     found = borrow_checkpoint(view, barrier=True)
     return replace(
         found, arrays={name: found.arrays[name] for name in (*OWN_OF_USERS, *OWN_OF_ITEMS)}

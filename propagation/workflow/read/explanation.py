@@ -125,7 +125,7 @@ class Explainer:
         for place in range(len(read.ranked.rows)):
             parts = [
                 part
-                for part in score_parts(read, place, request.arm)
+                for part in build_score_parts(read, place, request.arm)
                 if part.users >= request.least_users
             ]
             heard = (
@@ -194,7 +194,7 @@ def _list_message_keys(line: Line) -> list[tuple[int, int]]:
     ]
 
 
-def score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
+def build_score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
     """List the parts of one item's score that this arm uses.
 
     They are in the features' order.

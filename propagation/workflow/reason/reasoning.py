@@ -243,15 +243,15 @@ class ClaimRun(Generic[T]):
 
     async def _reason_parts(self, works: Sequence[ReasonWork], seconds: float) -> None:
         """Draft and commit parts; the last commit is left under way."""
-        async with aclosing(self.drafter.draft(works, seconds, self._is_idle)) as parts:
+        drafts = self.drafter.draft(
+            works, seconds, lambda: self._commit is None or self._commit.done()
+        )
+        async with aclosing(drafts) as parts:
             async for part in parts:
                 await self._end_commit()
                 if len(self._changed) >= PUBLISHED_TOGETHER:
                     await self.publish_changed()
                 self._commit = asyncio.create_task(self._commit_part(part))
-
-    def _is_idle(self) -> bool:
-        return self._commit is None or self._commit.done()
 
     async def _commit_part(self, part: DraftedPart[T]) -> None:
         await self.drafter.commit(self.claim, part)

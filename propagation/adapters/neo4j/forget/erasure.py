@@ -79,7 +79,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return await read_learned_weights(self._database, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        asked, shared = _search_rows(searches)
+        asked, shared = _build_search_rows(searches)
 
         async def read(
             rows: Sequence[dict[str, object]],
@@ -232,7 +232,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 
 
-def _search_rows(
+def _build_search_rows(
     searches: Sequence[CitationSearch],
 ) -> tuple[list[dict[str, object]], dict[str, object]]:
     """Convert searches to the parameters of cypher/forget/search/citing_texts.
@@ -254,7 +254,7 @@ def _search_rows(
         for one in distinct
         for (router, version), names in one.messages.items()
     }
-    return [_search_row(ref, mine) for ref, mine in by_client.items()], {
+    return [_build_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
         "evidence": build_evidence_tokens(sequences),
         "words": fold_words(words),
@@ -266,7 +266,7 @@ def _search_rows(
     }
 
 
-def _search_row(ref: int, searches: Sequence[CitationSearch]) -> dict[str, object]:
+def _build_search_row(ref: int, searches: Sequence[CitationSearch]) -> dict[str, object]:
     """Convert the searches of a client to one."""
     begins = [one.from_version or 0 for one in searches if one.at_sequence is None]
     return {

@@ -18,6 +18,7 @@ from propagation.adapters.shared.learned_blocks import (
     unpack_block,
 )
 from propagation.graph_rules.claims import DrawColumns
+from propagation.graph_rules.commit_checks import check_block_follows
 from propagation.model import (
     I64,
     NEGATIVES,
@@ -27,7 +28,6 @@ from propagation.model import (
     EntryKind,
     Epoch,
     LearnedBlock,
-    LeaseLost,
     name_damage,
 )
 from propagation.ports import Lease
@@ -135,10 +135,12 @@ async def read_blocks_with_rows(
     """
     distinct = np.array(sorted(set(sequences)), np.int64)
     for start in range(0, len(distinct), SEQUENCES_PER_READ):
-        some = distinct[start : start + SEQUENCES_PER_READ]
-        for row in await database.rows("learn/blocks/blocks_of_sequences", sequences=some.tolist()):
+        batch = distinct[start : start + SEQUENCES_PER_READ]
+        for row in await database.rows(
+            "learn/blocks/blocks_of_sequences", sequences=batch.tolist()
+        ):
             block = build_block(*row)
-            if len(places := find_places(block.sequence, some)):
+            if len(places := find_places(block.sequence, batch)):
                 yield block, places
 
 
@@ -149,12 +151,8 @@ class Neo4jLearn(Neo4jCheckpoints):
         properties = build_properties(block)
 
         async def work(transaction: Transaction) -> None:
-            through = await transaction.value("learn/blocks/learned_through") or 0
-            if block.after != through:
-                raise LeaseLost(
-                    f"this block starts after sequence {block.after}, but the store has"
-                    f" learned through {through}"
-                )
+            learned = await transaction.value("learn/blocks/learned_through")
+            check_block_follows(block.after, learned or 0)
             await transaction.execute(
                 "learn/blocks/create_block",
                 trust=block.trust.tobytes(),

@@ -43,11 +43,13 @@ async def lock_log(transaction: Transaction) -> LogEnd:
 
     Commits then come in the order of their sequences.
     """
-    return log_end(await transaction.read_single_row("record/log/lock_log", now=transaction.now()))
+    return build_log_end(
+        await transaction.read_single_row("record/log/lock_log", now=transaction.now())
+    )
 
 
-def log_end(row: Sequence[Any]) -> LogEnd:
-    """Build it from a row that begins as that of cypher/record/log/lock_log."""
+def build_log_end(row: Sequence[Any]) -> LogEnd:
+    """Build the end of the log from the first columns of cypher/record/log/lock_log."""
     sequence, users, items, at = row[:4]
     return LogEnd(sequence, [users, items], at)
 

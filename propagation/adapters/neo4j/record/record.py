@@ -21,11 +21,11 @@ from propagation.adapters.neo4j.record.log import (
     Neo4jLog,
     append_entry,
     build_end_parameters,
+    build_log_end,
     lock_log,
-    log_end,
     set_log_end,
 )
-from propagation.adapters.shared.erasure import create_key, hash_of
+from propagation.adapters.shared.erasure import compute_event_hash, create_key
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
 from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
@@ -123,7 +123,7 @@ async def _record_calls(
         events=ids,
         **group_ids_by_kind(client for event in events for client in list_clients_of_event(event)),
     )
-    end = log_end(row)
+    end = build_log_end(row)
     recorded, *clients, key = row[4:]
     refs = list_refs(*clients)
     decisions = EventDecisions(
@@ -192,7 +192,7 @@ async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[s
     )
     await transaction.execute(
         "record/events/store_forgotten_hashes",
-        hashes=[hash_of(key, event_id).hex() for event_id in event_ids],
+        hashes=[compute_event_hash(key, event_id).hex() for event_id in event_ids],
     )
 
 
@@ -206,7 +206,9 @@ async def find_forgotten(
     """
     if key is None:
         return frozenset()
-    hashes = {hash_of(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids}
+    hashes = {
+        compute_event_hash(bytes.fromhex(key), event_id).hex(): event_id for event_id in event_ids
+    }
     return frozenset(
         hashes[row[0]]
         for row in await transaction.rows(

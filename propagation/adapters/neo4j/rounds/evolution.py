@@ -13,7 +13,7 @@ from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts
 from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
-from propagation.adapters.shared.router_map_bytes import map_body, map_of
+from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMap, RouterMaps
 from propagation.ports import Lease, Publication
 
@@ -86,7 +86,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
     async def get_router_maps(self) -> RouterMaps:
         return RouterMaps(
             [
-                map_of(run, from_epoch, to_epoch, bytes(body))
+                unpack_map(run, from_epoch, to_epoch, bytes(body))
                 for run, from_epoch, to_epoch, body in await self._database.rows(
                     "rounds/evolution/list_maps"
                 )
@@ -134,6 +134,6 @@ async def _create_run(
         report=numbered.model_dump_json(),
         from_epoch=map_.from_epoch if map_ else None,
         to_epoch=to_epoch,
-        map=map_body(map_) if map_ else None,
+        map=pack_map(map_) if map_ else None,
     )
     return numbered

@@ -22,10 +22,10 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
 )
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
+from propagation.graph_rules.commit_checks import check_round_follows
 from propagation.model import (
     Attribute,
     EntryKind,
-    LeaseLost,
     Round,
     RouterVersion,
     RoutingEdge,
@@ -203,14 +203,16 @@ async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequenc
         LeaseLost: The round's lease was taken over.
     """
     first = [
-        *(some for call in calls for some in call.first),
+        *(batch for call in calls for batch in call.first),
         _build_router_rows(edge.router for call in calls for edge in call.opened),
     ]
-    then = [some for call in calls for some in call.then]
+    then = [batch for call in calls for batch in call.then]
     leases = list({call.lease.token: call.lease for call in calls}.values())
     if sum(call.rows for call in calls) <= ROWS_PER_COMMIT:
-        clients = [some for commit in split_by_client(calls, ROWS_PER_COMMIT) for some in commit]
-        await _commit(database, leases, [some for some in (*first, *then, *clients) if some.rows])
+        clients = [batch for commit in split_by_client(calls, ROWS_PER_COMMIT) for batch in commit]
+        await _commit(
+            database, leases, [batch for batch in (*first, *then, *clients) if batch.rows]
+        )
         return [None] * len(calls)
     await _run_commits(database, leases, split_by_size(first, ROWS_PER_COMMIT))
     commits = split_by_client(calls, ROWS_PER_COMMIT)
@@ -261,9 +263,8 @@ async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
     Raises:
         LeaseLost: One was.
     """
-    last = await transaction.value("rounds/newest_rounds", limit=1) or 0
-    if round_.number != last + 1:
-        raise LeaseLost(f"round {round_.number} was published before, or discarded")
+    last = await transaction.value("rounds/newest_rounds", limit=1)
+    check_round_follows(round_.number, last or 0)
 
 
 async def publish_staged_round(transaction: Transaction, round_: Round, sequence: int) -> Round:

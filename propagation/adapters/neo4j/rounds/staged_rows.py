@@ -49,7 +49,7 @@ class StageCall:
     def rows(self) -> int:
         """Return the number of rows."""
         return (
-            sum(len(some.rows) for some in (*self.first, *self.then))
+            sum(len(batch.rows) for batch in (*self.first, *self.then))
             + len(self.held)
             + len(self.closed)
             + len(self.opened)
@@ -60,11 +60,11 @@ def split_by_size(staged: Sequence[StagedRows], most: int) -> Iterator[list[Stag
     """Split rows, in order, into commits of at most `most` rows."""
     commit: list[StagedRows] = []
     room = most
-    for some in staged:
+    for batch in staged:
         start = 0
-        while start < len(some.rows):
-            part = some.rows[start : start + room]
-            commit.append(replace(some, rows=part))
+        while start < len(batch.rows):
+            part = batch.rows[start : start + room]
+            commit.append(replace(batch, rows=part))
             start, room = start + len(part), room - len(part)
             if not room:
                 yield commit
@@ -134,7 +134,7 @@ def _build_client_rows(
             {"round": round_, "routers": routers},
         ),
     ]
-    return [some for some in staged if some.rows]
+    return [batch for batch in staged if batch.rows]
 
 
 def group_by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
@@ -145,4 +145,4 @@ def group_by_attribute(parts: Sequence[Sequence[Any]]) -> list[list[object]]:
     rows: dict[tuple[int, int], dict[str, list[list[object]]]] = {}
     for router, version, name, *part in parts:
         rows.setdefault((router, version), {}).setdefault(name, []).append(part)
-    return [[*key, [[name, found] for name, found in of.items()]] for key, of in rows.items()]
+    return [[*key, [[name, found] for name, found in names.items()]] for key, names in rows.items()]

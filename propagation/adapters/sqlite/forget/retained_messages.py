@@ -107,7 +107,7 @@ def find_replaced_messages(
 ) -> Sequence[Row]:
     """Return messages whose routers sent the next one in these rounds.
 
-    Rounds are given by the sequences of their barriers.
+    The rounds are those that were published after `after`, up to `before`; both are sequences.
     """
     rounds = (find_last_round(connection, after), find_last_round(connection, before))
     return connection.execute(REPLACED, rounds).fetchall()

@@ -123,8 +123,8 @@ class SqliteRetention(SqlitePart):
             else self._read_rows("SELECT ref FROM client")
         )
         for start in range(0, len(refs), CLIENTS_A_READ):
-            some = refs[start : start + CLIENTS_A_READ]
-            changed |= await read(partial(count_again, refs=some, last=last, now=now))
+            batch = refs[start : start + CLIENTS_A_READ]
+            changed |= await read(partial(count_again, refs=batch, last=last, now=now))
             yield 0
         for stage in (self._drop_texts, self._drop_edges, self._drop_passed):
             async for dropped in stage(before):
@@ -150,8 +150,8 @@ class SqliteRetention(SqlitePart):
             through, keys = await self._find_ended_texts(through, end, before)
             yield 0
             while keys:
-                some = self._take(keys)
-                yield await self._database.write(partial(drop_texts, texts=some, before=before))
+                batch = self._take(keys)
+                yield await self._database.write(partial(drop_texts, texts=batch, before=before))
         await self._mark("texts_pruned", end)
 
     async def _drop_edges(self, before: int) -> AsyncGenerator[int]:
@@ -186,12 +186,12 @@ class SqliteRetention(SqlitePart):
         """
         uncited = [key for key in keys if not citations.clients[key]]
         for start in range(0, len(uncited), MESSAGES_A_READ):
-            some = uncited[start : start + MESSAGES_A_READ]
+            batch = uncited[start : start + MESSAGES_A_READ]
             states = await self._database.read(
-                partial(read_message_states, keys=some, before=citations.at)
+                partial(read_message_states, keys=batch, before=citations.at)
             )
             yield 0
-            for key, (stands, state) in zip(some, states, strict=True):
+            for key, (stands, state) in zip(batch, states, strict=True):
                 async for dropped in self._drop_with_merges(key, stands, state, citations.at):
                     yield dropped
 

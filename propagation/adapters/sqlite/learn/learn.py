@@ -25,12 +25,12 @@ from propagation.adapters.sqlite.learn.checkpoints import (
     publish_checkpoint,
 )
 from propagation.adapters.sqlite.record.log import append_entry
+from propagation.graph_rules.commit_checks import check_block_follows
 from propagation.model import (
     Checkpoint,
     EntryKind,
     Epoch,
     LearnedBlock,
-    LeaseLost,
     StagedCheckpoint,
 )
 from propagation.ports import Lease
@@ -57,12 +57,7 @@ class SqliteLearn(SqliteCheckpoints):
         block: LearnedBlock,
         row: Sequence[object],
     ) -> None:
-        through = read_learned_through(connection)
-        if block.after != through:
-            raise LeaseLost(
-                f"this block starts after sequence {block.after}, but the store has learned "
-                f"through {through}"
-            )
+        check_block_follows(block.after, read_learned_through(connection))
         connection.execute(PUT_BLOCK.format("learned"), row)
         connection.execute(
             "INSERT INTO trust_delta VALUES (?, ?, ?)",

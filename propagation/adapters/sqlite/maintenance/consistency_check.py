@@ -364,10 +364,10 @@ def list_leftovers(connection: sqlite3.Connection) -> list[str]:
     """
     last = find_last_round(connection)
     found = [
-        (connection.execute(sql, {"last": last}).fetchone()[0], noun, of)
-        for noun, of, sql in LEFTOVERS
+        (connection.execute(sql, {"last": last}).fetchone()[0], noun, origin)
+        for noun, origin, sql in LEFTOVERS
     ]
-    return [f"{pluralize(count, noun)} {of}" for count, noun, of in found if count]
+    return [f"{pluralize(count, noun)} {origin}" for count, noun, origin in found if count]
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:

@@ -6,7 +6,7 @@ Of forgotten events it keeps keyed hashes of the ids.
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
-from propagation.adapters.shared.erasure import create_key, hash_of
+from propagation.adapters.shared.erasure import compute_event_hash, create_key
 from propagation.adapters.sqlite.connection import (
     read_fact,
     read_many,
@@ -43,7 +43,7 @@ def store_forgotten_events(connection: sqlite3.Connection, event_ids: Sequence[s
         connection.execute("INSERT INTO meta VALUES (?, ?)", (FORGETTING_KEY, key))
     connection.executemany(
         "INSERT OR IGNORE INTO forgotten VALUES (?)",
-        [(hash_of(key, event_id),) for event_id in event_ids],
+        [(compute_event_hash(key, event_id),) for event_id in event_ids],
     )
 
 
@@ -55,7 +55,9 @@ def find_forgotten(connection: sqlite3.Connection, event_ids: Sequence[str]) -> 
     return {
         event_id
         for event_id in event_ids
-        if read_one(connection, "SELECT 1 FROM forgotten WHERE event = ?", hash_of(key, event_id))
+        if read_one(
+            connection, "SELECT 1 FROM forgotten WHERE event = ?", compute_event_hash(key, event_id)
+        )
         is not None
     }
 

@@ -89,8 +89,8 @@ class SqliteEdges(SqlitePart):
         ).fetchall():
             edges[row[1]].append(RoutingEdge(*row))
         return {
-            ref: sorted(of, key=lambda edge: (-edge.score, edge.router))
-            for ref, of in edges.items()
+            ref: sorted(found, key=lambda edge: (-edge.score, edge.router))
+            for ref, found in edges.items()
         }
 
     @reads

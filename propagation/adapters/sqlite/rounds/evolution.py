@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from functools import partial
 
-from propagation.adapters.shared.router_map_bytes import map_body, map_of
+from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
 from propagation.adapters.sqlite.connection import read_next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
@@ -53,7 +53,7 @@ class SqliteEvolution(SqliteCheckpoints):
                     run.run,
                     publication.map.from_epoch,
                     publication.epoch.number,
-                    map_body(publication.map),
+                    pack_map(publication.map),
                 ),
             )
             connection.executemany(
@@ -100,7 +100,7 @@ class SqliteEvolution(SqliteCheckpoints):
             " ON e.number = m.to_epoch"
             " WHERE e.era = (SELECT era FROM epoch ORDER BY number DESC LIMIT 1) ORDER BY m.run"
         )
-        return RouterMaps([map_of(*row) for row in rows])
+        return RouterMaps([unpack_map(*row) for row in rows])
 
     @reads
     def get_router_lineage(self, connection: sqlite3.Connection) -> Sequence[LineageStep]:
@@ -129,6 +129,6 @@ class SqliteEvolution(SqliteCheckpoints):
         found: list[int] = []
         after: int | None = -1
         while after is not None:
-            after, some = await self._database.read(partial(read, after=after))
-            found.extend(some)
+            after, page = await self._database.read(partial(read, after=after))
+            found.extend(page)
         return found

@@ -20,10 +20,10 @@ from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
 from propagation.adapters.sqlite.rounds.messages import SqliteMessages, find_last_round
+from propagation.graph_rules.commit_checks import check_round_follows
 from propagation.model import (
     Attribute,
     EntryKind,
-    LeaseLost,
     Round,
     RouterVersion,
 )
@@ -236,8 +236,7 @@ def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: in
     Raises:
         LeaseLost: Another round was published since this one began.
     """
-    if round_.number != find_last_round(connection) + 1:
-        raise LeaseLost(f"round {round_.number} was published before, or discarded")
+    check_round_follows(round_.number, find_last_round(connection))
     published = round_.model_copy(update={"sequence": sequence})
     put(
         connection,

@@ -14,7 +14,7 @@ from services.config.cron import Calendar
 from services.config.settings import ScheduleSettings
 from services.runtime.measurements import Failures
 from services.runtime.tasks import UninterruptedWork
-from services.schedule.calendar_job import CalendarJob, CalendarTask, retry_delay_ms
+from services.schedule.calendar_job import CalendarJob, CalendarTask, compute_retry_delay_ms
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LOOK = timedelta(minutes=30)
@@ -80,7 +80,7 @@ async def pass_time(clock, jobs, until, step=LOOK):
 def test_a_run_that_fails_for_years_is_tried_again_at_the_longest_distance():
     schedule = ScheduleSettings(retry_first=60, retry_longest=3_600)
     assert [
-        retry_delay_ms(schedule, failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)
+        compute_retry_delay_ms(schedule, failures) for failures in (1, 2, 6, 7, 1_024, 1_025, 10**6)
     ] == [
         60_000,
         120_000,
