@@ -129,19 +129,18 @@ def unpack_draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
 async def read_blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
 ) -> AsyncIterator[tuple[LearnedBlock, I64]]:
-    """Yield the blocks of some interactions, with their places, in order.
-
-    A block may come twice, with other places.
-    """
-    distinct = np.array(sorted(set(sequences)), np.int64)
-    for start in range(0, len(distinct), SEQUENCES_PER_READ):
-        batch = distinct[start : start + SEQUENCES_PER_READ]
-        for row in await database.rows(
-            "learn/blocks/blocks_of_sequences", sequences=batch.tolist()
-        ):
+    """Yield the blocks of some interactions, with their places, in order."""
+    wanted = np.array(sorted(set(sequences)), np.int64)
+    while len(wanted) and (
+        rows := await database.rows(
+            "learn/blocks/blocks_of_sequences", sequences=wanted[:SEQUENCES_PER_READ].tolist()
+        )
+    ):
+        for row in rows:
             block = build_block(*row)
-            if len(places := find_places(block.sequence, batch)):
+            if len(places := find_places(block.sequence, wanted)):
                 yield block, places
+        wanted = wanted[wanted > block.through]
 
 
 class Neo4jLearn(Neo4jCheckpoints):
