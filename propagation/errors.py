@@ -106,7 +106,7 @@ class DamagedNumbers(StoreCorrupt):
 
 
 class DamagedText(StoreCorrupt):
-    """A stored text cannot be read. The rest of the database may be sound."""
+    """A stored text cannot be read; the rest may be sound."""
 
 
 class StoreFull(PropagationError):

@@ -94,10 +94,10 @@ class EventDecisions:
         ]
 
     def _find_earlier_outcome(self, event: NewInteraction) -> RecordOutcome | None:
-        """Find the outcome of an event whose id was recorded or forgotten before.
+        """Find the outcome of an event whose id is known.
 
         Returns:
-            None if its id is new.
+            None if its id was neither recorded nor forgotten before.
         """
         if event.event_id in self._forgotten:
             return RecordOutcome(status=RecordStatus.FORGOTTEN)

@@ -156,5 +156,5 @@ async def load_references(
 
 
 def list_shown_senders(message: RouterVersion) -> list[int]:
-    """List at most fifty senders of a message, those of the lowest refs."""
+    """List at most fifty senders of a message, by ref."""
     return sorted(message.senders)[:SENDERS]

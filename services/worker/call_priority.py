@@ -95,7 +95,10 @@ class CallPriority:
         return self._load > BUSY_LOAD
 
     def set_lag(self, seconds: float) -> None:
-        """Set how long the oldest event has waited for this work: the longer, the less it rests."""
+        """Set how long the oldest event has waited for this work.
+
+        The longer it has, the less this work rests.
+        """
         self._rest_factor = max(MIN_REST_FACTOR, MAX_REST_FACTOR * (1 - seconds / MAX_LAG_SECONDS))
 
     async def rest(self, worked: float, times: float | None = None) -> None:
@@ -125,7 +128,10 @@ class CallPriority:
         self._resumed = self._clock()
 
     async def _rest(self, seconds: float, check: float) -> None:
-        """Rest for `seconds` times the load, which is looked at every `check` seconds."""
+        """Rest for `seconds` times the load.
+
+        The load is looked at every `check` seconds.
+        """
         rested = 0.0
         for _ in range(math.ceil(seconds / check)):
             if rested >= seconds * self.load:

@@ -149,9 +149,9 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_own_rows(view: NumbersView) -> Checkpoint:
-    """Borrow the large arrays of a barrier, with a row for each user and item, before a withdrawal.
+    """Borrow the arrays of a barrier with rows of clients.
 
-    `borrow_remainder` completes it.
+    They are large, so they are staged before a withdrawal; `borrow_remainder` completes it.
     """
     found = borrow_checkpoint(view, barrier=True)
     return replace(

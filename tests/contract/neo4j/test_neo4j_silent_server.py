@@ -12,6 +12,7 @@ from tests.silent_server import silent_server
 RETRY_SECONDS = 2.0
 
 
+@pytest.mark.slow
 async def test_it_is_noticed_within_the_limit_that_the_error_names():
     async with silent_server() as port:
         store = Neo4jStore(

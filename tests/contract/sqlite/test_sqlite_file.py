@@ -84,6 +84,7 @@ async def test_a_second_service_is_told_who_holds_the_file(path):
     await opening(path)
 
 
+@pytest.mark.slow
 async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(
     path,
 ):

@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def sent_messages(draw):
     return sent
 
 
+@pytest.mark.slow
 @given(
     edges=edge_histories(),
     sent=sent_messages(),

@@ -76,6 +76,7 @@ async def test_lists_are_complete(client, service):
     assert status.recorded_through == 0
 
 
+@pytest.mark.slow
 async def test_a_rate_limit_slows_a_caller_down_and_loses_nothing(tmp_path):
     settings = Settings(
         database=tmp_path / "graph.db",

@@ -1,6 +1,7 @@
 """GetStatus says what fails."""
 
 import grpc
+import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
@@ -20,6 +21,7 @@ async def test_a_reasoner_that_was_told_to_pause_is_among_what_fails(service, mo
     assert status.failing["reasoner"] == "429: asked again in 60 s"
 
 
+@pytest.mark.slow
 async def test_an_index_that_does_not_answer_fails_before_a_step_has_waited_for_it(tmp_path):
     """The log reports it during the start; the step that looks for it takes as long again."""
     async with silent_server() as port:

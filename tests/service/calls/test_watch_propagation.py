@@ -150,6 +150,7 @@ async def test_only_the_kinds_asked_for_are_sent(service, kinds):
     assert "kinds" in caught.value.details()
 
 
+@pytest.mark.slow
 async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     call = watching(service)
     token = await first_token(call)
@@ -173,6 +174,7 @@ async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     ]
 
 
+@pytest.mark.slow
 async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatch):
     monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 5)
     lazy, keen = watching(service, kinds=(MERGE,)), watching(service)

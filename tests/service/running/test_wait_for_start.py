@@ -69,6 +69,7 @@ async def test_import_waits_while_the_service_says_that_it_is_starting(starting,
     assert said.count("waiting: ") == said.count("embedder") == 1
 
 
+@pytest.mark.slow
 async def test_the_wait_has_a_limit_and_status_has_none(starting, folder):
     address, _ = starting
     began = time.monotonic()

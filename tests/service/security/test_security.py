@@ -227,6 +227,7 @@ async def test_a_changed_tokens_file_takes_effect_during_a_run(tmp_path, tokens,
         assert await status(fresh) == grpc.StatusCode.OK, "after the file was removed"
 
 
+@pytest.mark.slow
 async def test_a_token_expires_during_a_run_for_calls_and_open_streams(tmp_path, monkeypatch):
     monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)

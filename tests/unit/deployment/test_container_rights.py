@@ -167,6 +167,7 @@ def made(tmp_path_factory):
     return folder / "secrets"
 
 
+@pytest.mark.slow
 def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_containers(made):
     modes = {
         str(path.relative_to(made)): stat.S_IMODE(path.stat().st_mode) for path in made.rglob("*")

@@ -95,6 +95,7 @@ async def test_what_is_no_answer_makes_the_work_wait(server, store, form):
             await both(reasoner)
 
 
+@pytest.mark.slow
 async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     """Each answer in a form of its own: every interaction is reasoned or a dead letter with its
     reason, and what failed can be replayed."""

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 from propagation.datasets.generated_town import generate_town
 from services.demo.data import build_folder_script, build_town_script
 
 
+@pytest.mark.slow
 def test_the_watched_of_the_town_take_no_part_in_the_wave():
     script, town = build_town_script(7), generate_town(7)
     assert script.wave == town.waves[-1]

@@ -138,6 +138,7 @@ def test_an_interruption_within_an_import_is_no_fault():
         assert run_command(command, debug=False) == ExitCode.INTERRUPTED
 
 
+@pytest.mark.slow
 def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
     monkeypatch.setattr(console, "FIRST_SECONDS", 0.1)
     monkeypatch.setattr(console, "LINE_SECONDS", 0.5)

@@ -3,6 +3,8 @@
 import asyncio
 import time
 
+import pytest
+
 from services.worker.call_priority import (
     MAX_LAG_SECONDS,
     MAX_REST_FACTOR,
@@ -65,6 +67,7 @@ async def test_a_rest_lasts_a_multiple_of_the_work_while_a_call_waits():
         assert time.monotonic() - before >= 0.9 * MAX_REST_FACTOR * 0.01
 
 
+@pytest.mark.slow
 async def test_with_a_long_lag_a_rest_lasts_no_longer_than_the_work():
     priority = CallPriority()
     priority.set_lag(10 * MAX_LAG_SECONDS)
@@ -120,6 +123,7 @@ def test_a_read_now_and_then_leaves_reasoning_half_of_the_time():
     assert 1 / (1 + MAX_REST_FACTOR * sum(loads) / len(loads)) > 0.5
 
 
+@pytest.mark.slow
 async def test_a_rest_ends_however_long_the_work_was():
     priority = CallPriority()
     with priority.call():

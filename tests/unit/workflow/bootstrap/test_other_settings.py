@@ -21,6 +21,8 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_numpy_index, build_sqlite_store
 from services.config.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 ITEMS, EVENTS = 20, 300
 SETTINGS = WorkflowSettings(
     session=BankSettings(k=2),

@@ -101,6 +101,7 @@ async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
     )
 
 
+@pytest.mark.slow
 async def test_nor_is_who_catches_up_before_taking_something_back(store, learner):
     await learner.open()
 

@@ -7,6 +7,8 @@ from propagation.model import NewInteraction
 from propagation.workflow.settings import BankSettings
 from tests.unit.workflow.evolve.planted_communities import catalogue, engine_on, push
 
+pytestmark = pytest.mark.slow
+
 NOISE, EACH = 0.15, 20
 NAMES = ("jazz", "opera", "punk", "folk", "blues", "swing", "metal", "house", "choir", "salsa")
 STYLES = tuple(f"{name} {part}" for part in ("old", "new") for name in NAMES)
@@ -44,13 +46,12 @@ async def routers_by_night(path, planted, start, nights, events, seed=1, users=1
     return counts
 
 
-@pytest.mark.parametrize("start", [pytest.param(3, marks=pytest.mark.slow), 12])
+@pytest.mark.parametrize("start", [3, 12])
 async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, start):
     counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=3, events=300, users=60)
     assert 2 <= counts[-1] <= 6, counts
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("planted", "seed", "start"), [(6, 2, 80), (12, 3, 80), (20, 4, 8)])
 async def test_the_number_of_routers_settles_near_that_of_the_communities(
     tmp_path, planted, seed, start

@@ -253,6 +253,7 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
         await again.close()
 
 
+@pytest.mark.slow
 async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)
     seen_halves = []
@@ -397,6 +398,7 @@ async def evolutions(engine, restless, count, events=6, seed=100):
     return published, undone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)]
 )
@@ -417,6 +419,7 @@ async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     assert await engine.store.check() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE])
 async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch, kind):
     monkeypatch.setattr(Verdict, "published", True)
@@ -488,6 +491,7 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
     await mass_is_what_was_written(engine)
 
 
+@pytest.mark.slow
 async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(
     made, monkeypatch
 ):
@@ -591,6 +595,7 @@ async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
     assert (await engine.evolve(undo=first.run)).published
 
 
+@pytest.mark.slow
 async def test_before_every_nth_round_where_the_setting_says_so(made):
     engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
     runs = await engine.store.get_evolution_runs(100)

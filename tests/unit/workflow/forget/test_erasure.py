@@ -368,6 +368,7 @@ async def lease_of(learner):
         return lease
 
 
+@pytest.mark.slow
 async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await live(engine, 15, 40)
     other = learner_on(engine, "another process")

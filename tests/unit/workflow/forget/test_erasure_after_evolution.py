@@ -40,6 +40,8 @@ from tests.unit.workflow.small_database import (
     user_key,
 )
 
+pytestmark = pytest.mark.slow
+
 OWN_NAME, OWN_TITLE = "zugwang", "Countess Oblomova"
 EVOLVING = {"evolve_support": 1, "evolve_most": 2, "holdout": 12}
 
@@ -133,10 +135,10 @@ async def assert_sound(engine):
 @pytest.mark.parametrize(
     ("store", "support", "friends"),
     [
-        pytest.param("sqlite", 1, 0, marks=pytest.mark.slow),
-        pytest.param("sqlite", 2, 0, marks=pytest.mark.slow),
+        ("sqlite", 1, 0),
+        ("sqlite", 2, 0),
         ("sqlite", 2, 1),
-        pytest.param("sqlite", 5, 4, marks=pytest.mark.slow),
+        ("sqlite", 5, 4),
         pytest.param("neo4j", 2, 1, marks=pytest.mark.neo4j),
     ],
 )
@@ -163,7 +165,7 @@ async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, 
             assert await naming(engine, SECRET, TITLE) == []
 
 
-@pytest.mark.parametrize("retracted_first", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("retracted_first", [True, False])
 async def test_the_numbers_are_those_of_a_service_that_never_saw_it(tmp_path, retracted_first):
     async with service(tmp_path / "saw", 2) as saw, service(tmp_path / "never", 2) as never:
         await live_through(saw, [LONER])

@@ -25,6 +25,8 @@ from tests.unit.workflow.evolve.test_evolution import (
 )
 from tests.unit.workflow.learn.comparison import differing_arrays
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["made"]
 
 
@@ -52,9 +54,9 @@ async def with_repeats(engine, count, draw):
 @pytest.mark.parametrize(
     ("seed", "times"),
     [
-        pytest.param(1, 1, marks=pytest.mark.slow),
-        pytest.param(2, 2, marks=pytest.mark.slow),
-        pytest.param(3, 2, marks=pytest.mark.slow),
+        (1, 1),
+        (2, 2),
+        (3, 2),
     ],
 )
 async def test_repeats_are_promoted_across_splits_merges_and_undos(made, monkeypatch, seed, times):

@@ -13,6 +13,8 @@ from services.cli.operator.doctor import _check_store
 from tests.neo4j_server.shared import shared_server
 from tests.unit.workflow.small_database import STORES, begin, engine_on, live
 
+pytestmark = pytest.mark.slow
+
 
 def places(size):
     """Where each column begins in packed columns."""

@@ -232,6 +232,7 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
     assert len(texts_in(tmp_path / "graph.db")[3]) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 4])
 async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_process_died(
     tmp_path, width

@@ -129,6 +129,7 @@ async def always(_):
     return True
 
 
+@pytest.mark.slow
 async def test_a_drip_does_not_outlast_the_deadline(asking):
     async with asking(faults={"drip": 1.0}, timeout=0.3, attempts=1) as asked:
         started = asyncio.get_running_loop().time()
@@ -333,6 +334,7 @@ async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_the
     assert (limiter.concurrency, await most_at_once()) == (8, 8)
 
 
+@pytest.mark.slow
 async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(
     store, monkeypatch
 ):
