@@ -39,6 +39,10 @@ class CallRules:
             return None
         return max(self.timeout, LONG_SECONDS) if call in LONG else self.timeout
 
+    def choose_retries(self, call: str) -> Retries | None:
+        """Return how a call is tried again, if at all."""
+        return None if call in LONG else self.retries
+
     def interceptors(self) -> list[Any]:
         """Return an interceptor for each kind of call that the service has."""
         return [kind(self) for kind in (_UnaryUnary, _UnaryStream, _StreamStream)]
@@ -72,7 +76,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
         self, continuation: Any, client_call_details: Any, request: Any
     ) -> Any:
         """Make a call's attempts, and return the one that was answered."""
-        retries = None if _name(client_call_details) in LONG else self._rules.retries
+        retries = self._rules.choose_retries(_name(client_call_details))
         timeout = self._choose_timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout
         earlier = None

@@ -94,10 +94,10 @@ class EventDecisions:
         ]
 
     def _find_earlier_outcome(self, event: NewInteraction) -> RecordOutcome | None:
-        """Find the outcome of an event whose id is known.
+        """Find the outcome of an event that was recorded or forgotten before.
 
         Returns:
-            None if its id was neither recorded nor forgotten before.
+            None if the event is new.
         """
         if event.event_id in self._forgotten:
             return RecordOutcome(status=RecordStatus.FORGOTTEN)

@@ -3,8 +3,8 @@
 Rows go whose life ended long ago, unless something that stays needs them. `before` is the oldest
 sequence that can be shown afterwards. A store looks the facts up and asks these functions, in the
 commit that drops a row where another commit could change a fact. Gradients belong to one sequence
-each: those at or before `before` go. So do results of reasoning, which only SQLite
-keeps in rows of their own.
+each: those at or before `before` go. So do results of reasoning on SQLite, which keeps them in rows
+of their own.
 
 Source: docs/design.md, State.
 """

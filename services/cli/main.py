@@ -10,9 +10,9 @@ def run() -> None:
 
     --debug may stand anywhere.
     """
-    # A signal that comes within the imports ends the process: as an exception it would end in a
-    # stack trace, or in none if a callback of an import swallows it. 130 is the exit
-    # code of interruption.py, whose own imports take 8 ms, in which a signal would still do so.
+    # A signal within the imports ends the process at once. As an exception it would print a stack
+    # trace, or a callback of an import would swallow it. 130 is also the exit code of
+    # interruption.py; to import it only for that takes 8 ms, in which a signal would do the same.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(130))

@@ -197,7 +197,7 @@ async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
 
 
 def find_traced_message(story: Story) -> pb.MessageSource | None:
-    """Return the message on a story's path, its router and senders."""
+    """Return the message on a story's path, with its router and senders."""
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]

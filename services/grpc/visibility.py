@@ -156,5 +156,5 @@ async def load_references(
 
 
 def list_shown_senders(message: RouterVersion) -> list[int]:
-    """List at most fifty senders of a message, by ref."""
+    """List the senders of a message by ref, at most fifty."""
     return sorted(message.senders)[:SENDERS]

@@ -36,7 +36,7 @@ class Interruption:
         """
         read, write = os.pipe()
         os.set_blocking(write, False)
-        # A callback of an import swallows Ctrl-C, and Python would print a stack trace of it.
+        # Where a callback of an import swallows Ctrl-C, Python would print a stack trace.
         sys.unraisablehook = lambda failed: (
             None if failed.exc_type is KeyboardInterrupt else sys.__unraisablehook__(failed)
         )

@@ -128,9 +128,9 @@ class CallPriority:
         self._resumed = self._clock()
 
     async def _rest(self, seconds: float, check: float) -> None:
-        """Rest for `seconds` times the load.
+        """Rest for `seconds` under full load, and less under less load.
 
-        The load is looked at every `check` seconds.
+        The load is read again every `check` seconds.
         """
         rested = 0.0
         for _ in range(math.ceil(seconds / check)):

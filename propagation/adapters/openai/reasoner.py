@@ -140,9 +140,9 @@ class OpenAIReasoner(EndpointAdapter):
     async def _ask_several(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> tuple[list[AnswerPart[Any]], Usage]:
-        """Ask about many subjects in concurrent calls.
+        """Ask about all subjects, in calls that run at the same time.
 
-        A call has as many subjects as the context has room for.
+        A call asks about as many as the context has room for.
 
         Raises:
             ReasonerUnavailable: Nothing is answered now.

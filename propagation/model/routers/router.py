@@ -62,9 +62,9 @@ class RouterVersion:
 
     @cached_property
     def senders(self) -> frozenset[int]:
-        """Clients behind the parts in `integrated`.
+        """Clients that the message's parts come from.
 
-        A message that was read in brief has only some of them.
+        A message that was read in brief names only some of them.
         """
         return frozenset(part.ref for part in self.integrated)
 

@@ -1,7 +1,8 @@
 """Withdrawal of interactions: numbers in memory first, then everything in one commit.
 
-The commit leaves a new barrier. After a crash before it, only older versions of texts may have lost
-some content (on Neo4j); after a crash behind it, the next start finishes the index and the wiping.
+The commit leaves a new barrier. If the process dies before it, the numbers are as they were; on
+Neo4j, older versions of texts may have lost some content already. If it dies after it, the next
+start finishes the index and the wiping.
 """
 
 import logging

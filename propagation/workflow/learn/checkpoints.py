@@ -149,9 +149,9 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_own_rows(view: NumbersView) -> Checkpoint:
-    """Borrow the arrays of a barrier with rows of clients.
+    """Borrow the arrays in which a withdrawal changes only its clients' rows.
 
-    They are large, so they are staged before a withdrawal; `borrow_remainder` completes it.
+    They can be stored before the numbers are withdrawn. `borrow_remainder` has the rest.
     """
     found = borrow_checkpoint(view, barrier=True)
     return replace(

@@ -129,7 +129,10 @@ def unpack_draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
 async def read_blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
 ) -> AsyncIterator[tuple[LearnedBlock, I64]]:
-    """Yield the blocks of some interactions, with their places, in order."""
+    """Yield the blocks that hold these interactions, and their places.
+
+    Each block comes once, in the order of the log.
+    """
     wanted = np.array(sorted(set(sequences)), np.int64)
     while len(wanted) and (
         rows := await database.rows(
@@ -138,9 +141,10 @@ async def read_blocks_with_rows(
     ):
         for row in rows:
             block = build_block(*row)
-            if len(places := find_places(block.sequence, wanted)):
+            covered = np.searchsorted(wanted, block.through, side="right")
+            if len(places := find_places(block.sequence, wanted[:covered])):
                 yield block, places
-        wanted = wanted[wanted > block.through]
+            wanted = wanted[covered:]
 
 
 class Neo4jLearn(Neo4jCheckpoints):
@@ -150,8 +154,9 @@ class Neo4jLearn(Neo4jCheckpoints):
         properties = build_properties(block)
 
         async def work(transaction: Transaction) -> None:
-            learned = await transaction.value("learn/blocks/learned_through")
-            check_block_follows(block.after, learned or 0)
+            check_block_follows(
+                block.after, await transaction.value("learn/blocks/learned_through") or 0
+            )
             await transaction.execute(
                 "learn/blocks/create_block",
                 trust=block.trust.tobytes(),

@@ -263,8 +263,9 @@ async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
     Raises:
         LeaseLost: One was.
     """
-    last = await transaction.value("rounds/newest_rounds", limit=1)
-    check_round_follows(round_.number, last or 0)
+    check_round_follows(
+        round_.number, await transaction.value("rounds/newest_rounds", limit=1) or 0
+    )
 
 
 async def publish_staged_round(transaction: Transaction, round_: Round, sequence: int) -> Round:

@@ -330,12 +330,15 @@ class WithdrawalCommit:
             "UPDATE evolution_run SET report = ? WHERE run = ?",
             [(run.model_dump_json(), run.run) for run in self.withdrawal.reports],
         )
-        naming = [
-            sequence
-            for sequence, reason in self._execute("SELECT sequence, reason FROM dead_letter")
-            if contains_one(reason, self.withdrawal.words)
-        ]
-        self._execute(f"UPDATE dead_letter SET reason = '' WHERE sequence {IN}", to_json(naming))
+        if self.withdrawal.words:
+            naming = [
+                sequence
+                for sequence, reason in self._execute("SELECT sequence, reason FROM dead_letter")
+                if contains_one(reason, self.withdrawal.words)
+            ]
+            self._execute(
+                f"UPDATE dead_letter SET reason = '' WHERE sequence {IN}", to_json(naming)
+            )
 
     def _publish_barrier(self) -> None:
         publish_checkpoint(self.connection, self.barrier.id)

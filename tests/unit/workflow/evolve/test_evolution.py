@@ -399,9 +399,7 @@ async def evolutions(engine, restless, count, events=6, seed=100):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("count", "events"), [(8, 6), pytest.param(100, 12, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("count", "events"), [(8, 6), (100, 12)])
 async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     made, monkeypatch, count, events
 ):
