@@ -23,8 +23,9 @@ T = TypeVar("T")
 PIPED_WIDTH = 160
 FIRST_SECONDS, LINE_SECONDS = 10.0, 60.0
 # Letters and marks that show nothing, beside what Unicode itself calls a format character.
+# U+FE0F stays: it makes an emoji of a plain sign.
 INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
 )
 
 

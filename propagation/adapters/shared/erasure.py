@@ -7,13 +7,14 @@ is checked here.
 
 import secrets
 from collections.abc import Iterable
+from functools import cache
 from hashlib import blake2b
 
 from propagation.model import normalize_name
 
 KEY_BYTES, HASH_BYTES = 32, 16
-ASCII_IN_FOLDED = "İŉſǰẖẗẘẙẚﬀﬁﬂﬃﬄﬅﬆ"
-"""Letters that case folding turns into ASCII letters, and databases do not; ß is not among them."""
+SHARP_S = "ßẞ"
+LAST_CASE_FOLDED = 0xFFFF
 
 
 def create_key() -> bytes:
@@ -43,10 +44,36 @@ def list_searchable_words(words: Iterable[str]) -> list[str]:
 def fold_words(words: Iterable[str]) -> list[str]:
     """Return words case-folded, each once.
 
-    Of one beyond ASCII it is a word in it, if there is one.
+    Of one beyond ASCII it is an ASCII word in it, or else its longest part without σ, which a text
+    in lower case may write as ς.
     """
     folded = [word.casefold() for word in words]
-    return sorted({word if word.isascii() else find_ascii_word(word) or word for word in folded})
+    return sorted(
+        {
+            word if word.isascii() else find_ascii_word(word) or max(word.split("σ"), key=len)
+            for word in folded
+        }
+    )
+
+
+@cache
+def _fold_special_letters() -> dict[str, str]:
+    """Return letters whose case folding is no single lower-case letter, and their folding.
+
+    ß is left out: the statements replace it.
+    """
+    letters = (chr(code) for code in range(LAST_CASE_FOLDED) if chr(code) not in SHARP_S)
+    folded = ((letter, letter.casefold()) for letter in letters)
+    return {letter: fold for letter, fold in folded if fold != letter.lower() or len(fold) > 1}
+
+
+def list_special_letters(folded: Iterable[str]) -> list[str]:
+    """Return letters that only case folding turns into letters of the words.
+
+    A text in lower case that holds one may hold the word, though it is not found in it.
+    """
+    used = set[str]().union(*folded)
+    return [letter for letter, fold in _fold_special_letters().items() if not used.isdisjoint(fold)]
 
 
 def holds_name(texts: Iterable[str], name: str) -> bool:

@@ -585,6 +585,9 @@ async def test_messages_that_quote_a_title_are_found(store):
         ("of Straße", "STRASSE"),
         ("of CAFÉ NOIR", "Café Noir"),
         ("of 東京", "東京"),
+        ("of Σίσυφος", "Σίσυφος"),
+        ("OF ΣΊΣΥΦΟΣ", "Σίσυφος"),
+        ("of ϐίος", "Βίος"),
     ],
 )
 async def test_messages_are_found_by_words_however_they_are_written(store, said, word):

@@ -11,11 +11,11 @@ from propagation.adapters.neo4j.reason.texts import build_text, read_pages
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
-    ASCII_IN_FOLDED,
     find_ascii_word,
     fold_words,
     holds_name,
     list_searchable_words,
+    list_special_letters,
 )
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import build_evidence_tokens, build_interaction
@@ -114,6 +114,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return frozenset(used)
 
     async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+        folded = fold_words(words)
         found: set[int] = set()
         last = 0
         while True:
@@ -121,9 +122,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 "forget/search/clients_with_words",
                 after=last,
                 limit=VERSIONS_PER_READ,
-                words=fold_words(words),
-                escaped=escape_words(fold_words(words)),
-                letters=list(ASCII_IN_FOLDED),
+                words=folded,
+                escaped=escape_words(folded),
+                letters=list_special_letters(folded),
             )
             if row is None or row[0] is None:
                 return frozenset(found)
@@ -160,7 +161,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 "forget/messages/messages_with_words",
                 words=fold_words(words),
                 titles=fold_words(titles),
-                letters=list(ASCII_IN_FOLDED),
+                letters=list_special_letters(fold_words(words | titles)),
                 names=sorted(names),
                 lost=sorted(lost),
             )
@@ -245,7 +246,9 @@ def _build_search_rows(
     by_client = group_pairs((search.ref, search) for search in searches)
     distinct = list({id(one.citations): one.citations or Citations() for one in searches}.values())
     sequences = sorted({sequence for one in distinct for sequence in one.sequences})
-    words = {word for one in distinct for word in one.words}
+    words = fold_words(word for one in distinct for word in one.words)
+    rule_words = list_searchable_words(word for one in distinct for word in one.rule_words)
+    message_words = list_searchable_words(word for one in distinct for word in one.message_words)
     lost = {
         str((router << 32) + version): {
             "names": None if names is None else sorted(names),
@@ -257,12 +260,12 @@ def _build_search_rows(
     return [_build_search_row(ref, mine) for ref, mine in by_client.items()], {
         "sequences": sequences,
         "evidence": build_evidence_tokens(sequences),
-        "words": fold_words(words),
-        "escaped": escape_words(fold_words(words)),
+        "words": words,
+        "escaped": escape_words(words),
         "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
         "lost": lost,
-        "rule_words": list_searchable_words(word for one in distinct for word in one.rule_words),
-        "letters": list(ASCII_IN_FOLDED),
+        "rule_words": rule_words,
+        "letters": list_special_letters([*words, *rule_words, *message_words]),
     }
 
 
