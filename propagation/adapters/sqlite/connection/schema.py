@@ -12,9 +12,7 @@ from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 APPLICATION_ID = 0x50525032
-MIGRATIONS: tuple[str, ...] = (
-    "ALTER TABLE profile_version ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;",
-)
+MIGRATIONS: tuple[str, ...] = ()
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on; schema.sql has the newest one."""
 # What a start can look through within a second; of a larger file `propagation doctor` does it.
 CHECKED_AT_START_BYTES = 256 << 20
