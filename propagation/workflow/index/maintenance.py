@@ -54,7 +54,7 @@ class IndexMaintenance:
         self._feed = vectors.feed
         self._vectors = vectors
         self._leases = leases
-        self._repair = IndexRepair(store, vectors, numbers)
+        self._repair = IndexRepair(store, embedder, index, vectors, numbers)
         self.repaired = 0
 
     @property
@@ -122,7 +122,7 @@ class IndexMaintenance:
         Raises:
             IndexUnavailable: The index does not answer.
         """
-        return await self._repair.run(self._index, ignore_progress, self._is_complete)
+        return await self._repair.run(self._index, ignore_progress, look_twice=True)
 
     async def follow_routers(self) -> None:
         """Update the routers' points after an evolution.
@@ -186,7 +186,7 @@ class IndexMaintenance:
         """
         try:
             async with self._leases.require(FIND_LEASE):
-                await self._is_complete()
+                await self._repair.is_complete()
         except IndexUnavailable as error:
             self._feed.stop(error)
             return False
@@ -196,16 +196,13 @@ class IndexMaintenance:
             log.debug("the vector index answers, and has to be made again")
         return True
 
-    async def _is_complete(self) -> bool:
-        return await self._index.find_collections(self._embedder.name, self._embedder.dimension)
-
     async def _find(self, wait_seconds: float) -> int:
         """Find the index and repair it; return how many points differed.
 
         One that is new, or has lost a collection, is made again beside: no search meets half of it.
         """
         async with self._leases.require(FIND_LEASE, wait_seconds):
-            if not await self._is_complete():
+            if not await self._repair.is_complete():
                 return await self.reindex()
             if self._feed.problem:
                 return await self.repair()

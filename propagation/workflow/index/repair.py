@@ -4,11 +4,20 @@ Points that differ from the graph are made again, or deleted.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from propagation.model import RouterVersion, get_kind
-from propagation.ports import COLLECTIONS, Collection, GraphStore, IndexChange, IndexWriter, Point
+from propagation.ports import (
+    COLLECTIONS,
+    Collection,
+    Embedder,
+    GraphStore,
+    IndexChange,
+    IndexWriter,
+    Point,
+    VectorIndex,
+)
 from propagation.workflow.index.vector_sync import ATTRIBUTE_VERSION, CLIENTS_A_CALL, VectorSync
 from propagation.workflow.views import NumbersOwner
 
@@ -52,35 +61,46 @@ class IndexRepair:
     """
 
     store: GraphStore
+    embedder: Embedder
+    index: VectorIndex
     vectors: VectorSync
     numbers: NumbersOwner
+
+    async def is_complete(self) -> bool:
+        """Find the index's collections anew; tell whether all are there.
+
+        Raises:
+            IndexUnavailable: The index does not answer.
+            IncompatibleSettings: It was made with another embedder.
+        """
+        return await self.index.find_collections(self.embedder.name, self.embedder.dimension)
 
     async def run(
         self,
         writer: IndexWriter,
         progress: OnProgress,
-        refresh: Callable[[], Awaitable[object]] | None = None,
         collections: Iterable[Collection] = Collection,
+        *,
+        look_twice: bool = False,
     ) -> int:
         """Make points again, or delete them, until the index equals the graph.
 
         Args:
             progress: Gets how many points are done, and how many there are to do.
-            refresh: Makes the writer see what other processes wrote meanwhile. If given, and the
-                outbox does not explain what differs, the index is looked at twice: another process
-                may be about to write it, or to commit what it shows.
             collections: Those to compare.
+            look_twice: Look at the index again if the outbox does not explain what differs: another
+                process may be about to write it, or to commit what it shows.
 
         Returns:
-            How many points were made again; with `refresh`, how many the outbox did not explain.
+            How many points were made again; with `look_twice`, how many the outbox did not explain.
 
         Raises:
             IndexUnavailable: The index does not answer.
         """
         differences = await self._compare(writer, dict.fromkeys(collections))
-        if refresh is not None and any(one.unexplained for one in differences):
+        if look_twice and any(one.unexplained for one in differences):
             await asyncio.sleep(SECOND_LOOK_SECONDS)
-            await refresh()
+            await self.is_complete()
             differences = await self._compare(writer, {one.collection: one for one in differences})
         stale: list[tuple[Collection, Key]] = []
         for one in differences:
@@ -90,7 +110,7 @@ class IndexRepair:
             part = stale[start : start + CLIENTS_A_CALL]
             await self._write_current(writer, part)
             progress(start + len(part), len(stale))
-        return len(stale) if refresh is None else sum(one.unexplained for one in differences)
+        return sum(one.unexplained for one in differences) if look_twice else len(stale)
 
     async def _compare(
         self, writer: IndexWriter, collections: Mapping[Collection, Difference | None]

@@ -397,16 +397,19 @@ async def test_an_index_is_refreshed_once_for_all_its_collections(tmp_path, wire
     monkeypatch.setattr(repair, "SECOND_LOOK_SECONDS", 0)
     refreshed = []
 
-    async def refresh():
-        refreshed.append(True)
-
     async with engine_on(tmp_path, wire) as engine:
         await live(engine, "before")
         await engine.vectors.feed.settle()
         for collection in (Collection.USERS, Collection.ITEMS):
             await engine.index.delete(collection, list(await engine.index.get_versions(collection)))
-        mended = repair.IndexRepair(engine.store, engine.vectors, engine.numbers)
-        assert await mended.run(engine.index, repair.ignore_progress, refresh) == 12 + 3
+        find_collections = engine.index.find_collections
+
+        async def refresh(*embedder):
+            refreshed.append(embedder)
+            return await find_collections(*embedder)
+
+        engine.index.find_collections = refresh
+        assert await engine.index_maintenance.repair() == 12 + 3
         assert await differences(engine) == set()
     assert len(refreshed) == 1, "each refresh of the NumPy index reads every point"
 
@@ -444,8 +447,8 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
 
         original = engine.index_maintenance._repair.run
 
-        async def mend(writer, progress, *more):
-            count = await original(writer, progress, *more)
+        async def mend(writer, progress, **more):
+            count = await original(writer, progress, **more)
             if not added:
                 await between(0, 0)
             return count
