@@ -170,7 +170,7 @@ def compose(
             exclusion,
         ),
         recommender=recommender,
-        profile_reader=ProfileReader(store, reasoner, settings, vectors, exclusion.merging),
+        profile_reader=ProfileReader(store, reasoner, settings, vectors, exclusion),
         time_travel=time_travel,
         tracer=Tracer(store, numbers),
         reasoned_watermark=ReasonedWatermark(store),

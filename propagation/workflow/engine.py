@@ -70,8 +70,8 @@ class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
     `compose` builds it from its parts. Services call its methods; what changes something runs
-    under the locks of its activity. Of the parts they use the ports, `leases`, `reasoning`,
-    `tracer` and `time_travel`.
+    under the locks of its activity. Of the parts they use `settings`, the ports, `leases`,
+    `reasoning`, `tracer` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -381,7 +381,7 @@ class Engine:
     async def find_similar(
         self, ref: int, kind: ClientKind, by: By, limit: int, least_users: int
     ) -> Neighbours:
-        """Find the most similar clients of a kind; see `similar_clients`."""
+        """Find the most similar clients of a kind; see `find_similar` in similar_clients.py."""
         return await find_similar(self.store, self.numbers, ref, kind, by, limit, least_users)
 
     async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
@@ -432,11 +432,9 @@ class Engine:
     # Maintenance
 
     async def synchronize(self) -> None:
-        """Bring the numbers to the end of the log.
-
-        The caller keeps this process from learning.
-        """
-        await self.learner.synchronize()
+        """Bring the numbers to the end of the log."""
+        async with self.exclusion.run(Activity.LEARN):
+            await self.learner.synchronize()
 
     async def follow(self) -> int:
         """Apply what other processes committed; return how much that was."""
@@ -495,12 +493,14 @@ class Engine:
         self.data.settings.check(self.data.configured)
         try:
             await rebuild(self.store, self.embedder, self.data.create_first_view(), self.leases)
-            await self.learner.reload()
+            async with self.exclusion.run(Activity.LEARN):
+                await self.learner.reload()
         except DamagedNumbers:
             self.data.outdated = True
             await self.init()
-        while await self.learner.step():
-            pass
+        async with self.exclusion.run(Activity.LEARN):
+            while await self.learner.step():
+                pass
         return self.applied_through
 
     # Status

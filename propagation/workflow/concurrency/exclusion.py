@@ -104,13 +104,13 @@ class Resource(IntEnum):
 class Activity(Enum):
     """An activity of the engine.
 
-    Recording and reading need nothing and go on during all others; a read that merges messages
-    shares MERGES with other reads (ReadersWriterLock). Following other processes and
+    Recording and reading need nothing and go on during all others. Following other processes and
     embedding refused texts again need nothing either: each writes rows from what is stored, on the
     numbers' own thread.
     """
 
     LEARN = "learn"
+    """Also computing the numbers again."""
     REASON = "reason"
     REPLAY_DEAD_LETTERS = "replay dead letters"
     ROUND = "round"
@@ -120,6 +120,8 @@ class Activity(Enum):
     PUBLISH_EVOLUTION = "publish an evolution"
     CHECK_BOOTSTRAP = "check whether the first bootstrap is due"
     BOOTSTRAP = "bootstrap"
+    MERGE = "merge messages at a read"
+    """Shares MERGES with other reads."""
     WITHDRAW = "take events back, or everything of a client"
     ERASE = "erase a client and wipe its traces"
 
@@ -135,6 +137,7 @@ LOCKED: Mapping[Activity, tuple[Resource, ...]] = {
     Activity.PUBLISH_EVOLUTION: (Resource.TEXTS, Resource.ROUNDS),
     Activity.CHECK_BOOTSTRAP: (Resource.FIRST_EPOCH,),
     Activity.BOOTSTRAP: (Resource.ROUTERS, Resource.TEXTS, Resource.ROUNDS, Resource.NUMBERS),
+    Activity.MERGE: (Resource.MERGES,),
     Activity.ERASE: (Resource.ERASURES,),
     Activity.WITHDRAW: (
         Resource.ROUTERS,
@@ -171,7 +174,7 @@ class Exclusion:
             settle: Waits until the reasoner works on no interaction.
         """
         self._settle = settle
-        self.merging = ReadersWriterLock()
+        self._merges = ReadersWriterLock()
         self._locks = {resource: asyncio.Lock() for resource in Resource}
         self._last_held = WeakKeyDictionary[asyncio.Task[object], Resource | None]()
 
@@ -191,7 +194,11 @@ class Exclusion:
         async with AsyncExitStack() as locks:
             for resource in resources:
                 await locks.enter_async_context(
-                    self.merging.write() if resource is Resource.MERGES else self._locks[resource]
+                    self._locks[resource]
+                    if resource is not Resource.MERGES
+                    else self._merges.read()
+                    if activity is Activity.MERGE
+                    else self._merges.write()
                 )
                 if resource is Resource.TEXTS and activity in SETTLED:
                     await self._settle()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from propagation.ports import GraphStore, Reasoner, VersionClash, texts_read_after
 from propagation.reception.merge import receive
 from propagation.reception.message_buffer import ProfileReading, fill_buffer
-from propagation.workflow.concurrency import ReadersWriterLock
+from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import load_client
@@ -25,7 +25,7 @@ class ProfileReader:
     reasoner: Reasoner
     settings: WorkflowSettings
     vectors: VectorSync
-    merging: ReadersWriterLock
+    exclusion: Exclusion
 
     async def read_current(self, ref: int) -> ProfileReading:
         """Return a client's current profile; merge nothing.
@@ -48,7 +48,7 @@ class ProfileReader:
             ReasonerFailed: The reasoner gave no usable answer.
             VersionClash: Other writers committed first five times in a row.
         """
-        async with self.merging.read():
+        async with self.exclusion.run(Activity.MERGE):
             for _ in range(ATTEMPTS - 1):
                 with suppress(VersionClash):
                     return await self._merge(ref)

@@ -79,8 +79,8 @@ async def test_nothing_that_changes_data_overlaps_a_bootstrap_or_a_withdrawal(
 
 
 @pytest.mark.parametrize("activity", list(Activity))
-async def test_an_activity_does_not_overlap_itself(exclusion, activity):
-    assert not await overlaps(exclusion, activity, activity)
+async def test_only_merges_at_a_read_overlap_themselves(exclusion, activity):
+    assert await overlaps(exclusion, activity, activity) == (activity is Activity.MERGE)
 
 
 async def test_a_withdrawal_waits_for_merges_at_reading_and_keeps_later_ones_out(exclusion):
@@ -90,7 +90,7 @@ async def test_a_withdrawal_waits_for_merges_at_reading_and_keeps_later_ones_out
         async with exclusion.run(Activity.WITHDRAW):
             began.set()
 
-    async with exclusion.merging.read():
+    async with exclusion.run(Activity.MERGE):
         withdrawal = asyncio.create_task(withdraw())
         await asyncio.sleep(0.01)
         assert not began.is_set(), "a reader's call merges messages"
