@@ -1,5 +1,6 @@
 """The watermark of reasoned texts: every interaction up to it is reasoned."""
 
+import asyncio
 import time
 
 from propagation.ports import GraphStore
@@ -13,19 +14,20 @@ class ReasonedWatermark:
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
-        self._through = 0
-        self._read_at = -FRESH_SECONDS
+        self._reading: asyncio.Task[int] | None = None
+        self._read_at = 0.0
 
     async def read(self, *, exact: bool = False) -> int:
         """Return the sequence up to which texts are reasoned.
 
         Args:
-            exact: Ask the store; otherwise it may be 0.05 s old.
+            exact: Ask the store; otherwise the last read counts, which began 0.05 s ago at most or
+                still goes on.
         """
         if exact:
             return await self._store.get_reasoned_through()
-        if time.monotonic() - self._read_at >= FRESH_SECONDS:
-            # Noted before the read, so that the others do not ask as well meanwhile.
+        old = time.monotonic() - self._read_at >= FRESH_SECONDS
+        if self._reading is None or (old and self._reading.done()):
             self._read_at = time.monotonic()
-            self._through = await self._store.get_reasoned_through()
-        return self._through
+            self._reading = asyncio.create_task(self._store.get_reasoned_through())
+        return await asyncio.shield(self._reading)
