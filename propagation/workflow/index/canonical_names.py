@@ -10,7 +10,8 @@ class CanonicalNames:
 
     Attributes:
         targets: Canonical name by mapped name.
-        round: The newest round that this process published or followed.
+        round: The newest round that this process published or followed; -1 after a round that
+            failed, whose names must go.
     """
 
     def __init__(self, store: GraphStore) -> None:
@@ -35,7 +36,7 @@ class CanonicalNames:
             Whether a newer one was published.
         """
         last = await self._store.get_last_round()
-        if last is None or last.number <= self.round:
+        if (last.number if last else 0) <= self.round:
             return False
         await self.load()
         return True

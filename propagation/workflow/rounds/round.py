@@ -125,7 +125,11 @@ class PropagationRound:
             # Under the lease, so that another process' round cannot come between.
             pending = await self.find_pending()
             perception = self._perception.perceive_by_centres() if pending.first else self.policy
-            return await self._run(lease, pending, perception)
+            try:
+                return await self._run(lease, pending, perception)
+            except BaseException:
+                self._vectors.canonical.round = -1
+                raise
 
     async def _run(
         self, lease: Lease, pending: PendingChanges, perception: Perception

@@ -266,3 +266,19 @@ async def test_a_lease_held_by_another_is_not_given(tmp_path):
         assert first is not None
         assert second is None
     await store.close()
+
+
+async def test_names_that_a_failed_round_mapped_are_gone_at_the_next_one(tmp_path, monkeypatch):
+    async with opened(tmp_path) as engine:
+        await lived(engine)
+        names = engine.vectors.canonical
+        stage = engine.rounds._stage
+
+        async def map_before(*arguments):
+            names.add({"bebop": "jazz"})  # as a round does before it is published
+            await stage(*arguments)
+
+        monkeypatch.setattr(engine.rounds, "_stage", map_before)
+        await crash_before_publication(engine, monkeypatch)
+        await engine.run_round()
+        assert "bebop" not in names.targets
