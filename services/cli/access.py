@@ -300,8 +300,8 @@ def _with_opened(
 
     async def run() -> T:
         built = build()
-        await opening(built)
         try:
+            await opening(built)
             return await work(built)
         finally:
             await built.close()
