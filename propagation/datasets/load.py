@@ -264,7 +264,7 @@ def _format_of(folder: Path) -> Format:
             str(folder),
             0,
             "",
-            f"holds no data that is known. Looked for, each plain or as .gz, were {known}",
+            f"holds no known data; looked for, each plain or as .gz: {known}",
         )
     found = [f"{name} ({_show(files)})" for name, files in present.items() if files]
     if len(found) > 1:
