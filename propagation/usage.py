@@ -43,20 +43,20 @@ class Usage:
 
     Attributes:
         by_prompt: Costs by prompt, as `name@version`.
-        stand_in: Fallback that answered instead of the reasoner; "" if none did.
+        fallback: Fallback that answered instead of the reasoner; "" if none did.
     """
 
     by_prompt: tuple[tuple[str, PromptCost], ...] = ()
-    stand_in: str = ""
+    fallback: str = ""
 
     def __add__(self, other: "Usage") -> "Usage":
         sums = dict(self.by_prompt)
         for prompt, spent in other.by_prompt:
             sums[prompt] = sums[prompt] + spent if prompt in sums else spent
-        return Usage(tuple(sums.items()), self.stand_in or other.stand_in)
+        return Usage(tuple(sums.items()), self.fallback or other.fallback)
 
     def __bool__(self) -> bool:
-        return bool(self.by_prompt or self.stand_in)
+        return bool(self.by_prompt or self.fallback)
 
     @property
     def prompts(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Usage:
     @property
     def author(self) -> str:
         """Names what wrote the answer: prompts (`extract@2, merge@2`) or the fallback."""
-        return f"stand-in {self.stand_in}" if self.stand_in else ", ".join(self.prompts)
+        return f"fallback {self.fallback}" if self.fallback else ", ".join(self.prompts)
 
     @property
     def total(self) -> PromptCost:

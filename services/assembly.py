@@ -129,7 +129,7 @@ def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
     reasoner = create_openai_reasoner(ports.endpoint, ports.store)
-    fallback = ports.settings.openai.stand_in
+    fallback = ports.settings.openai.fallback
     if fallback == "never":
         return reasoner
     return FallbackReasoner(

@@ -467,14 +467,14 @@ class InteractionSource(_message.Message):
     ITEM_FIELD_NUMBER: _builtins.int
     ITEM_TITLE_FIELD_NUMBER: _builtins.int
     PROMPTS_FIELD_NUMBER: _builtins.int
-    STAND_IN_FIELD_NUMBER: _builtins.int
+    FALLBACK_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The interaction's sequence."""
     event_id: _builtins.str
     """The application's event id. Absent unless the caller has the role analyst."""
     item_title: _builtins.str
     """The item's title; may be empty."""
-    stand_in: _builtins.str
+    fallback: _builtins.str
     """The fallback reasoner that answered because the model failed. Empty: there was no need."""
     @_builtins.property
     def users(self) -> Global___Parties:
@@ -499,11 +499,11 @@ class InteractionSource(_message.Message):
         item: Global___ClientKey | None = ...,
         item_title: _builtins.str = ...,
         prompts: _abc.Iterable[_builtins.str] | None = ...,
-        stand_in: _builtins.str = ...,
+        fallback: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "item", b"item", "users", b"users"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "item", b"item", "item_title", b"item_title", "prompts", b"prompts", "sequence", b"sequence", "stand_in", b"stand_in", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_event_id", b"_event_id", "_item", b"_item", "event_id", b"event_id", "fallback", b"fallback", "item", b"item", "item_title", b"item_title", "prompts", b"prompts", "sequence", b"sequence", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__event_id: _TypeAlias = _typing.Literal["event_id"]  # noqa: Y015
     _WhichOneofArgType__event_id: _TypeAlias = _typing.Literal["_event_id", b"_event_id"]  # noqa: Y015

@@ -182,7 +182,7 @@ def interaction_to_proto(sequence: int, references: References) -> pb.Interactio
         item=key_to_proto(item),
         item_title=references.title(event.item),
         prompts=event.prompts,
-        stand_in=event.stand_in,
+        fallback=event.fallback,
     )
 
 

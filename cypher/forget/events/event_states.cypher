@@ -1,6 +1,6 @@
 // name: forget/events/event_states
 // purpose: the recorded and the retracted ones of these event ids, and the key of forgotten ones
 // parameters: events
-RETURN COLLECT { UNWIND $events AS id MATCH (i:Interaction {event_id: id}) RETURN [i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.stand_in] } AS recorded,
+RETURN COLLECT { UNWIND $events AS id MATCH (i:Interaction {event_id: id}) RETURN [i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.fallback] } AS recorded,
   COLLECT { UNWIND $events AS id MATCH (r:Retracted {event_id: id}) RETURN id } AS retracted,
   head(COLLECT { MATCH (p:Progress {name: 'forgetting'}) RETURN p.key }) AS key

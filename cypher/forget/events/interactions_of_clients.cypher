@@ -11,4 +11,4 @@ CALL (c) {
   RETURN i
 }
 WITH DISTINCT i ORDER BY i.sequence
-RETURN collect([i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.stand_in])
+RETURN collect([i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.fallback])

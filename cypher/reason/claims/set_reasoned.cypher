@@ -3,4 +3,4 @@
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})
-SET i.reward = row[1], i.reasoned = row[2], i.failure = row[3], i.prompts = row[4], i.stand_in = row[5]
+SET i.reward = row[1], i.reasoned = row[2], i.failure = row[3], i.prompts = row[4], i.fallback = row[5]

@@ -1,6 +1,6 @@
 """A reasoner that answers if another one fails.
 
-It marks its answers in Usage.stand_in.
+It marks its answers in Usage.fallback.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ class FallbackReasoner:
         self._first = first
         self._other = other
         self._passed_on = ReasonerStopping if unavailable else ReasonerUnavailable
-        self._mark = Usage(stand_in=other.name)
+        self._mark = Usage(fallback=other.name)
         self.name = first.name
         self.concurrency = first.concurrency
         self.router_batch_size = first.router_batch_size

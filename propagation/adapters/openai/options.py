@@ -133,7 +133,7 @@ class OpenAIOptions(Term):
     price_completion: float = Field(
         0.0, ge=0, description="Price of a million tokens that come back."
     )
-    stand_in: Literal["never", "failed", "unavailable"] = Field(
+    fallback: Literal["never", "failed", "unavailable"] = Field(
         "never",
         description=(
             "When the offline reasoner answers instead, which marks the answer. never; failed: "

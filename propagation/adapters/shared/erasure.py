@@ -58,7 +58,7 @@ def fold_words(words: Iterable[str]) -> list[str]:
 
 @cache
 def _fold_special_letters() -> dict[str, str]:
-    """Return letters whose case folding is no single lower-case letter, and their folding.
+    """Return letters that case folding treats unlike lower case, folded.
 
     ß is left out: the statements replace it.
     """

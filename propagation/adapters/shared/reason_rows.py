@@ -80,7 +80,7 @@ def list_authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | N
     """
     if result.failure is not None:
         return None, None
-    return list(result.usage.prompts) or None, result.usage.stand_in or None
+    return list(result.usage.prompts) or None, result.usage.fallback or None
 
 
 def build_interaction(row: Sequence[Any]) -> InteractionRow:
@@ -94,7 +94,7 @@ def build_interaction(row: Sequence[Any]) -> InteractionRow:
         time=row[5],
         weight=row[6],
         prompts=tuple(row[7] or ()),
-        stand_in=row[8] or "",
+        fallback=row[8] or "",
     )
 
 

@@ -98,7 +98,7 @@ CREATE TABLE claim (
 ) STRICT;
 CREATE TABLE reasoned (
   sequence INTEGER PRIMARY KEY, user INTEGER NOT NULL, reward INTEGER, late INTEGER, prompts TEXT,
-  stand_in TEXT
+  fallback TEXT
 ) STRICT;
 CREATE TABLE dead_letter (sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 CREATE TABLE profile_version (

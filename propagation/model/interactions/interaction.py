@@ -74,7 +74,7 @@ class InteractionRow:
         negative: The caller's negative, if any.
         time: The caller's, in milliseconds since 1970.
         prompts: Prompts that a language model answered for its texts, as `name@version`.
-        stand_in: Fallback reasoner that answered instead of the model; "" if none did.
+        fallback: Fallback reasoner that answered instead of the model; "" if none did.
     """
 
     sequence: int
@@ -85,4 +85,4 @@ class InteractionRow:
     time: int
     weight: float
     prompts: tuple[str, ...] = ()
-    stand_in: str = ""
+    fallback: str = ""

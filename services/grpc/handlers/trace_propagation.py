@@ -99,8 +99,8 @@ def _describe_writer(hop: InteractionRow) -> str:
     Returns:
         Empty if there were none.
     """
-    if hop.stand_in:
-        return f" (written by the stand-in {hop.stand_in})"
+    if hop.fallback:
+        return f" (written by the fallback {hop.fallback})"
     return f" (written by {', '.join(hop.prompts)})" if hop.prompts else ""
 
 

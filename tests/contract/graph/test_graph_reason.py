@@ -78,16 +78,16 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
         store,
         claim,
         reasoned(first, usage=asked),
-        reasoned(second, usage=asked + Usage(stand_in="offline")),
+        reasoned(second, usage=asked + Usage(fallback="offline")),
         reasoned(third, failure="refused", usage=asked),
     )
     kept = {
-        row.sequence: (row.prompts, row.stand_in) for row in await store.get_interactions(sequences)
+        row.sequence: (row.prompts, row.fallback) for row in await store.get_interactions(sequences)
     }
     wrote = ("forward@1", "backward@2")
     assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
     [row] = await store.get_interactions(sequences[1:2])
-    assert (row.prompts, row.stand_in) == (wrote, "offline")
+    assert (row.prompts, row.fallback) == (wrote, "offline")
     assert await store.find_event(row.event_id) == row
     late = await store.claim_dead_letters("w", 10, 1_000)
     await store.commit_reasoned(late, [reasoned(third, late=99, usage=asked)])

@@ -12,4 +12,4 @@ CALL (c) {
 WITH i
 WHERE i.reasoned IS NOT NULL
 RETURN {sequence: i.sequence, reward: i.reward, late: CASE WHEN i.reasoned <> i.sequence THEN i.reasoned END,
-  prompts: coalesce(i.prompts, []), stand_in: i.stand_in} ORDER BY i.sequence
+  prompts: coalesce(i.prompts, []), fallback: i.fallback} ORDER BY i.sequence

@@ -39,7 +39,7 @@ QUERIES = {
     " WHERE user = ?1 OR item = ?1 ORDER BY sequence",
     "reasoned": "SELECT json_object('sequence', r.sequence, 'reward', r.reward, 'late', r.late, "
     "'prompts', json(coalesce(r.prompts,"
-    " '[]')), 'stand_in', r.stand_in) FROM interaction i"
+    " '[]')), 'fallback', r.fallback) FROM interaction i"
     " JOIN reasoned r USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY r.sequence",
     "dead_letter": "SELECT json_object('sequence', d.sequence, 'reason', d.reason) FROM "
     "dead_letter d JOIN interaction i"

@@ -42,7 +42,7 @@ REACH = (
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
 ROW = (
     f"sequence, event_id, user, item, negative, time, weight, {OF_REASONED.format('prompts')} AS"
-    f" prompts, {OF_REASONED.format('stand_in')} AS stand_in"
+    f" prompts, {OF_REASONED.format('fallback')} AS fallback"
 )
 
 

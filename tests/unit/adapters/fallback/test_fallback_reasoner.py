@@ -27,7 +27,7 @@ def client(row, title):
     return Client(ref=2 * row + 1, key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=title)
 
 
-def with_stand_in(asked, *, unavailable=False):
+def with_fallback(asked, *, unavailable=False):
     return FallbackReasoner(asked.reasoner, OfflineReasoner(), unavailable=unavailable)
 
 
@@ -41,35 +41,35 @@ async def asked_of(reasoner):
 
 async def test_where_the_model_answers_nobody_stands_in(asking):
     async with asking() as asked:
-        for answer in await asked_of(with_stand_in(asked)):
-            assert answer.usage.stand_in == ""
+        for answer in await asked_of(with_fallback(asked)):
+            assert answer.usage.fallback == ""
             assert len(answer.usage.prompts) == 1
 
 
-async def test_what_a_stand_in_answered_is_marked_and_what_the_model_cost_is_kept(asking):
+async def test_what_a_fallback_answered_is_marked_and_what_the_model_cost_is_kept(asking):
     async with asking(faults={"refusal": 1.0}) as asked:
-        forward, backward = await asked_of(with_stand_in(asked))
+        forward, backward = await asked_of(with_fallback(asked))
         assert forward.prediction is True, "by the scores, as the offline reasoner predicts"
         for answer in (forward, backward):
-            assert answer.usage.stand_in == OFFLINE
+            assert answer.usage.fallback == OFFLINE
             assert answer.usage.total.calls == 2
 
 
 async def test_for_an_endpoint_that_is_down_only_where_it_is_told(asking):
     async with asking(faults={"500": 1.0}, attempts=1) as asked:
         with pytest.raises(ReasonerUnavailable):
-            await asked_of(with_stand_in(asked))
-        forward, _ = await asked_of(with_stand_in(asked, unavailable=True))
-        assert forward.usage.stand_in == OFFLINE
+            await asked_of(with_fallback(asked))
+        forward, _ = await asked_of(with_fallback(asked, unavailable=True))
+        assert forward.usage.fallback == OFFLINE
 
 
 async def test_first_texts_that_all_failed_are_written_and_marked(asking):
     clients = [client(row, f"Record {row}") for row in range(3)]
     async with asking(faults={"refusal": 1.0}) as asked:
-        answer = await with_stand_in(asked).extract(clients)
+        answer = await with_fallback(asked).extract(clients)
         assert all(answer.edits)
         assert not any(isinstance(part, ReasonerFailed) for part in answer.edits)
-        assert answer.usage.stand_in == OFFLINE
+        assert answer.usage.fallback == OFFLINE
         assert answer.usage.total.calls == 2
 
 
@@ -85,18 +85,18 @@ async def test_first_texts_that_failed_beside_others_wait_for_the_next_question(
     answer = await reasoner.extract(both)
     assert answer.edits[0]
     assert isinstance(answer.edits[1], ReasonerFailed)
-    assert answer.usage.stand_in == "", "what the first one wrote is its own"
+    assert answer.usage.fallback == "", "what the first one wrote is its own"
 
 
 @pytest.mark.parametrize(
-    ("prompts", "stand_in", "said"),
+    ("prompts", "fallback", "said"),
     [
         ((), "", ""),
         (("forward@1", "backward@1"), "", " (written by forward@1, backward@1)"),
-        (("forward@1",), OFFLINE, f" (written by the stand-in {OFFLINE})"),
+        (("forward@1",), OFFLINE, f" (written by the fallback {OFFLINE})"),
     ],
 )
-def test_a_trace_says_what_wrote(prompts, stand_in, said):
+def test_a_trace_says_what_wrote(prompts, fallback, said):
     event = InteractionRow(
         sequence=3,
         event_id="e",
@@ -106,7 +106,7 @@ def test_a_trace_says_what_wrote(prompts, stand_in, said):
         time=0,
         weight=1.0,
         prompts=prompts,
-        stand_in=stand_in,
+        fallback=fallback,
     )
     clients = {one.ref: one for one in (user(), item())}
     facts = References(
@@ -120,4 +120,4 @@ def test_a_trace_says_what_wrote(prompts, stand_in, said):
     )
     [hop] = path_to_proto((event,), facts).hops
     assert hop.text.endswith(f"Kind of Blue\N{RIGHT DOUBLE QUOTATION MARK}{said}")
-    assert (tuple(hop.interaction.prompts), hop.interaction.stand_in) == (prompts, stand_in)
+    assert (tuple(hop.interaction.prompts), hop.interaction.fallback) == (prompts, fallback)
