@@ -1,11 +1,11 @@
 """Membership inference: can a caller find out which item a user took?
 
 Of each victim an attacker knows that it took one of two new items that nothing else tells apart.
-The attacker has the token of one role and a few accounts of its own with the victims' taste. It
-compares what the service shows of the two items. On half of the victims, which it knows, it learns
-which signs to trust, and whether more of a sign means taken or not taken; on the other half it
-guesses, by a coin if nothing differs. The advantage is 2 * (share of right guesses) - 1: 0 for a
-coin, 1 for certainty.
+The attacker has the token of one role and a few accounts of its own with the victims' taste, some
+of which take both items, too. It compares what the service shows of the two items. On half of the
+victims, which it knows, it learns which signs to trust, and whether more of a sign means taken or
+not taken; on the other half it guesses, by a coin if nothing differs. The advantage is
+2 * (share of right guesses) - 1: 0 for a coin, 1 for certainty.
 """
 
 import asyncio
@@ -26,7 +26,8 @@ from services.security.tokens import create_token, write_tokens
 
 SUPPORTS = (1, 2, 5)
 VICTIMS, VICTIMS_SHORT = 240, 12
-OTHERS = (0, 3)  # how many other users take each of the two items, on average
+CROWDS = ((0, 0), (3, 0), (0, 1), (0, 4))
+"""How many other users take each of the two items, on average, and how many own accounts do."""
 GENRES = ("jazz", "opera", "folk", "punk")
 KNOWN_ITEMS, BACKGROUND_USERS, EVENTS_A_USER, OWN_ACCOUNTS = 80, 60, 12, 5
 PART = 200
@@ -130,19 +131,19 @@ async def victims_recommendations(attacker: Attacker, victim: str, item: str) ->
 def measure(run: Run) -> Figures:
     """Measure the advantage of each attack at each support."""
     cases = VICTIMS_SHORT if run.short else VICTIMS
-    for others in OTHERS:
+    for others, own in CROWDS:
         for support in SUPPORTS:
-            shares = asyncio.run(_attack(run, cases, others, support))
+            shares = asyncio.run(_attack(run, cases, others, own, support))
             for attack, right in shares.items():
                 advantage, margin = (
                     2 * right - 1,
                     2 * 1.96 * math.sqrt(_variance(right, cases // 2)),
                 )
                 run.note(
-                    f"others {others}, min_support {support}, {attack}: advantage {advantage:+.2f}"
-                    f" ± {margin:.2f}"
+                    f"others {others}, own accounts {own}, min_support {support}, {attack}:"
+                    f" advantage {advantage:+.2f} ± {margin:.2f}"
                 )
-                if (others, support, attack) == (OTHERS[-1], 2, "read"):
+                if (others, own, support, attack) == (3, 0, 2, "read"):
                     yield "membership_advantage_read", advantage
 
 
@@ -155,8 +156,8 @@ def _variance(share: float, number: int) -> float:
     return middle * (1 - middle) / (number + 2)
 
 
-async def _attack(run: Run, number: int, others: int, support: int) -> dict[str, float]:
-    folder = run.scratch / f"membership-{others}-{support}"
+async def _attack(run: Run, number: int, others: int, own: int, support: int) -> dict[str, float]:
+    folder = run.scratch / f"membership-{others}-{own}-{support}"
     folder.mkdir()
     roles = {role: create_token(f"a-{role}", [role]) for role in Role}
     write_tokens(folder / "tokens", [token for _, token in roles.values()])
@@ -164,7 +165,7 @@ async def _attack(run: Run, number: int, others: int, support: int) -> dict[str,
     with serving(folder / "graph.db", *_settings(folder, support)) as service:
         async with grpc.aio.insecure_channel(service.address) as channel:
             stub = pb_grpc.PropagationServiceStub(channel)
-            cases = await _live(stub, secrets[Role.ADMIN], number, others)
+            cases = await _live(stub, secrets[Role.ADMIN], number, others, own)
             return await _guess(stub, secrets, cases)
 
 
@@ -181,9 +182,14 @@ def _settings(folder: Path, support: int) -> list[str]:
 
 
 async def _live(
-    stub: pb_grpc.PropagationServiceStub, secret: str, number: int, others: int
+    stub: pb_grpc.PropagationServiceStub, secret: str, number: int, others: int, own: int
 ) -> list[Case]:
-    """Record the catalogue, other users, the attacker's accounts and the victims."""
+    """Record the catalogue, other users, the attacker's accounts and the victims.
+
+    Args:
+        others: How many other users take each of the two items, on average.
+        own: How many of the attacker's accounts take both, after the victims.
+    """
     rng = np.random.default_rng(SEED)
     metadata = (("authorization", f"Bearer {secret}"),)
     known = [(f"known-{row}", GENRES[row % 4], ()) for row in range(KNOWN_ITEMS)]
@@ -225,7 +231,13 @@ async def _live(
         for item in (case.taken, case.other):
             takers = rng.choice(users, min(int(rng.poisson(others)), len(users)), replace=False)
             last += [(str(user), item) for user in takers]
-    for part in (pairs, last):
+    probes = [
+        (f"own-{account}", item)
+        for account in range(own)
+        for case in cases
+        for item in (case.taken, case.other)
+    ]
+    for part in (pairs, last, probes):
         rng.shuffle(part)
         for start in range(0, len(part), PART):
             events = [

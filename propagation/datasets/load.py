@@ -3,6 +3,7 @@
 import fnmatch
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -243,14 +244,22 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
         raise BrokenData(str(folder), 0, "", "is not a folder")
-    dataset = _format_of(folder).load(folder, seed)
+    form, ignored = _find_format(folder)
+    dataset = form.load(folder, seed)
     if not dataset.items:
         raise BrokenData(str(folder), 0, "", "its files name no item and no event")
+    if ignored:
+        note = f"Not read: {_show(ignored)}. A catalogue is looked for in {form.main[0]}."
+        dataset = replace(dataset, notes=(*dataset.notes, note))
     return dataset
 
 
-def _format_of(folder: Path) -> Format:
-    """Return the one format that the folder holds."""
+def _find_format(folder: Path) -> tuple[Format, list[str]]:
+    """Return the one format that the folder holds.
+
+    Returns:
+        The format; without its catalogue, also the files that are not read.
+    """
     # Also folders: what has the name of a file and is none is refused when it is read.
     rest = sorted({clean_name(path) for path in folder.iterdir()})
     present: dict[str, list[str]] = {}
@@ -276,26 +285,9 @@ def _format_of(folder: Path) -> Format:
             "move those of one format into a folder of their own",
         )
     (name,) = readable
-    events = FORMATS[name].main[-1]
-    if not fnmatch.filter(present[name], events):
-        _check_ignored(folder, name, events, present[name])
-    return FORMATS[name]
-
-
-def _match_files(files: list[str], patterns: Iterable[str]) -> list[str]:
-    return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
-
-
-def _check_ignored(folder: Path, name: str, events: str, present: list[str]) -> None:
-    """Refuse a folder with events in another file than the loader's.
-
-    A catalogue alone is fine, with documents beside it.
-    """
-    files = {clean_name(path) for path in folder.iterdir() if path.is_file()}
-    ignored = [
-        file for file in sorted(files - {*present}) if not file.startswith((".", *DOCUMENTS))
-    ]
-    if ignored:
+    catalogue, events = FORMATS[name].main
+    ignored = _list_ignored(folder, present[name])
+    if ignored and not fnmatch.filter(present[name], events):
         raise BrokenData(
             str(folder),
             0,
@@ -304,6 +296,17 @@ def _check_ignored(folder: Path, name: str, events: str, present: list[str]) -> 
             f" not there; it holds {_show(ignored)}, which would be ignored. Rename the file of"
             " the events, or move away what is none",
         )
+    return FORMATS[name], [] if fnmatch.filter(present[name], catalogue) else ignored
+
+
+def _match_files(files: list[str], patterns: Iterable[str]) -> list[str]:
+    return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
+
+
+def _list_ignored(folder: Path, present: list[str]) -> list[str]:
+    """List the folder's files that are not read, without hidden ones and documents."""
+    files = {clean_name(path) for path in folder.iterdir() if path.is_file()}
+    return [file for file in sorted(files - {*present}) if not file.startswith((".", *DOCUMENTS))]
 
 
 def _show(files: list[str]) -> str:

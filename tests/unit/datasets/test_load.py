@@ -100,6 +100,15 @@ def test_events_without_a_catalogue_say_so(tmp_path, name):
     assert "no catalogue: 1." in note
 
 
+def test_a_catalogue_of_another_name_is_named(tmp_path):
+    (folder_of(tmp_path, "events.jsonl") / "items.jsonl").write_text("{}\n")
+    (tmp_path / "README.md").write_text("words")
+    (note,) = [note for note in load_dataset(tmp_path, SEED).notes if "Not read" in note]
+    assert "items.jsonl" in note
+    assert "clients.jsonl" in note
+    assert "README" not in note
+
+
 def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):
     assert load_dataset(folder_of(tmp_path, "movies.csv", "ratings.csv"), SEED).notes == ()
 

@@ -39,6 +39,7 @@ def test_printable_escapes_each_and_keeps_words_of_any_script():
     assert make_printable(NASTY) == (
         r"\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\u2028\u3164"
     )
+    assert make_printable("a\ufe0fb\ufe01 1\ufe0f\u20e3") == "a\\ufe0fb\\ufe01 1\ufe0f\u20e3"
     assert (
         make_printable("Café\u00a0· 東京\u3000שלום ❤️ [red]") == "Café\u00a0· 東京\u3000שלום ❤️ [red]"
     )
