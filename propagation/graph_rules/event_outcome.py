@@ -115,7 +115,7 @@ class EventDecisions:
             and event.item_id in items
             and (negative is None or negative in items)
         ):  # nearly always
-            return _NONE
+            return {}
         unknown: dict[NamedClient, RecordStatus] = {}
         for client, status in zip(list_clients_of_event(event), _UNKNOWN, strict=False):
             kind, id_ = client
@@ -167,5 +167,4 @@ def list_clients_of_event(event: NewInteraction) -> list[NamedClient]:
 
 # Read once: a look-up of an enum's member costs as much as the rest of a commit's check.
 _USER, _ITEM, _ACCEPTED = ClientKind.USER, ClientKind.ITEM, RecordStatus.ACCEPTED
-_NONE: dict[NamedClient, RecordStatus] = {}
 _UNKNOWN = (RecordStatus.UNKNOWN_USER, RecordStatus.UNKNOWN_ITEM, RecordStatus.UNKNOWN_NEGATIVE)

@@ -16,7 +16,6 @@ ENTRY_MAX_CHARS = 256
 LAST_SECOND = 253_370_764_800
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
-SURELY_SHORT = ID_MAX_BYTES // 4
 OUR_WORDS = {  # for pydantic's
     "(Input|String) should": "must",
     "Value error, ": "",
@@ -42,7 +41,7 @@ def check_id(value: str, field: str) -> str:
     Returns:
         The id.
     """
-    if value and len(value) <= SURELY_SHORT and value.isprintable():
+    if value and len(value) <= ID_MAX_BYTES // 4 and value.isprintable():
         return value
     if not value:
         raise InvalidInput(field, f"is empty; give 1 to {ID_MAX_BYTES} bytes of UTF-8")

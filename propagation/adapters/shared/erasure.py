@@ -13,8 +13,6 @@ from hashlib import blake2b
 from propagation.model import normalize_name
 
 KEY_BYTES, HASH_BYTES = 32, 16
-SHARP_S = "ßẞ"
-LAST_CASE_FOLDED = 0xFFFF
 
 
 def create_key() -> bytes:
@@ -60,9 +58,9 @@ def fold_words(words: Iterable[str]) -> list[str]:
 def _fold_special_letters() -> dict[str, str]:
     """Return letters that case folding treats unlike lower case, folded.
 
-    ß is left out: the statements replace it.
+    ß is left out: the statements replace it. All of them are in the first plane of Unicode.
     """
-    letters = (chr(code) for code in range(LAST_CASE_FOLDED) if chr(code) not in SHARP_S)
+    letters = (chr(code) for code in range(0xFFFF) if chr(code) not in "ßẞ")
     folded = ((letter, letter.casefold()) for letter in letters)
     return {letter: fold for letter, fold in folded if fold != letter.lower() or len(fold) > 1}
 

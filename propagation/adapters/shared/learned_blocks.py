@@ -181,9 +181,6 @@ def join_weights(parts: Sequence[LearnedWeights]) -> LearnedWeights:
     )
 
 
-BANK_NAMES = ("session", "taste")
-
-
 def list_written_records(
     written: LearnedWeights, named: Callable[[int], str | None]
 ) -> Iterator[Mapping[str, object]]:
@@ -195,5 +192,8 @@ def list_written_records(
     Source: docs/numbers.md, rule 5.
     """
     for place, sequence in enumerate(written.sequence.tolist()):
-        banks = {name: _list_written(written, place, bank) for bank, name in enumerate(BANK_NAMES)}
+        banks = {
+            name: _list_written(written, place, bank)
+            for bank, name in enumerate(("session", "taste"))
+        }
         yield {"sequence": sequence, "negative": named(int(written.negative[place])), **banks}

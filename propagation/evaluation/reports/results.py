@@ -14,7 +14,6 @@ from propagation.evaluation.protocols.passes import Ranked
 from propagation.evaluation.protocols.reasoner_ranking import RankedTarget, compute_gain_at
 
 MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
-Columns = Mapping[str, NDArray[np.generic]]
 
 
 class Results:
@@ -25,7 +24,7 @@ class Results:
     """
 
     def __init__(self) -> None:
-        self.parts: list[Columns] = []
+        self.parts: list[Mapping[str, NDArray[np.generic]]] = []
 
     def add_targets(self, draw: str, ranked: Sequence[RankedTarget]) -> None:
         """Add the targets of a reasoner's draw."""

@@ -83,7 +83,9 @@ class AttributePerception:
         unseen = await asyncio.to_thread(_find_unseen_names, arrived, known)
         mapped = await self._map_to_canonical(unseen)
         names = {**canonical, **mapped}
-        now = await asyncio.to_thread(_find_canonical_attributes, texts, names)
+        now = await asyncio.to_thread(
+            lambda: {ref: to_canonical(text.attributes, names) for ref, text in texts.items()}
+        )
         known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
@@ -269,12 +271,6 @@ def _list_arrivals(
         )
         for ref, text in texts.items()
     }
-
-
-def _find_canonical_attributes(
-    texts: Mapping[int, IndexedText], names: Mapping[str, str]
-) -> dict[int, tuple[str, ...]]:
-    return {ref: to_canonical(text.attributes, names) for ref, text in texts.items()}
 
 
 def _list_sequences(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:

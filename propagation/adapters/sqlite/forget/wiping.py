@@ -35,7 +35,8 @@ class SqliteWiping(SqliteCheckpoints):
         # First: what is dropped after the file was written anew would stay in its free pages.
         await self.sweep()
         await self._empty_log()
-        await self._database.write(_write_anew, alone=True)
+        # Outside of our transactions: VACUUM is one, so that the file is as it was if killed inside.
+        await self._database.write(lambda connection: connection.execute("VACUUM"), alone=True)
         await self._empty_log()
         await self._mark_wiped(erasures)
 
@@ -60,14 +61,6 @@ class SqliteWiping(SqliteCheckpoints):
         Nothing is noted if another erasure came since.
         """
         connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures))
-
-
-def _write_anew(connection: sqlite3.Connection) -> None:
-    """Write every page of the file anew, outside of a transaction.
-
-    SQLite does this in one transaction: killed inside it, the file is as it was.
-    """
-    connection.execute("VACUUM")
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

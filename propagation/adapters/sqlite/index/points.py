@@ -10,7 +10,6 @@ from propagation.adapters.sqlite.connection import SqlitePart, read_fact, reads,
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
-FLOAT_BYTES = 4
 PUT = (
     "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1,"
     " value->>3), value->>2 FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE"
@@ -60,7 +59,7 @@ class SqlitePoints(SqlitePart):
                     to_json(point.key),
                     point.version,
                     to_json(sorted(point.attributes)),
-                    len(point.vector) * FLOAT_BYTES,
+                    len(point.vector) * 4,
                 )
                 for point in points
             ]

@@ -39,7 +39,6 @@ from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 REASONED = "reasoned"
 """Progress: all up to this sequence was reasoned at the last commit of a claim."""
-FIND_CLAIM = "SELECT token FROM claim WHERE token = ?"
 DELETE_CLAIM = "DELETE FROM claim WHERE token = ? RETURNING token"
 
 
@@ -109,7 +108,11 @@ class SqliteClaims(SqlitePart):
         more: bool = False,
     ) -> None:
         """Commit what was packed before, possibly by another process."""
-        found = read_one(connection, FIND_CLAIM if more else DELETE_CLAIM, claim.token)
+        found = read_one(
+            connection,
+            "SELECT token FROM claim WHERE token = ?" if more else DELETE_CLAIM,
+            claim.token,
+        )
         check_claim(claim, found is not None, (done.sequence for done in reasoned.finished))
         put_packed(connection, reasoned, self._directory.now())
         set_progress(connection, REASONED, read_reasoned_through(connection))
