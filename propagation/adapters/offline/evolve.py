@@ -11,7 +11,6 @@ from propagation.model import (
     EvolutionKind,
     RouterCase,
     RouterDecision,
-    RouterHalf,
     join_names,
     rank_by_distinctiveness,
 )
@@ -29,7 +28,14 @@ def decide(case: RouterCase) -> RouterDecision:
     with the router that costs least, and one that is mostly blamed is rewritten towards what its
     readers chose.
     """
-    if case.missing > 0 and case.halves is not None and _is_large_enough(case.halves):
+    if (
+        case.missing > 0
+        and case.halves is not None
+        and all(
+            half.share >= SMALLEST_HALF and sum(half.choices.values()) >= LEAST_WANTED
+            for half in case.halves
+        )
+    ):
         one, other = (
             join_names(rank_by_distinctiveness(half.choices, case.common)[:SHOWN])
             for half in case.halves
@@ -55,13 +61,6 @@ def decide(case: RouterCase) -> RouterDecision:
             (_write_text(case, case.choices, case.choices),),
         )
     return RouterDecision(None, f"{case.praised} of {readers} readers chose what it spoke of")
-
-
-def _is_large_enough(halves: tuple[RouterHalf, RouterHalf]) -> bool:
-    return all(
-        half.share >= SMALLEST_HALF and sum(half.choices.values()) >= LEAST_WANTED
-        for half in halves
-    )
 
 
 def _write_text(

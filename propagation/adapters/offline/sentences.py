@@ -101,12 +101,9 @@ def _choose_names(
         for part in SEPARATORS.split(html.unescape(raw))
         if (name := normalize_name(part))
     ]
-    return tuple(dict.fromkeys(given or _find_keywords(html.unescape(f"{title} {description}"))))
-
-
-def _find_keywords(text: str) -> list[str]:
-    return [
+    keywords = (
         word
-        for word in map(normalize_name, WORD.findall(text))
+        for word in map(normalize_name, WORD.findall(html.unescape(f"{title} {description}")))
         if word not in COMMON and len(word) <= KEYWORD_MAX_CHARS
-    ]
+    )
+    return tuple(dict.fromkeys(given or keywords))

@@ -35,7 +35,7 @@ class SqliteWiping(SqliteCheckpoints):
         # First: what is dropped after the file was written anew would stay in its free pages.
         await self.sweep()
         await self._empty_log()
-        # Outside of our transactions: VACUUM is one, so that the file is as it was if killed inside.
+        # VACUUM is a transaction of its own: if it is killed, the file is as it was.
         await self._database.write(lambda connection: connection.execute("VACUUM"), alone=True)
         await self._empty_log()
         await self._mark_wiped(erasures)
