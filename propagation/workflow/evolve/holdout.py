@@ -136,6 +136,11 @@ class Snapshot:
         return len(self.tastes.total)
 
     @property
+    def current_routers(self) -> frozenset[int]:
+        """Numbers of the routers that are not retired."""
+        return frozenset(range(self.routers)) - self.retired
+
+    @property
     def directions(self) -> F32:
         """The users' unit vectors [U, D]; zeros for one without history."""
         return normalize_rows(self.content)

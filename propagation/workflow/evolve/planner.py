@@ -12,11 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from propagation.model import (
-    F32,
-    F64,
     EvolutionChange,
     EvolutionKind,
-    Gradient,
     ReasonerFailed,
     RouterCase,
     RouterDecision,
@@ -25,14 +22,8 @@ from propagation.model import (
     rank_by_distinctiveness,
 )
 from propagation.numbers import mix_seed
-from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
-from propagation.optimization.router_merge import (
-    compute_router_products,
-    compute_router_similarities,
-    merge_costs,
-    merge_standing,
-)
+from propagation.optimization.router_merge import merge_standing
 from propagation.optimization.router_rewrite import rewrite_standing
 from propagation.optimization.router_split import (
     Community,
@@ -41,50 +32,15 @@ from propagation.optimization.router_split import (
     split_router,
 )
 from propagation.ports import GraphStore, Reasoner
-from propagation.routing import compute_mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_gradients import RouterGradients, list_supported_gradients
-from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
+from propagation.workflow.evolve.router_survey import RouterSurvey, survey_routers
+from propagation.workflow.learn.learned_blocks import sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
 log = logging.getLogger(__name__)
-
-
-def _build_router_case(
-    router: RouterVersion,
-    gradients: RouterGradients,
-    shown: Sequence[Gradient],
-    community: Community | None,
-    nearest: RouterVersion | None,
-    similarity: float,
-    common: Mapping[str, float],
-    min_support: int,
-    missing: int,
-) -> RouterCase:
-    """Describe a router with its possible split and merge.
-
-    The merge is with the nearest router. What fewer than `min_support` readers chose is left out.
-
-    Args:
-        shown: The gradients that the reasoner may read.
-    """
-    choices = gradients.choices
-    return RouterCase(
-        router=router,
-        gradients=shown,
-        praised=gradients.praised,
-        blamed=gradients.blamed,
-        choices=list_supported_choices(choices.values(), min_support),
-        common=common,
-        halves=split_router(router, choices, community, min_support) if community else None,
-        distance=community.distance if community else 0.0,
-        nearest=nearest,
-        similarity=similarity,
-        merged_standing=None if nearest is None else merge_standing([router, nearest]),
-        missing=missing,
-    )
 
 
 @dataclass
@@ -145,139 +101,70 @@ class Planner:
             maps: Of the runs before.
             through: T.
         """
-        free = frozenset(range(snapshot.routers)) - snapshot.retired
-        gram = await asyncio.to_thread(
-            compute_router_products,
-            snapshot.mass,
-            snapshot.tastes.total,
-            snapshot.adoptions,
-            snapshot.tastes.totals,
-        )
-        similarities, costs = (
-            compute_router_similarities(gram),
-            merge_costs(gram, snapshot.tastes.total),
-        )
-        asked = np.zeros(snapshot.routers, np.bool_)
-        enough = [
-            router
-            for router, found in gradients.items()
-            if router < snapshot.routers
-            and router not in snapshot.retired
-            and len(found.choices) >= self.settings.min_support
-            and found.praised + found.blamed >= self.settings.evolve_support
-        ]
-        size = 2 * self.settings.evolve_most
-        asked[
-            self._order_by_mass(enough, snapshot)[:size]
-            + self._order_by_blame(enough, gradients)[:size]
-        ] = True
-        written = WrittenRows()
-        await gather(self.store, maps, written, asked, through)
-        missing = await asyncio.to_thread(self._count_missing, written, len(free))
-        routers = self._choose_routers_to_ask(enough, gradients, snapshot, costs, missing)
-        texts = await self.store.get_router_versions(range(snapshot.routers))
-        common = compute_mean_shares([dict(text.standing) for text in texts])
-        # A router for which nothing is written yet has an empty text.
-        versions = {
-            number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
-            for number in range(snapshot.routers)
-        } | {text.router: text for text in texts}
-        draft = _PlanDraft(free, self.settings.k_most - len(free), missing)
-        directions = snapshot.directions
-        for router in routers:
-            if router not in draft.free or len(draft.cases) == self.settings.evolve_most:
-                continue
-            if draft.missing >= 0 and router not in enough:
-                continue
-            community = (
-                await asyncio.to_thread(self._split, router, written, directions)
-                if draft.room > 0 and asked[router]
-                else None
-            )
-            nearest = min(
-                sorted(draft.free - {router}), key=costs[router].__getitem__, default=None
-            )
-            found = gradients.get(router, RouterGradients())
-            case = await asyncio.to_thread(
-                _build_router_case,
-                versions[router],
-                found,
-                await list_supported_gradients(
-                    self.store, found, snapshot.adoptions, self.settings.min_support
-                ),
-                community,
-                None if nearest is None else versions[nearest],
-                -1.0 if nearest is None else float(similarities[router][nearest]),
-                common,
-                self.settings.min_support,
-                draft.missing,
-            )
-            await self._decide(case, community, draft)
-        numbering = number_routers(draft.changes, snapshot.routers, snapshot.retired)
-        next_texts = [
-            text
-            for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
-            for text in _assign_texts(case, decision, change.after)
-        ]
-        return Plan(
-            numbering,
-            next_texts,
-            draft.communities,
-            written,
-            asked,
-            draft.undecided,
-            max(-missing, 0),
-        )
+        survey = await survey_routers(self.store, self.settings, snapshot, gradients, maps, through)
+        current = snapshot.current_routers
+        draft = _PlanDraft(current, self.settings.k_most - len(current), survey.missing)
+        for router in survey.choose_routers(self.settings.evolve_most):
+            if self._may_ask(router, survey, draft):
+                community = await asyncio.to_thread(self._find_community, router, survey, draft)
+                case = await self._build_case(router, community, survey, draft)
+                await self._decide(case, community, draft)
+        return _finish(survey, draft)
 
-    def _order_by_blame(
-        self, routers: Sequence[int], gradients: Mapping[int, RouterGradients]
-    ) -> list[int]:
-        return sorted(routers, key=lambda router: (-gradients[router].blamed, router))
+    def _may_ask(self, router: int, survey: RouterSurvey, draft: _PlanDraft) -> bool:
+        """Tell whether the reasoner is asked about a router.
 
-    def _order_by_mass(self, routers: Sequence[int], snapshot: Snapshot) -> list[int]:
-        return sorted(routers, key=lambda router: (-snapshot.tastes.total[router], router))
-
-    def _count_missing(self, written: WrittenRows, routers: int) -> int:
-        """Count the routers that are missing; below 0: that are superfluous.
-
-        Routers are missing up to the number of evident communities, and superfluous beyond the
-        number of possible ones (RouterCase.missing).
+        About one that was not judged often enough it is asked only while routers are superfluous.
         """
-        if not written.pairs:
-            return 0
-        users, items = (np.concatenate(rows) for rows in zip(*written.pairs, strict=True))
-        evident, possible = count_communities(
-            users, items, self.settings.k_most, self.settings.seed
+        return (
+            router in draft.free
+            and len(draft.cases) < self.settings.evolve_most
+            and (draft.missing < 0 or router in survey.judged)
         )
-        return max(evident - routers, 0) or min(possible - routers, 0)
 
-    def _choose_routers_to_ask(
-        self,
-        enough: Sequence[int],
-        gradients: Mapping[int, RouterGradients],
-        snapshot: Snapshot,
-        costs: F64,
-        missing: int,
-    ) -> list[int]:
-        """Order routers: those missing or superfluous first, then the most blamed."""
-        order = self._order_by_blame(enough, gradients)
-        if missing > 0:
-            order = self._order_by_mass(enough, snapshot)
-        elif missing < 0:
-            free = sorted(set(range(snapshot.routers)) - snapshot.retired)
-            cheapest = np.where(np.eye(len(free)) > 0, np.inf, costs[np.ix_(free, free)]).min(
-                axis=1
-            )
-            pairs = [free[place] for place in np.argsort(cheapest, kind="stable")]
-            order = list(dict.fromkeys([*pairs[: -2 * missing], *order]))
-        return order[
-            : 4 * self.settings.evolve_most if missing < 0 else 2 * self.settings.evolve_most
-        ]
-
-    def _split(self, router: int, written: WrittenRows, directions: F32) -> Community | None:
-        users, _, weights = written.of(router)
+    def _find_community(
+        self, router: int, survey: RouterSurvey, draft: _PlanDraft
+    ) -> Community | None:
+        """Divide a router's writers into two halves; None if it cannot be split."""
+        if draft.room <= 0 or not survey.asked[router]:
+            return None
+        users, _, weights = survey.written.of(router)
         seed = int(mix_seed(np.uint64(router), np.uint64(self.settings.seed))) >> 1
-        return split_community(sum_by_place(users, weights, len(directions)), directions, seed)
+        amounts = sum_by_place(users, weights, len(survey.directions))
+        return split_community(amounts, survey.directions, seed)
+
+    async def _build_case(
+        self, router: int, community: Community | None, survey: RouterSurvey, draft: _PlanDraft
+    ) -> RouterCase:
+        """Describe a router with its possible split and merge.
+
+        The merge is with the router that costs least. What fewer than `min_support` readers chose
+        is left out.
+        """
+        least = self.settings.min_support
+        version = survey.versions[router]
+        found = survey.gradients.get(router, RouterGradients())
+        others = sorted(draft.free - {router})
+        cheapest = min(others, key=survey.costs[router].__getitem__, default=None)
+        nearest = None if cheapest is None else survey.versions[cheapest]
+        return RouterCase(
+            router=version,
+            gradients=await list_supported_gradients(
+                self.store, found, survey.snapshot.adoptions, least
+            ),
+            praised=found.praised,
+            blamed=found.blamed,
+            choices=await asyncio.to_thread(list_supported_choices, found.choices.values(), least),
+            common=survey.common,
+            halves=await asyncio.to_thread(split_router, version, found.choices, community, least)
+            if community
+            else None,
+            distance=community.distance if community else 0.0,
+            nearest=nearest,
+            similarity=-1.0 if cheapest is None else float(survey.similarities[router, cheapest]),
+            merged_standing=None if nearest is None else merge_standing([version, nearest]),
+            missing=draft.missing,
+        )
 
     async def _decide(
         self, case: RouterCase, community: Community | None, draft: _PlanDraft
@@ -293,6 +180,25 @@ class Planner:
         except ReasonerFailed as error:
             draft.undecided[case.router.router] = str(error)
             log.warning("router %d stays as it is: %s", case.router.router, error)
+
+
+def _finish(survey: RouterSurvey, draft: _PlanDraft) -> Plan:
+    """Give the routers that the decisions make their numbers and texts."""
+    numbering = number_routers(draft.changes, survey.snapshot.routers, survey.snapshot.retired)
+    texts = [
+        text
+        for (case, decision), change in zip(draft.cases, numbering.changes, strict=True)
+        for text in _assign_texts(case, decision, change.after)
+    ]
+    return Plan(
+        numbering,
+        texts,
+        draft.communities,
+        survey.written,
+        survey.asked,
+        draft.undecided,
+        max(-survey.missing, 0),
+    )
 
 
 def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
