@@ -4,7 +4,7 @@
 MERGE (l:Lease {name: $name})
 SET l.locked = true
 WITH l, coalesce($now, timestamp()) AS now
-WITH l, now, coalesce(l.expires > now AND l.expires <= now + $longest, false) AS standing
-WHERE NOT standing OR l.holder = $holder
-SET l.token = coalesce(l.token, 0) + CASE WHEN standing THEN 0 ELSE 1 END, l.holder = $holder, l.expires = now + $ttl
+WITH l, now, coalesce(l.expires > now AND l.expires <= now + $longest, false) AS valid
+WHERE NOT valid OR l.holder = $holder
+SET l.token = coalesce(l.token, 0) + CASE WHEN valid THEN 0 ELSE 1 END, l.holder = $holder, l.expires = now + $ttl
 RETURN l.token

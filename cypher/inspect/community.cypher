@@ -1,5 +1,5 @@
 // Who is a router's community, and what did it last hear of?
-// The clients of its standing edges, the highest scores first, and the attributes of its newest message since the newest bootstrap.
+// The clients of its current edges, the highest scores first, and the attributes of its newest message since the newest bootstrap.
 // router: a taste router's number · limit: how many clients
 :params {router: 1, limit: 50};
 

@@ -1,5 +1,5 @@
 // Which routers do two clients share?
-// Standing edges of both; the product of the scores says how much.
+// Current edges of both; the product of the scores says how much.
 // one, other: user:ID or item:ID
 :params {one: 'user:u0', other: 'user:u1'};
 

@@ -1,5 +1,5 @@
 // Which clients does no router reach?
-// Without a standing edge no message arrives: too new for a round, without text, or far from every router.
+// Without a current edge no message arrives: too new for a round, without text, or far from every router.
 // scans: Client, each is asked
 // kind: User or Item · limit: how many
 :params {kind: 'User', limit: 50};

@@ -125,7 +125,7 @@ def find_moved_routers(change: RouterMap) -> list[int]:
 
 
 def follow_edges(
-    change: RouterMap, moved: Iterable[int], standing: Sequence[RoutingEdge]
+    change: RouterMap, moved: Iterable[int], edges: Sequence[RoutingEdge]
 ) -> TableChange:
     """Move the routing table's edges to the routers' successors.
 
@@ -134,15 +134,15 @@ def follow_edges(
 
     Args:
         moved: Routers that became other ones.
-        standing: Edges of these routers, and of those that they became.
+        edges: Edges of these routers, and of those that they became.
     """
     moved = frozenset(moved)
     scores: dict[tuple[int, int], float] = {}
-    for edge in standing:
+    for edge in edges:
         targets = _find_targets(change, edge) if edge.router in moved else (edge.router,)
         for target in targets:
             scores[target, edge.ref] = max(scores.get((target, edge.ref), -np.inf), edge.score)
-    before = {(edge.router, edge.ref): edge.score for edge in standing}
+    before = {(edge.router, edge.ref): edge.score for edge in edges}
     return TableChange(
         closed=[key for key, score in before.items() if scores.get(key) != score],
         opened=[

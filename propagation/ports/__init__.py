@@ -9,7 +9,6 @@ from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader, ReasonStore
 from propagation.ports.graph.record import ClientStore, RecordResult
 from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, Publication, RoundStore
-from propagation.ports.kept_answers import read_after, texts_read_after
 from propagation.ports.reasoner import (
     AnswerPart,
     BackwardAnswer,
@@ -35,6 +34,7 @@ from propagation.ports.vector_index import (
     check_vector,
     normalize_rows,
 )
+from propagation.ports.withdrawal_context import read_after, texts_read_after
 
 __all__ = [
     "CACHED",

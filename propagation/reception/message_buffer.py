@@ -66,7 +66,7 @@ class ClientEdge(NamedTuple):
 
     Attributes:
         opened: The first round that the edge covers.
-        closed: The first round that it no longer covers; None while the edge stands.
+        closed: The first round that it no longer covers; None for a current edge.
     """
 
     router: int

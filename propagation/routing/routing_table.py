@@ -39,13 +39,13 @@ class TableChange:
 
 
 def find_table_changes(
-    standing: Sequence[RoutingEdge], table: RoutingTable, score_step: float
+    edges: Sequence[RoutingEdge], table: RoutingTable, score_step: float
 ) -> TableChange:
-    """Compare the standing edges with the table as it should be.
+    """Compare the current edges with the table as it should be.
 
     An edge whose score moved by at most `score_step` stays as it is: writes follow change.
     """
-    old = {(edge.router, edge.ref): edge.score for edge in standing}
+    old = {(edge.router, edge.ref): edge.score for edge in edges}
     changed = {
         key: score
         for key, score in table.scores.items()

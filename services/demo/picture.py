@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import Reach
 from services.demo.story import Story, find_traced_message
-from services.report.force_layout import force_layout, shorten, spread_labels
+from services.report.force_layout import compute_force_layout, shorten, spread_labels
 from services.runtime.console import make_printable
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def draw(reach: Reach, title: str, story: Story | None, file: Path, seed: int) -
 def _draw_network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None:
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
-    places = [(x, y) for x, y in force_layout(_compute_pulls(reach, users, routers), seed).tolist()]
+    places = [
+        (x, y)
+        for x, y in compute_force_layout(_compute_pulls(reach, users, routers), seed).tolist()
+    ]
     at_user = dict(zip(users, places[: len(users)], strict=True))
     at_router = dict(zip(routers, places[len(users) :], strict=True))
     colours = dict(zip(reach.order, COLOURS, strict=False))

@@ -180,7 +180,9 @@ async def _explain(stub: Stub, user: str, item: str, propagate: bool) -> pb.Reco
 
 
 async def _read_placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
-    places, without = [await _places(stub, story.user, propagate) for propagate in (True, False)]
+    places, without = [
+        await _read_places(stub, story.user, propagate) for propagate in (True, False)
+    ]
     return [
         Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
         for item in sorted(
@@ -189,7 +191,7 @@ async def _read_placements(stub: Stub, script: DemoScript, story: Story) -> list
     ]
 
 
-async def _places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
+async def _read_places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
     answer = await stub.Recommend(
         pb.RecommendRequest(user_id=user, limit=DEEP, propagate=propagate)
     )

@@ -53,21 +53,21 @@ def draw_quality_chart(gauge: pb.Gauge) -> Element:
     N@10 is that of the users' choices.
     """
     points = gauge.course
-    scale = _scale(points)
+    scale = _fit_scale(points)
     ticks = [scale.last * tick // TICKS for tick in range(TICKS + 1)]
     return draw_svg(
         WIDTH,
         HEIGHT,
         "Ranking quality over the stream, with propagation and without",
         _draw_grid(scale),
-        *(_line(points, name, field, scale) for name, field in LINES.items()),
+        *(_draw_line(points, name, field, scale) for name, field in LINES.items()),
         _draw_line_labels(points[-1], scale),
         _draw_gains(points, scale),
         (draw_text(scale.x(tick), HEIGHT - 10, f"{tick:,}", "middle") for tick in ticks),
     )
 
 
-def _scale(points: Sequence[pb.GaugePoint]) -> Scale:
+def _fit_scale(points: Sequence[pb.GaugePoint]) -> Scale:
     values = [getattr(point, field) for point in points for field in LINES.values()]
     low, high = min(values), max(values)
     margin = max(0.08 * (high - low), (MIN_SPREAD - (high - low)) / 2)
@@ -87,7 +87,7 @@ def _draw_horizontal(y: float) -> Element:
     )
 
 
-def _line(
+def _draw_line(
     points: Sequence[pb.GaugePoint], name: str, field: str, scale: Scale
 ) -> Iterable[Element]:
     places = [

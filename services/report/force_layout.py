@@ -11,7 +11,7 @@ MIN_DISTANCE = 1e-3
 MOST_PUSHES = 200
 
 
-def force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+def compute_force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     """Place nodes that pull each other near, all others apart.
 
     Source: Fruchterman and Reingold, 1991.

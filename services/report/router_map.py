@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
-from services.report.force_layout import force_layout, shorten, spread_labels
+from services.report.force_layout import compute_force_layout, shorten, spread_labels
 from services.report.html import draw_svg, make_element
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
@@ -28,7 +28,7 @@ def draw_router_map(data: ReportData) -> Element:
     """Draw the routers: size shows members, strength of colour the clients reached."""
     routers = data.routers
     pulls = _compute_pulls(data)
-    places = _places(pulls)
+    places = _place_routers(pulls)
     reached = [data.count_clients_reached(router.number) for router in routers]
     most_members = max(max(router.members for router in routers), 1)
     most_reached = max([*reached, 1])
@@ -57,7 +57,7 @@ def draw_router_map(data: ReportData) -> Element:
         "Routers: near where they share attributes and members",
         _draw_links(pulls, places),
         dots,
-        _names(routers, places, radii),
+        _draw_names(routers, places, radii),
     )
 
 
@@ -98,9 +98,9 @@ def _measure_overlap(one: frozenset[object], other: frozenset[object]) -> float:
     return len(one & other) / smaller if smaller else 0.0
 
 
-def _places(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
+def _place_routers(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     """Lay routers out to fill the map in both directions."""
-    places = force_layout(pulls, seed=7)
+    places = compute_force_layout(pulls, seed=7)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread
     if len(pulls) == 1:
@@ -130,7 +130,7 @@ def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list
     ]
 
 
-def _names(
+def _draw_names(
     routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
 ) -> list[Element]:
     """Write the names of the routers that reached most.

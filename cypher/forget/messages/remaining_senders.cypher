@@ -8,6 +8,6 @@ CALL (m, row) {
   MATCH (a)-[t:INTEGRATED_INTO]->(m)
   WHERE NOT (t.ref IN $refs AND (t.ref = $erased OR t.sequence IN $sequences))
   WITH DISTINCT t.ref AS ref, t.sequence AS sequence ORDER BY sequence, ref LIMIT $limit
-  RETURN collect([ref, sequence]) AS left
+  RETURN collect([ref, sequence]) AS senders
 }
-RETURN collect([row[0], row[1], row[2], left])
+RETURN collect([row[0], row[1], row[2], senders])

@@ -3,6 +3,6 @@
 // parameters: rows
 UNWIND $rows AS row
 MATCH (i:Interaction {sequence: row[0]})
-UNWIND row[1] AS said
-CREATE (i)-[:GAVE]->(:Gradient {sequence: row[0], module: said[0], owner: said[1], writer: said[2], reward: said[3], text: said[4],
-                                attributes: said[5], epoch: said[6]})
+UNWIND row[1] AS gradient
+CREATE (i)-[:GAVE]->(:Gradient {sequence: row[0], module: gradient[0], owner: gradient[1], writer: gradient[2], reward: gradient[3],
+                                text: gradient[4], attributes: gradient[5], epoch: gradient[6]})

@@ -97,10 +97,10 @@ class QdrantIndex(QdrantWriter):
     async def find_collections(self, embedder: str, dimension: int) -> bool:
         with translate_errors():
             await check_version(self._client)
-            standing = await list_collections_in_use(self._client, self._prefix)
-            for name in standing.values():
+            in_use = await list_collections_in_use(self._client, self._prefix)
+            for name in in_use.values():
                 check_embedder(await read_model(self._client, name), embedder, dimension)
-        if len(standing) < len(Collection):
+        if len(in_use) < len(Collection):
             return False
         self._names, self._dimension = name_aliases(self._prefix, embedder, dimension), dimension
         return True

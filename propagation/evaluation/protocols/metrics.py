@@ -20,7 +20,7 @@ from propagation.evaluation.protocols.passes import (
     MATCHED_N10,
     N10,
     N10_OF_100,
-    Ranked,
+    PassResult,
 )
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.model import F64, I64, Term
@@ -68,7 +68,7 @@ def compute_mean(values: F64) -> float | None:
     return float(kept.mean()) if len(kept) else None
 
 
-def find_median_pass(passes: Sequence[Ranked]) -> int:
+def find_median_pass(passes: Sequence[PassResult]) -> int:
     """Return the pass whose N@10 of the live arm is the median.
 
     All figures of a report are of that pass: medians of different passes could not be compared. Of
@@ -102,7 +102,7 @@ class ArmReport(Term):
     n10_of_all_fixed: float | None = None
 
 
-def arm_report(name: str, ranked: Ranked) -> ArmReport:
+def arm_report(name: str, ranked: PassResult) -> ArmReport:
     """Return the figures of one arm of RANKINGS."""
     return ArmReport(
         name=name,
@@ -117,7 +117,7 @@ def arm_report(name: str, ranked: Ranked) -> ArmReport:
     )
 
 
-def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
+def arm_level(name: str, measure: int, ranked: PassResult) -> float | None:
     """Return an arm's event mean of a measure.
 
     It is None if it was not measured.
@@ -127,7 +127,7 @@ def arm_level(name: str, measure: int, ranked: Ranked) -> float | None:
     return compute_mean(ranked.values[:, RANKINGS.index(name), measure])
 
 
-def compute_paired_difference(arm: str, base: str, ranked: Ranked) -> Paired | None:
+def compute_paired_difference(arm: str, base: str, ranked: PassResult) -> Paired | None:
     """Return the paired user mean of one arm minus another."""
     one, other = RANKINGS.index(arm), RANKINGS.index(base)
     return pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
@@ -217,13 +217,13 @@ class Figures(Term):
         return {arm.name: arm for arm in self.arms}[name]
 
 
-def compute_slices(ranked: Ranked) -> list[Slice]:
+def compute_slices(ranked: PassResult) -> list[Slice]:
     """Return the slices of users, then of items.
 
     Users are sliced by interactions and items by adopters. First events of users are in the slices
     only: of these users nothing is known.
     """
-    with_past = ranked.with_past()
+    with_past = ranked.select_with_past()
     return [
         _slice(of, least, end - 1, one, counts)
         for of, edges, one, counts in (
@@ -234,8 +234,8 @@ def compute_slices(ranked: Ranked) -> list[Slice]:
     ]
 
 
-def _slice(of: str, least: int, most: int, ranked: Ranked, counts: I64) -> Slice:
-    kept = ranked.at((least <= counts) & (counts <= most)).measured()
+def _slice(of: str, least: int, most: int, ranked: PassResult, counts: I64) -> Slice:
+    kept = ranked.select((least <= counts) & (counts <= most)).select_ranked()
     return Slice(
         of=of,
         least=least,

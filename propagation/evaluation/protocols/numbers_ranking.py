@@ -23,7 +23,7 @@ from propagation.evaluation.protocols.metrics import (
 )
 from propagation.evaluation.protocols.passes import (
     N10,
-    Ranked,
+    PassResult,
     Schedule,
     find_last_of_each_user,
     leave_one_out,
@@ -36,7 +36,7 @@ from propagation.model import InvalidInput
 from propagation.ports import FittableEmbedder
 
 # Takes a seed, a key of KNOWING, and the events that were ranked.
-Keep = Callable[[int, str, Ranked], None]
+Keep = Callable[[int, str, PassResult], None]
 
 
 class Report(StreamReport, Figures):
@@ -88,17 +88,17 @@ async def evaluate_prequential(
     events = len(stream.user)
     # By default the first 40% only teach.
     start = 2 * events // 5 if settings.report_from is None else min(settings.report_from, events)
-    late = [one.at(slice(start, None)).measured() for one in passes]
+    late = [one.select(slice(start, None)).select_ranked() for one in passes]
     for seed, one in zip(settings.seeds, late, strict=True):
         keep(seed, "moment", one)
     place = (
-        find_median_pass([one.with_past() for one in late])
+        find_median_pass([one.select_with_past() for one in late])
         if reported is None
         else settings.seeds.index(reported)
     )
-    shown = late[place].with_past()
+    shown = late[place].select_with_past()
     edges = np.linspace(0, events, settings.plot_points + 1).astype(int).tolist()
-    stretches = [passes[place].at(slice(*ends)).with_past() for ends in pairwise(edges)]
+    stretches = [passes[place].select(slice(*ends)).select_with_past() for ends in pairwise(edges)]
     report = Report(
         dataset=stream.name,
         users=stream.users,
@@ -187,9 +187,9 @@ async def evaluate_leave_one_out(
     # Of each seed the first pass has the histories as they are, the second shuffled ones.
     plain, shuffled = ranked[::2], ranked[1::2]
     known = {
-        "end": [one.at(slice(events, None)).measured() for one in plain],
-        "moment": [one.at(slice(events)).measured() for one in plain],
-        "shuffled": [one.at(slice(events, None)).measured() for one in shuffled],
+        "end": [one.select(slice(events, None)).select_ranked() for one in plain],
+        "moment": [one.select(slice(events)).select_ranked() for one in plain],
+        "shuffled": [one.select(slice(events, None)).select_ranked() for one in shuffled],
     }
     for name, of_seeds in known.items():
         for seed, one in zip(settings.seeds, of_seeds, strict=True):

@@ -143,7 +143,7 @@ N10, HR1, MATCHED_N10, RANK, N10_OF_100, FIXED_N10, ALL_FIXED_N10 = MEASURES = r
 
 
 @dataclass(frozen=True)
-class Ranked:
+class PassResult:
     """The result of one pass.
 
     Args:
@@ -166,17 +166,17 @@ class Ranked:
     negatives: I64
     future: I64
 
-    def at(self, rows: slice | Bools) -> "Ranked":
+    def select(self, rows: slice | Bools) -> "PassResult":
         """Return these events only."""
-        return Ranked(*(getattr(self, column.name)[rows] for column in fields(self)))
+        return PassResult(*(getattr(self, column.name)[rows] for column in fields(self)))
 
-    def measured(self) -> "Ranked":
+    def select_ranked(self) -> "PassResult":
         """Return the events that were ranked."""
-        return self.at(~np.isnan(self.values[:, 0, N10]))
+        return self.select(~np.isnan(self.values[:, 0, N10]))
 
-    def with_past(self) -> "Ranked":
+    def select_with_past(self) -> "PassResult":
         """Return all but the first events of users."""
-        return self.at(self.past > 0)
+        return self.select(self.past > 0)
 
 
 def run_pass(
@@ -187,7 +187,7 @@ def run_pass(
     settings: EvaluationSettings,
     seed: int,
     progress: Callable[[int], None],
-) -> Ranked:
+) -> PassResult:
     """Run one pass over a shuffled stream's schedule.
 
     Args:
@@ -227,7 +227,7 @@ def run_pass(
     past, had, adopters = schedule.count_known()
     later = np.diff(own[0])[schedule.user] - had - 1
     excluded = later if settings.exclude_future else 0
-    return Ranked(
+    return PassResult(
         schedule.user,
         schedule.event,
         out,
@@ -280,7 +280,7 @@ async def run_passes(
     settings: EvaluationSettings,
     plan: Callable[[Stream, int], Sequence[Schedule]],
     progress: Callable[[int, int], None],
-) -> tuple[list[Ranked], list[str]]:
+) -> tuple[list[PassResult], list[str]]:
     """Run the passes of every seed.
 
     The embedder is fitted anew for each seed. Cancelling this cancels the passes.
@@ -302,7 +302,7 @@ async def run_passes(
     done = [0] * (len(sizes) * len(settings.seeds))
     room = asyncio.Semaphore(count_usable_cores())
     stopping = threading.Event()
-    running: list[asyncio.Task[Ranked]] = []
+    running: list[asyncio.Task[PassResult]] = []
     embedders: list[str] = []
 
     def report(number: int, passed: int) -> None:
@@ -311,7 +311,7 @@ async def run_passes(
         done[number] = passed
         progress(sum(done), total)
 
-    async def run(work: Callable[[], Ranked]) -> Ranked:
+    async def run(work: Callable[[], PassResult]) -> PassResult:
         try:
             return await asyncio.to_thread(work)
         finally:
@@ -347,13 +347,13 @@ async def run_passes(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _raise_failure(tasks: Sequence[asyncio.Task[Ranked]]) -> None:
+def _raise_failure(tasks: Sequence[asyncio.Task[PassResult]]) -> None:
     for task in tasks:
         if task.done():
             task.result()
 
 
-def warm_up() -> None:
+def compile_pass() -> None:
     """Compile the kernels of a pass, or load them."""
     rows = np.arange(LEAST_ITEMS)
     texts = [str(row) for row in rows]

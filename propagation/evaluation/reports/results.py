@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import RANKINGS
 from propagation.evaluation.protocols.numbers_ranking import Keep
-from propagation.evaluation.protocols.passes import Ranked
+from propagation.evaluation.protocols.passes import PassResult
 from propagation.evaluation.protocols.reasoner_ranking import RankedTarget, compute_gain_at
 
 MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed", "n10_of_all_fixed")
@@ -65,7 +65,7 @@ def keep_in(results: Results, dataset: Dataset) -> Keep:
     user_ids = np.array([client.key.id for client in dataset.users])
     item_ids = np.array([client.key.id for client in dataset.items])
 
-    def keep(seed: int, known: str, ranked: Ranked) -> None:
+    def keep(seed: int, known: str, ranked: PassResult) -> None:
         event = ranked.event
         results.parts.append(
             {

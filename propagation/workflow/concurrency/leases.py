@@ -73,7 +73,7 @@ REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1
 class Leases:
     """The leases of one process, `holder`.
 
-    A lease stands for `seconds` after its last renewal: so long after a process died, others take
+    A lease lasts for `seconds` after its last renewal: so long after a process died, others take
     over.
     """
 
@@ -99,7 +99,7 @@ class Leases:
     async def hold(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease | None]:
         """Hold a lease until the body ends, then give it back.
 
-        A lease is lost all the same if this process stalls for longer than it stands; the next
+        A lease is lost all the same if this process stalls for longer than it lasts; the next
         fenced commit then raises LeaseLost. If the body ends because the store cannot be reached,
         the lease is left to expire: giving it back would wait for the store once more.
 

@@ -214,11 +214,11 @@ class Publisher:
     async def _follow_edges(self, change: RouterMap) -> TableChange:
         moved = find_moved_routers(change)
         successors = {number for router in moved for number in change.get_successors(router)}
-        standing = sorted(
+        edges = sorted(
             await self.store.get_edges_to(sorted({*moved, *successors})),
             key=lambda edge: (edge.router, -edge.score, edge.ref),
         )
-        return await asyncio.to_thread(follow_edges, change, moved, standing)
+        return await asyncio.to_thread(follow_edges, change, moved, edges)
 
     async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
         """Write the next versions of clients whose rules name a moved router."""

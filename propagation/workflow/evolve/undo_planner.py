@@ -118,16 +118,16 @@ async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[Rout
 def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
     """Find the map of a run that can be undone.
 
-    That is the last run that still stands, or the undo that came last.
+    That is the last run that is not undone, or the undo that came last.
 
     Raises:
         InvalidInput: The run cannot be undone.
     """
-    standing = drop_undone_runs(maps)
-    if (standing and standing[-1].run == run) or (maps and maps[-1].run == run):
+    not_undone = drop_undone_runs(maps)
+    if (not_undone and not_undone[-1].run == run) or (maps and maps[-1].run == run):
         return next(one for one in maps if one.run == run)
-    if any(one.run == run for one in standing):
-        last = standing[-1].run
+    if any(one.run == run for one in not_undone):
+        last = not_undone[-1].run
         reason = f"is {run}, on which run {last} was built; undo run {last} first"
     elif any(one.run == run for one in maps):
         reason = f"is {run}, which is undone"

@@ -160,9 +160,10 @@ def borrow_own_rows(view: NumbersView) -> Checkpoint:
 
 
 def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
-    """Return what completes `borrow_own_rows` after a withdrawal.
+    """Borrow what `borrow_own_rows` did not store of a withdrawal.
 
-    These are the present rows of its users and items, and all other arrays.
+    Of the arrays that it stored these are the rows that the withdrawal changed, and all other
+    arrays as a whole.
 
     Args:
         users: Rows of the users whose events were withdrawn.

@@ -193,7 +193,7 @@ class Learner:
             await self.catch_up()
             return 0
         self._behind |= self._lease.token != token
-        # An embedder may take longer than the lease stands.
+        # An embedder may take longer than the lease lasts.
         async with self.leases.keep_alive(self._lease, shared=True):
             if self._behind:
                 await self.synchronize()

@@ -35,9 +35,9 @@ from propagation.workflow.settings import WorkflowSettings
 
 @dataclass
 class ClaimRenewal:
-    """The claims of one process; each stands as long as a lease.
+    """The claims of one process; each lasts as long as a lease.
 
-    A claim is lost all the same if this process stalls for longer than it stands; its commit then
+    A claim is lost all the same if this process stalls for longer than it lasts; its commit then
     raises LeaseLost.
     """
 

@@ -192,11 +192,9 @@ class PropagationRound:
         """
         table = await self.policy.route(clients, versions)
         by_client = await self._store.get_edges(table.clients)
-        standing = [edge for edges in by_client.values() for edge in edges]
-        standing.extend(await self._store.get_edges_to(table.routers) if table.routers else ())
-        return await asyncio.to_thread(
-            find_table_changes, standing, table, self._settings.score_step
-        )
+        edges = [edge for found in by_client.values() for edge in found]
+        edges.extend(await self._store.get_edges_to(table.routers) if table.routers else ())
+        return await asyncio.to_thread(find_table_changes, edges, table, self._settings.score_step)
 
     async def _stage(
         self,

@@ -62,13 +62,13 @@ def new(
         raise UsageProblem(
             f"{name!r} is not a valid token name; give at most 63 small letters, digits and hyphens"
         )
-    standing = read_tokens(path) if path.exists() else {}
-    if name in standing:
+    known = read_tokens(path) if path.exists() else {}
+    if name in known:
         raise UsageProblem(
             f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
         )
     secret, made = create_token(name, role, _parse_end(expires) if expires else None)
-    write_tokens(path, [*standing.values(), made])
+    write_tokens(path, [*known.values(), made])
     print_json(_build_document(made) | {"token": secret}) if json else print(secret)
 
 
@@ -101,12 +101,12 @@ def revoke(
 ) -> None:
     """Take a token back; a running service refuses it within two seconds."""
     path = _find_file(tokens, config, assignments)
-    standing = read_tokens(path)
-    if standing.pop(name, None) is None:
+    known = read_tokens(path)
+    if known.pop(name, None) is None:
         raise UsageProblem(
             f"{path} has no token named {name}; `propagation token list` shows those it has"
         )
-    write_tokens(path, standing.values())
+    write_tokens(path, known.values())
     print_text(
         f"The token {name} is revoked in {path}; a running service refuses it in two seconds."
     )

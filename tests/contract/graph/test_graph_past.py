@@ -37,7 +37,7 @@ class History:
 
     def __init__(self, store, clock):
         self.store, self.clock = store, clock
-        self.standing, self.sent, self.versions = (
+        self.edges, self.sent, self.versions = (
             {},
             dict.fromkeys(ROUTERS, 0),
             dict.fromkeys(REFS, 0),
@@ -71,11 +71,11 @@ class History:
 
     async def round(self, senders, table):
         self.clock.ms += 5
-        closed = [pair for pair, score in self.standing.items() if table.get(pair) != score]
+        closed = [pair for pair, score in self.edges.items() if table.get(pair) != score]
         opened = [
             edge(*pair, score / 10)
             for pair, score in table.items()
-            if self.standing.get(pair) != score
+            if self.edges.get(pair) != score
         ]
         for router in senders:
             self.sent[router] += 1
@@ -87,7 +87,7 @@ class History:
             closed=tuple(closed),
             opened=tuple(opened),
         )
-        self.standing = table
+        self.edges = table
 
     async def now(self):
         store = self.store

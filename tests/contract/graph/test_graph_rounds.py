@@ -362,17 +362,17 @@ EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 @given(rounds=st.lists(ROUND, min_size=1, max_size=7))
 @settings(max_examples=40, **EXAMPLES)
 async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, made, rounds):
-    """Each round: who sends and from whom, which edges stand after it, and who receives then (and
+    """Each round: who sends and from whom, which edges are current then, and who receives (and
     notes the round as its watermark). Nobody receives what came from itself alone."""
     store = MAKERS[made](tmp_path_factory.mktemp("copies"), TurnedClock())
     await store.open()
     try:
         await known_clients(store)
-        copies, standing, watermarks = Copies(), set(), dict.fromkeys(CLIENTS, 0)
+        copies, current, watermarks = Copies(), set(), dict.fromkeys(CLIENTS, 0)
         for number, (sent, table, receivers) in enumerate(rounds, 1):
-            closed, opened = sorted(standing - table), sorted(table - standing)
+            closed, opened = sorted(current - table), sorted(table - current)
             copies.round(number, closed, opened, sent)
-            standing = table
+            current = table
             versions = tuple(
                 message(router, copies.current[router][0], *sorted(sent[router]))
                 for router in sorted(sent)

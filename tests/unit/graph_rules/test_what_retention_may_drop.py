@@ -89,10 +89,10 @@ def test_every_round_from_the_oldest_kept_on_shows_the_same_edges(edges, round_)
         if not may_drop_edge(closed, opened == first, round_)
     ]
 
-    def standing(some, at):
+    def open_at(some, at):
         return sorted(o for o, c in some if o <= at and (c is None or c > at))
 
-    assert all(standing(left, at) == standing(edges, at) for at in range(round_, 15))
+    assert all(open_at(left, at) == open_at(edges, at) for at in range(round_, 15))
     assert min((opened for opened, _ in left), default=None) == first
 
 

@@ -62,7 +62,7 @@ def test_attributes_are_lost_or_counted():
 
 
 def test_a_router_s_weights_change_from_the_first_lost_part_on():
-    standing = [
+    messages = [
         (1, 1, 10, False),
         (1, 2, 20, False),  # the newest before: version 3 was made of it
         (1, 3, 30, False),
@@ -70,6 +70,6 @@ def test_a_router_s_weights_change_from_the_first_lost_part_on():
         (2, 2, 20, False),
         (2, 3, 40, False),
     ]
-    keys = choose_affected_keys({(1, 3): 30, (3, 1): 35}, standing)
+    keys = choose_affected_keys({(1, 3): 30, (3, 1): 35}, messages)
     assert keys == [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]
     assert choose_affected_keys({}, [(2, 1, 10, True)]) == [(2, 1)]

@@ -127,7 +127,7 @@ def edge(router, ref, score):
 
 
 def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_larger_score():
-    standing = [
+    edges = [
         edge(1, ANN, 0.4),
         edge(1, BOB, 0.5),
         edge(1, AIDA, 0.6),
@@ -135,7 +135,7 @@ def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_l
         edge(2, ANN, 0.3),
         edge(2, BOB, 0.1),
     ]
-    change = follow_edges(BOTH, [1, 2], standing)
+    change = follow_edges(BOTH, [1, 2], edges)
     assert sorted(change.closed) == [(0, ANN), (1, BOB), (2, ANN), (2, BOB)]
     assert {(one.router, one.ref): one.score for one in change.opened} == {
         (3, BOB): 0.5,

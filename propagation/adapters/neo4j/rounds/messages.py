@@ -14,8 +14,8 @@ from propagation.reception.message_buffer import (
     WaitingMessages,
 )
 
-STANDS = -1
-"""In place of the round that closed an edge; see cypher/rounds/messages/receiver_edges."""
+CURRENT = -1
+"""Closing round of a current edge, as in cypher/rounds/messages/receiver_edges."""
 
 
 class Neo4jMessages(StorePart):
@@ -217,7 +217,7 @@ async def _read_receivers(
         "rounds/messages/receiver_edges", refs=sorted(refs_after), through=through
     )
     edges = group_pairs(
-        (ref, ClientEdge(router, opened, None if closed == STANDS else closed))
+        (ref, ClientEdge(router, opened, None if closed == CURRENT else closed))
         for ref, router, opened, closed in zip(*columns, strict=True)
     )
     firsts = {ref: min(edge.opened for edge in found) for ref, found in edges.items()}

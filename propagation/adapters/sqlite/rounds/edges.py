@@ -21,8 +21,8 @@ from propagation.model import Round, RoutingEdge
 SEQUENCED = (
     "SELECT e.router, e.ref, e.score, o.sequence FROM ({}) e JOIN round o ON o.number = e.opened"
 )
-# At the end of round ?1: what stands since then or before, and what ended later.
-STANDING = (
+# Edges that were current at the end of round ?1: those that still are, and those that ended later.
+CURRENT_AT = (
     "SELECT router, ref, score, opened, NULL AS closed FROM edge WHERE opened <= ?1 AND {0}"
     " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND "
     "opened <= ?1 AND {0}"
@@ -37,9 +37,9 @@ OF_CLIENTS = SEQUENCED.format(
     ),
 )
 MEMBERS = (
-    SEQUENCED.format(STANDING.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
+    SEQUENCED.format(CURRENT_AT.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 )
-OF_ROUTERS = STANDING.format("router IN (SELECT value FROM json_each(?2))")
+OF_ROUTERS = CURRENT_AT.format("router IN (SELECT value FROM json_each(?2))")
 # An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
 # part that comes twice changes nothing.
 CLOSE_EDGES = (
@@ -70,14 +70,14 @@ class SqliteEdges(SqlitePart):
         closed: Sequence[tuple[int, int]],
         opened: Sequence[RoutingEdge],
     ) -> None:
-        stand = sorted((edge.ref, edge.router, edge.score) for edge in opened)
-        anew = {row[:2] for row in stand}
+        rows = sorted((edge.ref, edge.router, edge.score) for edge in opened)
+        anew = {row[:2] for row in rows}
         ended = sorted((ref, router) for router, ref in closed)
         connection.execute(CLOSE_EDGES, (round_.number, to_json(sorted({*anew, *ended}))))
         connection.execute(
             DELETE_EDGES, (round_.number, to_json([key for key in ended if key not in anew]))
         )
-        connection.execute(OPEN_EDGES, (round_.number, to_json(stand)))
+        connection.execute(OPEN_EDGES, (round_.number, to_json(rows)))
 
     @reads
     def get_edges(

@@ -12,7 +12,7 @@ from propagation_client import user_key
 from services.demo.data import Reach
 from services.demo.picture import _build_matrix, draw
 from services.demo.story import Story
-from services.report.force_layout import force_layout, spread_labels
+from services.report.force_layout import compute_force_layout, spread_labels
 
 GROUPS = {f"u{n}": "left" if n < 10 else "right" for n in range(20)}
 TABLES = {user: {0 if place == "left" else 1: 1.0} for user, place in GROUPS.items()}
@@ -35,11 +35,11 @@ def story_of(senders, user):
 
 def test_groups_lie_apart_and_the_seed_decides():
     weights = np.kron(np.eye(2), np.ones((8, 8))) - np.eye(16)
-    places = force_layout(weights, seed=3)
+    places = compute_force_layout(weights, seed=3)
     left, right = places[:8], places[8:]
     spread = max(np.linalg.norm(part - part.mean(axis=0), axis=1).mean() for part in (left, right))
     assert np.linalg.norm(left.mean(axis=0) - right.mean(axis=0)) > 2 * spread
-    np.testing.assert_array_equal(places, force_layout(weights, seed=3))
+    np.testing.assert_array_equal(places, compute_force_layout(weights, seed=3))
     assert np.abs(places).max() <= 1 + 1e-9
 
 

@@ -1,4 +1,7 @@
-"""Which answers about texts may be kept for equal questions."""
+"""Context of questions about texts: the last withdrawal before these were read.
+
+An answer is kept for equal questions only if no withdrawal came since.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
