@@ -79,9 +79,11 @@ class EventObject(JsonObject):
         """Check the time and return it in milliseconds since 1970."""
         if self.time is None:
             return None
-        if isinstance(self.time, str):
-            return place.parse_iso_time(self.time, "time")
-        return place.parse_unix_time(repr(self.time), "time")
+        return (
+            place.parse_iso_time(self.time, "time")
+            if isinstance(self.time, str)
+            else place.parse_unix_time(repr(self.time), "time")
+        )
 
 
 Kind = TypeVar("Kind", bound=JsonObject)

@@ -74,10 +74,11 @@ class EventDecisions:
         outcome = self._find_earlier_outcome(event)
         if outcome is None:
             unknown = self._find_unknown_clients(event)
-            if unknown and not auto_create:
-                outcome = RecordOutcome(status=next(iter(unknown.values())))
-            else:
-                outcome = self._accept(event, unknown)
+            outcome = (
+                RecordOutcome(status=next(iter(unknown.values())))
+                if unknown and not auto_create
+                else self._accept(event, unknown)
+            )
         self._outcomes.append(outcome)
 
     def outcomes(self, first: int) -> list[RecordOutcome]:

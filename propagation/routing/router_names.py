@@ -50,10 +50,11 @@ class RouterNames:
         """
         telling = find_telling_attributes(standing, self._common)
         own = self._own.get(router, "")
-        if proposed:
-            keeps, phrases = own.startswith(proposed), _with_attributes(proposed, telling)
-        else:
-            keeps, phrases = _is_made_of(own, telling), _list_phrases(telling)
+        keeps, phrases = (
+            (own.startswith(proposed), _with_attributes(proposed, telling))
+            if proposed
+            else (_is_made_of(own, telling), _list_phrases(telling))
+        )
         phrases = chain([own] if keeps else [], phrases)
         name = next(one for one in phrases if self._owners.get(_split_words(one), router) == router)
         if name:

@@ -169,10 +169,11 @@ async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
         for router in await list_routers(stub, pb.BANK_TASTE)
     }
     tables = await _load_tables(stub, names, frozenset(active))
-    if script.groups:
-        groups, order = script.groups, sorted(set(script.groups.values()))
-    else:
-        groups, order = _group_by_router(tables, names)
+    groups, order = (
+        (script.groups, sorted(set(script.groups.values())))
+        if script.groups
+        else _group_by_router(tables, names)
+    )
     profiles = await read_profiles(stub, users)
     return Reach(
         names,

@@ -48,9 +48,11 @@ def find_network(peer: str) -> str:
         return peer
     if address.version == 4:
         return host
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return str(ipaddress.ip_network((address, 64), strict=False))
+    return (
+        str(address.ipv4_mapped)
+        if address.ipv4_mapped is not None
+        else str(ipaddress.ip_network((address, 64), strict=False))
+    )
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:

@@ -110,9 +110,11 @@ class HashedEmbedder:
         """Do nothing: nothing is open."""
 
     async def embed(self, texts: Sequence[str]) -> F32:
-        if len(texts) <= AT_ONCE:
-            return self.compute_vectors(texts)
-        return await asyncio.to_thread(self.compute_vectors, texts)
+        return (
+            self.compute_vectors(texts)
+            if len(texts) <= AT_ONCE
+            else await asyncio.to_thread(self.compute_vectors, texts)
+        )
 
     def compute_vectors(self, texts: Sequence[str]) -> F32:
         out = np.zeros((len(texts), self.dimension), np.float32)

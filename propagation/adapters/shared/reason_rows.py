@@ -68,9 +68,11 @@ def _build_line(line: Line) -> dict[str, object]:
 
 
 def _build_source(source: Source) -> dict[str, object]:
-    if source.router is None:
-        return {"sequence": source.sequence}
-    return {"router": source.router, "version": source.version}
+    return (
+        {"sequence": source.sequence}
+        if source.router is None
+        else {"router": source.router, "version": source.version}
+    )
 
 
 def list_authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:

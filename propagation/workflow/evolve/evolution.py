@@ -90,9 +90,7 @@ class Evolution:
         epoch = await self.store.get_current_epoch()
         through = await self._synchronize()
         decided = await plan_undo(self.store, self.numbers.view, number, through)
-        if dry_run or epoch is None:
-            return decided.run
-        return await self._publish(decided, epoch)
+        return decided.run if dry_run or epoch is None else await self._publish(decided, epoch)
 
     async def is_due_before_round(self) -> bool:
         """Tell whether there were `evolve_every_rounds` rounds since the last run."""

@@ -151,9 +151,11 @@ class DecidedPlan:
 
     def shares(self, totals: F64) -> Mapping[int, float]:
         """Return the start shares; `totals` [K] are the routers' at sequence `through`."""
-        if self.start_shares is not None:
-            return self.start_shares
-        return start_shares(self.numbering, totals, self.totals)
+        return (
+            self.start_shares
+            if self.start_shares is not None
+            else start_shares(self.numbering, totals, self.totals)
+        )
 
 
 async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> DecidedPlan:

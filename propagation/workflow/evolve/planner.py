@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from propagation.model import (
+    F32,
+    F64,
+    Bools,
     EvolutionChange,
     EvolutionKind,
     ReasonerFailed,
@@ -22,8 +25,14 @@ from propagation.model import (
     rank_by_distinctiveness,
 )
 from propagation.numbers import mix_seed
+from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
-from propagation.optimization.router_merge import merge_standing
+from propagation.optimization.router_merge import (
+    compute_router_products,
+    compute_router_similarities,
+    merge_costs,
+    merge_standing,
+)
 from propagation.optimization.router_rewrite import rewrite_standing
 from propagation.optimization.router_split import (
     Community,
@@ -32,15 +41,71 @@ from propagation.optimization.router_split import (
     split_router,
 )
 from propagation.ports import GraphStore, Reasoner
+from propagation.routing import compute_mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_gradients import RouterGradients, list_supported_gradients
-from propagation.workflow.evolve.router_survey import RouterSurvey, survey_routers
-from propagation.workflow.learn.learned_blocks import sum_by_place
+from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _RouterSurvey:
+    """Routers at T, with what was written to them up to then.
+
+    Attributes:
+        snapshot: The numbers at T.
+        directions: The users' unit vectors [U, D].
+        gradients: By router.
+        judged: Routers that readers judged often enough.
+        asked: Whether the reasoner may be asked to split a router [K].
+        written: What was written to these.
+        missing: As in RouterCase.
+        costs: As of `merge_costs` [K, K].
+        similarities: As of `compute_router_similarities` [K, K].
+        versions: The newest version of each router.
+        common: As in RouterCase.
+    """
+
+    snapshot: Snapshot
+    directions: F32
+    gradients: Mapping[int, RouterGradients]
+    judged: Sequence[int]
+    asked: Bools
+    written: WrittenRows
+    missing: int
+    costs: F64
+    similarities: F64
+    versions: Mapping[int, RouterVersion]
+    common: Mapping[str, float]
+
+    def choose_routers(self, most: int) -> list[int]:
+        """Order routers: those missing or superfluous first, then the most blamed.
+
+        Args:
+            most: How many the reasoner may decide on.
+        """
+        if self.missing > 0:
+            return _order_by_mass(self.judged, self.snapshot)[: 2 * most]
+        order = _order_by_blame(self.judged, self.gradients)
+        if self.missing == 0:
+            return order[: 2 * most]
+        free = sorted(self.snapshot.current_routers)
+        # A router's cost with itself is infinite.
+        cheapest = np.argsort(self.costs[np.ix_(free, free)].min(axis=1), kind="stable")
+        pairs = [free[place] for place in cheapest[: -2 * self.missing]]
+        return list(dict.fromkeys([*pairs, *order]))[: 4 * most]
+
+
+def _order_by_blame(routers: Sequence[int], gradients: Mapping[int, RouterGradients]) -> list[int]:
+    return sorted(routers, key=lambda router: (-gradients[router].blamed, router))
+
+
+def _order_by_mass(routers: Sequence[int], snapshot: Snapshot) -> list[int]:
+    return sorted(routers, key=lambda router: (-snapshot.tastes.total[router], router))
 
 
 @dataclass
@@ -101,7 +166,7 @@ class Planner:
             maps: Of the runs before.
             through: T.
         """
-        survey = await survey_routers(self.store, self.settings, snapshot, gradients, maps, through)
+        survey = await self._survey(snapshot, gradients, maps, through)
         current = snapshot.current_routers
         draft = _PlanDraft(current, self.settings.k_most - len(current), survey.missing)
         for router in survey.choose_routers(self.settings.evolve_most):
@@ -111,7 +176,72 @@ class Planner:
                 await self._decide(case, community, draft)
         return _finish(survey, draft)
 
-    def _may_ask(self, router: int, survey: RouterSurvey, draft: _PlanDraft) -> bool:
+    async def _survey(
+        self,
+        snapshot: Snapshot,
+        gradients: Mapping[int, RouterGradients],
+        maps: RouterMaps,
+        through: int,
+    ) -> _RouterSurvey:
+        """Survey the routers before the reasoner is asked about them; arguments as of `plan`."""
+        current = snapshot.current_routers
+        judged = [
+            router
+            for router, found in gradients.items()
+            if router in current
+            and len(found.choices) >= self.settings.min_support
+            and found.praised + found.blamed >= self.settings.evolve_support
+        ]
+        size = 2 * self.settings.evolve_most
+        asked = np.zeros(snapshot.routers, np.bool_)
+        asked[
+            _order_by_mass(judged, snapshot)[:size] + _order_by_blame(judged, gradients)[:size]
+        ] = True
+        written = WrittenRows()
+        await gather(self.store, maps, written, asked, through)
+        total = snapshot.tastes.total
+        products = await asyncio.to_thread(
+            compute_router_products,
+            snapshot.mass,
+            total,
+            snapshot.adoptions,
+            snapshot.tastes.totals,
+        )
+        # A router for which nothing is written yet has an empty text.
+        versions = {
+            number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
+            for number in range(snapshot.routers)
+        }
+        texts = await self.store.get_router_versions(range(snapshot.routers))
+        return _RouterSurvey(
+            snapshot,
+            snapshot.directions,
+            gradients,
+            judged,
+            asked,
+            written,
+            missing=await asyncio.to_thread(self._count_missing, written, len(current)),
+            costs=merge_costs(products, total),
+            similarities=compute_router_similarities(products),
+            versions=versions | {text.router: text for text in texts},
+            common=compute_mean_shares([dict(text.standing) for text in texts]),
+        )
+
+    def _count_missing(self, written: WrittenRows, routers: int) -> int:
+        """Count the routers that are missing; below 0: that are superfluous.
+
+        Routers are missing up to the number of evident communities, and superfluous beyond the
+        number of possible ones (RouterCase.missing).
+        """
+        if not written.pairs:
+            return 0
+        users, items = (np.concatenate(rows) for rows in zip(*written.pairs, strict=True))
+        evident, possible = count_communities(
+            users, items, self.settings.k_most, self.settings.seed
+        )
+        return max(evident - routers, 0) or min(possible - routers, 0)
+
+    def _may_ask(self, router: int, survey: _RouterSurvey, draft: _PlanDraft) -> bool:
         """Tell whether the reasoner is asked about a router.
 
         About one that was not judged often enough it is asked only while routers are superfluous.
@@ -123,7 +253,7 @@ class Planner:
         )
 
     def _find_community(
-        self, router: int, survey: RouterSurvey, draft: _PlanDraft
+        self, router: int, survey: _RouterSurvey, draft: _PlanDraft
     ) -> Community | None:
         """Divide a router's writers into two halves; None if it cannot be split."""
         if draft.room <= 0 or not survey.asked[router]:
@@ -134,7 +264,7 @@ class Planner:
         return split_community(amounts, survey.directions, seed)
 
     async def _build_case(
-        self, router: int, community: Community | None, survey: RouterSurvey, draft: _PlanDraft
+        self, router: int, community: Community | None, survey: _RouterSurvey, draft: _PlanDraft
     ) -> RouterCase:
         """Describe a router with its possible split and merge.
 
@@ -182,7 +312,7 @@ class Planner:
             log.warning("router %d stays as it is: %s", case.router.router, error)
 
 
-def _finish(survey: RouterSurvey, draft: _PlanDraft) -> Plan:
+def _finish(survey: _RouterSurvey, draft: _PlanDraft) -> Plan:
     """Give the routers that the decisions make their numbers and texts."""
     numbering = number_routers(draft.changes, survey.snapshot.routers, survey.snapshot.retired)
     texts = [

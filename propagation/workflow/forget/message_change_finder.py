@@ -1,7 +1,7 @@
 """Finds what a withdrawal changes of messages and reasons, before it writes."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from propagation.graph_rules.name_matching import OwnWords, list_titles
 from propagation.model import (
@@ -24,29 +24,54 @@ from propagation.workflow.forget.redaction import (
 from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
+LEAST_COUNTED = 8
 MOST_RUNS = 1_000_000
 
 
 @dataclass
 class MessageChangeFinder:
-    """Finds what messages lose; redaction.py decides how.
+    """Finds what messages and reasons lose; redaction.py decides how.
 
     Attributes:
         routers: The taste routers that exist.
     """
 
     store: GraphStore
-    min_support: int
     request: WithdrawalRequest
     routers: Sequence[int]
 
-    async def load_titles(self, items: Collection[int]) -> dict[int, OwnWords]:
-        """Load the titles that items (refs) have or had, by item."""
-        titles = list_titles(await self.store.get_client_contents(sorted(items)))
-        return {ref: OwnWords(found) for ref, found in titles.items()}
+    async def change_messages(self, changes: TextChanges, withdrawn: Removal) -> Removal:
+        """Add redacted messages and evolutions to the changes.
 
-    async def find_unsupported(self, changes: TextChanges) -> frozenset[str]:
-        """Find attributes that some client still holds, but too few users.
+        Args:
+            changes: Those of texts that cite the interactions.
+            withdrawn: What these texts lost.
+
+        Returns:
+            What messages lost, in all and each.
+        """
+        removal = replace(
+            withdrawn,
+            unsupported=await self._find_unsupported(changes, withdrawn.least),
+            words=OwnWords(withdrawn.words.titles, withdrawn.words.names | changes.unheld),
+            titles=await load_titles(self.store, self.request.unquotable),
+        )
+        affected = await self.store.find_affected_messages(
+            self.request.refs,
+            removal.sequences,
+            self.request.erased_ref,
+            removal.words.search_words,
+            removal.quotes,
+            removal.unsupported,
+            max(LEAST_COUNTED, removal.least),
+        )
+        runs = await self.store.get_evolution_runs(MOST_RUNS)
+        changes.reports = redact_reasons(runs, removal)
+        changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
+        return replace(removal, messages=await self._redact(changes, affected, removal, runs))
+
+    async def _find_unsupported(self, changes: TextChanges, least: int) -> frozenset[str]:
+        """Find attributes that some client still holds, but fewer than `least` users.
 
         Messages may keep of such an attribute only what the catalogue brought. Looked at are the
         attributes that the withdrawal's senders brought, and those of the items of its events,
@@ -59,12 +84,12 @@ class MessageChangeFinder:
         names |= await self.store.get_brought_attributes(self.request.senders)
         known = await self.store.get_attributes(sorted(names - changes.recounted.keys()))
         counted = {**known, **changes.recounted}
-        supported = list_supported_names(counted, self.min_support)
+        supported = list_supported_names(counted, least)
         return frozenset(
             name for name, one in counted.items() if one.holders > 0 and name not in supported
         )
 
-    async def change_messages(
+    async def _redact(
         self,
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
@@ -119,6 +144,12 @@ class MessageChangeFinder:
         parts = stored.integrated if stored is not None else ()
         public = {part.ref for part in parts if is_catalogue(part.ref, part.sequence)}
         return [title for ref, title in quoted.items() if ref not in public]
+
+
+async def load_titles(store: GraphStore, items: Collection[int]) -> dict[int, OwnWords]:
+    """Load the titles that items (refs) have or had, by item."""
+    titles = list_titles(await store.get_client_contents(sorted(items)))
+    return {ref: OwnWords(found) for ref, found in titles.items()}
 
 
 def redact_reasons(runs: Sequence[EvolutionRun], removal: Removal) -> list[EvolutionRun]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
 
 from propagation.graph_rules.name_matching import OwnWords, split_sentences
+from propagation.grouping import group_pairs
 from propagation.model import (
     WEIGHT_KEPT,
     AffectedMessage,
@@ -89,9 +90,7 @@ class Removal:
     @cached_property
     def words_from_routers(self) -> Mapping[int, OwnWords]:
         """Words that rules on a router may not say, by router."""
-        keys: dict[int, list[Key]] = defaultdict(list)
-        for key in self.messages:
-            keys[key[0]].append(key)
+        keys = group_pairs((key[0], key) for key in self.messages)
         return {router: self.list_words_from(found) for router, found in keys.items()}
 
 

@@ -11,13 +11,11 @@ from propagation.model import (
     Attribute,
     Citations,
     CitationSearch,
-    ClientKind,
     MessageMerge,
     Source,
     StoredText,
-    compute_ref,
 )
-from propagation.ports import POSTPONED_ARRIVALS
+from propagation.ports import POSTPONED_ARRIVALS, GraphStore
 from propagation.routing import (
     Arrival,
     PostponedArrivals,
@@ -25,11 +23,7 @@ from propagation.routing import (
     recount_holders,
     to_canonical,
 )
-from propagation.workflow.forget.message_change_finder import (
-    MOST_RUNS,
-    MessageChangeFinder,
-    redact_reasons,
-)
+from propagation.workflow.forget.message_change_finder import MessageChangeFinder, load_titles
 from propagation.workflow.forget.redaction import (
     LostNames,
     Redaction,
@@ -37,20 +31,24 @@ from propagation.workflow.forget.redaction import (
     Supporters,
     find_message,
 )
-from propagation.workflow.forget.text_changes import TextChanges
+from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
-LEAST_COUNTED = 8
 TEXTS_A_TURN = 32
 
 
 @dataclass
-class TextChangeFinder(MessageChangeFinder):
-    """Finds the texts, too, that a withdrawal changes; redaction.py decides how.
+class TextChangeFinder:
+    """Finds the texts that a withdrawal changes; redaction.py decides how.
 
     Attributes:
+        routers: The taste routers that exist.
         canonical: The attribute that each mapped one stands for.
     """
 
+    store: GraphStore
+    min_support: int
+    request: WithdrawalRequest
+    routers: Sequence[int]
     canonical: Mapping[str, str]
 
     async def find(self) -> TextChanges:
@@ -59,75 +57,65 @@ class TextChangeFinder(MessageChangeFinder):
         A message changes if it rests on a changed text.
         """
         changes = TextChanges(texts_read_through=await self.store.get_texts_through())
-        rows, erased = self.request.rows, self.request.erased
-        sequences = frozenset(row.sequence for row in rows)
-        words = OwnWords() if erased is None else OwnWords(erased.titles, erased.own_names)
+        messages = MessageChangeFinder(self.store, self.request, self.routers)
+        withdrawn = await self._change_citing_texts(changes)
+        lost = await messages.change_messages(changes, withdrawn)
+        await self._change_readers(changes, lost)
+        changes.postponed = await self._pack_remaining_arrivals(withdrawn.sequences)
+        return changes
+
+    async def _change_citing_texts(self, changes: TextChanges) -> Removal:
+        """Change texts that cite the interactions or name the erased client.
+
+        Returns:
+            What these texts lost.
+        """
+        rows, erased, words = self.request.rows, self.request.erased, self.request.own_words
         retracted = {row.sequence: row.item for row in rows} if erased is None else {}
-        choices = await self.load_titles({*retracted.values()})
-        removal = Removal(sequences, self.min_support, words, retracted=retracted, choices=choices)
-        searches = self._build_searches(removal.words)
-        refs = {search.ref for search in searches}
-        if erased is not None:
-            refs.add(erased.client.ref)
-        if removal.words.names:
-            named = await self.store.find_clients_naming(removal.words.search_words)
-            citations = Citations(words=removal.words.search_words)
+        searches = self._build_searches(words)
+        if words.names:
+            named = await self.store.find_clients_naming(words.search_words)
+            citations = Citations(words=words.search_words)
             searches += [CitationSearch(ref, citations) for ref in sorted(named)]
+        removal = Removal(
+            frozenset(row.sequence for row in rows),
+            self.min_support,
+            words,
+            retracted=retracted,
+            choices=await load_titles(self.store, {*retracted.values()}),
+        )
         await self._change_texts(changes, searches, removal)
-        unheld = changes.unheld - removal.words.names
-        removal = replace(
-            removal,
-            unsupported=await self.find_unsupported(changes),
-            words=OwnWords(removal.words.titles, removal.words.names | unheld),
-            titles=await self.load_titles(self.request.unquotable),
-        )
-        affected = await self.store.find_affected_messages(
-            sorted(refs),
-            sequences,
-            self.request.erased_ref,
-            removal.words.search_words,
-            removal.quotes,
-            removal.unsupported,
-            max(LEAST_COUNTED, removal.least),
-        )
-        runs = await self.store.get_evolution_runs(MOST_RUNS)
-        lost = await self.change_messages(changes, affected, removal, runs)
-        merges = await self.store.get_merges_of_messages(sorted(lost)) if lost else ()
+        return removal
+
+    async def _change_readers(self, changes: TextChanges, lost: Removal) -> None:
+        """Change texts of clients that merged or dropped a changed message.
+
+        If an attribute has lost its last holder, the interactions' clients are searched for it too.
+
+        Args:
+            lost: What messages lost.
+        """
+        keys = sorted(lost.messages)
+        merges = await self.store.get_merges_of_messages(keys) if keys else ()
         heard: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
         for merge in merges:
             if merge.outcome == MERGED_OUTCOME:
-                heard[merge.ref] |= lost[merge.router, merge.router_version].names
-        removal = replace(removal, messages=lost, heard=heard)
+                heard[merge.ref] |= lost.messages[merge.router, merge.router_version].names
+        removal = replace(lost, heard=heard)
         searches = _build_reader_searches(merges, removal)
-        if unheld:
+        if removal.words.names > self.request.own_words.names:
             searches += self._build_searches(removal.words)
         if searches:
             await self._change_texts(changes, searches, removal)
-        changes.reports = redact_reasons(runs, removal)
-        changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
-        changes.postponed = await self._pack_remaining_arrivals(sequences)
-        return changes
 
     def _build_searches(self, words: OwnWords) -> list[CitationSearch]:
-        """Search each interaction in the texts of its clients.
-
-        These are its user, its item and its first negative.
-        """
-        weights = self.request.weights
-        negatives = {
-            int(sequence): compute_ref(ClientKind.ITEM, int(item))
-            for sequence, item in zip(weights.sequence, weights.negative, strict=True)
-            if item >= 0
-        }
-        searches = []
-        for row in self.request.rows:
-            citations = Citations(frozenset([row.sequence]), words=words.search_words)
-            searches += [
-                CitationSearch(ref, citations, at_sequence=row.sequence)
-                for ref in (row.user, row.item, negatives.get(row.sequence))
-                if ref is not None
-            ]
-        return searches
+        """Search each interaction in the texts of its clients."""
+        return [
+            CitationSearch(ref, citations, at_sequence=sequence)
+            for sequence, refs in self.request.clients.items()
+            for citations in [Citations(frozenset([sequence]), words=words.search_words)]
+            for ref in refs
+        ]
 
     async def _change_texts(
         self,

@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from propagation.graph_rules.name_matching import OwnWords
 from propagation.model import (
     Attribute,
     Client,
+    ClientKind,
     ClientText,
     EvolutionRun,
     InteractionRow,
     LearnedWeights,
     RouterVersion,
     StoredText,
+    compute_ref,
     normalize_name,
 )
 from propagation.routing import list_catalogue_attributes
@@ -119,8 +122,34 @@ class WithdrawalRequest:
         return None if self.erased is None else self.erased.client.ref
 
     @property
+    def own_words(self) -> OwnWords:
+        """Words of the erased client that no other client has."""
+        return (
+            OwnWords()
+            if self.erased is None
+            else OwnWords(self.erased.titles, self.erased.own_names)
+        )
+
+    @property
+    def clients(self) -> dict[int, list[int]]:
+        """Refs of each interaction's user, item and first negative, by sequence."""
+        found = {row.sequence: [row.user, row.item] for row in self.rows}
+        for sequence, item in zip(self.weights.sequence, self.weights.negative, strict=True):
+            if item >= 0:
+                found[int(sequence)].append(compute_ref(ClientKind.ITEM, int(item)))
+        return found
+
+    @property
+    def refs(self) -> list[int]:
+        """Refs of all these, and of the erased client."""
+        refs = {ref for found in self.clients.values() for ref in found}
+        return sorted(refs if self.erased is None else {*refs, self.erased.client.ref})
+
+    @property
     def senders(self) -> list[int]:
         """Refs of the erased client, or of the users who lose interactions."""
-        if self.erased is not None:
-            return [self.erased.client.ref]
-        return sorted({row.user for row in self.rows})
+        return (
+            [self.erased.client.ref]
+            if self.erased is not None
+            else sorted({row.user for row in self.rows})
+        )

@@ -6,12 +6,13 @@ start finishes the index and the wiping.
 """
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from propagation.grouping import group_pairs
 from propagation.model import (
     ClientKind,
     EntryKind,
@@ -198,11 +199,8 @@ class Withdrawer:
         if erased is not None and get_kind(erased.client.ref) == ClientKind.ITEM:
             return []
         users = Counter(item for _, item in {(row.user, row.item) for row in rows})
-        items: defaultdict[int, list[int]] = defaultdict(list)
-        for item, count in users.items():
-            items[count].append(item)
         found: set[int] = set()
-        for count, refs in items.items():
+        for count, refs in group_pairs((count, item) for item, count in users.items()).items():
             found |= await self.numbers.find_rarely_chosen(refs, self.min_support + count)
         return sorted(found)
 

@@ -202,12 +202,11 @@ class CatalogueScorer:
 
         Those that it has to update count, too.
         """
-        if self._sketch is None or self._has_other_routers(view):
-            outdated = view.items
-        else:
-            outdated = min(
-                view.items, count_unfollowed(self._sketch, view.state) + view.changed_items
-            )
+        outdated = (
+            view.items
+            if self._sketch is None or self._has_other_routers(view)
+            else min(view.items, count_unfollowed(self._sketch, view.state) + view.changed_items)
+        )
         return min(view.items, _choose_shortlist_size(limit)) + outdated
 
     def _has_other_routers(self, view: NumbersView) -> bool:

@@ -80,9 +80,7 @@ class EpochThreshold:
         if self.ports.settings.tau is not None:
             return self.ports.settings.tau
         epoch = await self.ports.store.get_current_epoch()
-        if epoch is not None and epoch.tau is not None:
-            return epoch.tau
-        return await self._fix()
+        return epoch.tau if epoch is not None and epoch.tau is not None else await self._fix()
 
     async def measure(self) -> None:
         """Measure tau over the index, unless an operator gave it.

@@ -83,10 +83,11 @@ async def read_clients(
 ) -> dict[int, Client]:
     """Read clients by ref; unknown refs are left out."""
     distinct = sorted(set(refs))
-    if as_of is None:
-        rows = await transaction.table("record/clients/clients", refs=distinct)
-    else:
-        rows = await transaction.table("record/clients/clients_as_of", refs=distinct, as_of=as_of)
+    rows = (
+        await transaction.table("record/clients/clients", refs=distinct)
+        if as_of is None
+        else await transaction.table("record/clients/clients_as_of", refs=distinct, as_of=as_of)
+    )
     return {row[0]: _build_client(row) for row in rows}
 
 

@@ -84,9 +84,11 @@ def _read_rows(
 def _convert_value(table: str, column: str, value: object) -> object:
     if not isinstance(value, bytes):
         return value
-    if (table, column) in BODIES:
-        return orjson.Fragment(decompress_body(value))
-    return {"base64": base64.b64encode(value).decode()}
+    return (
+        orjson.Fragment(decompress_body(value))
+        if (table, column) in BODIES
+        else {"base64": base64.b64encode(value).decode()}
+    )
 
 
 def _to_stored(table: str, column: str, row: Mapping[str, Any]) -> object:

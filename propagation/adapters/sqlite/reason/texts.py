@@ -89,9 +89,11 @@ async def pack_bodies(texts: Sequence[ClientText]) -> list[bytes]:
     More than TEXTS_AT_ONCE are packed on a thread: packing is most of the work and needs no
     interpreter lock.
     """
-    if len(texts) <= TEXTS_AT_ONCE:
-        return pack_bodies_now(texts)
-    return await asyncio.to_thread(pack_bodies_now, texts)
+    return (
+        pack_bodies_now(texts)
+        if len(texts) <= TEXTS_AT_ONCE
+        else await asyncio.to_thread(pack_bodies_now, texts)
+    )
 
 
 def pack_bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
