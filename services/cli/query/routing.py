@@ -97,9 +97,11 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
 
 
 def _format_member(member: pb.RouterMember) -> str:
-    if member.HasField("client"):
-        return f"{name_kind(member.client.kind)} {member.client.id}"
-    return pluralize(member.count, "user")
+    return (
+        f"{name_kind(member.client.kind)} {member.client.id}"
+        if member.HasField("client")
+        else pluralize(member.count, "user")
+    )
 
 
 def trace(

@@ -1,7 +1,6 @@
 """`propagation evaluate`."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,12 +16,7 @@ from services.cli.access import (
     get_settings,
 )
 from services.client.errors import UsageProblem
-from services.runtime.console import make_printable_json, print_error, print_json
-
-IGNORED = (
-    "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
-    " them."
-)
+from services.runtime.console import make_printable_json, print_json
 
 
 def evaluate(
@@ -118,29 +112,15 @@ def evaluate(
     slices[], over_time, settings); of leave-one-out: known[] of end, moment and shuffled, each with
     arms[] and slices[]; of --vary: points[] with value, n10, gains, counts.
     """
-    from propagation.datasets.line_reader import clean_name, find_all
     from propagation.datasets.load import load_dataset
-    from propagation.datasets.recbole import read_fixed_candidates
     from propagation.evaluation.reports.results import Results, keep_in
-    from propagation.evaluation.stream import build_stream
     from services.cli.research import protocols
     from services.cli.research import vary as effects
 
     settings = get_settings(config, assignments)
     _check_ending("--plot", plot, (".png", ".svg", ".pdf"))
     _check_ending("--results", results, (".csv", ".npz"))
-    if vary and protocol != "prequential":
-        raise UsageProblem(
-            f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
-        )
-    if vary and results:
-        raise UsageProblem(
-            "--results cannot be used with --vary: it keeps passes of one setting, not of several"
-        )
-    if candidates and protocol != "leave-one-out":
-        raise UsageProblem(
-            "--candidates are of each user's last event: give --protocol leave-one-out"
-        )
+    _check_protocol(protocol, vary, candidates, results)
     rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
         outcome = protocols.rank_by_reasoner(folder, settings, seeds, first, rows.add_targets)
@@ -154,15 +134,7 @@ def evaluate(
         shown = _parse_arms(arms)
         dataset = load_dataset(folder, settings.workflow.seed)
         chosen = dataset.first(first)
-        fixed = read_fixed_candidates(folder) if candidates else None
-        if candidates and fixed is None:
-            raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
-        stream = build_stream(chosen, fixed)
-        if not candidates and (ignored := find_all(folder, "*.candidates")):
-            note = IGNORED.format(", ".join(clean_name(path) for path in ignored))
-            stream = replace(stream, notes=(*stream.notes, note))
-        print_error(*stream.notes)
-        stream.check()
+        stream = protocols.prepare_stream(folder, chosen, candidates=candidates)
         options = protocols.build_evaluation_settings(
             settings, seeds, report_from, every, exclude_future
         )
@@ -191,6 +163,24 @@ def _check_ending(option: str, path: Path | None, endings: Collection[str]) -> N
     if path is not None and path.suffix.lower() not in endings:
         raise UsageProblem(
             f"{option} {path}: ends in {path.suffix or 'nothing'}; give one of {', '.join(endings)}"
+        )
+
+
+def _check_protocol(
+    protocol: str, vary: str | None, candidates: bool, results: Path | None
+) -> None:
+    """Check that the options can be used together."""
+    if vary and protocol != "prequential":
+        raise UsageProblem(
+            f"--vary is measured on the prequential stream; leave out --protocol {protocol}"
+        )
+    if vary and results:
+        raise UsageProblem(
+            "--results cannot be used with --vary: it keeps passes of one setting, not of several"
+        )
+    if candidates and protocol != "leave-one-out":
+        raise UsageProblem(
+            "--candidates are of each user's last event: give --protocol leave-one-out"
         )
 
 

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.datasets.dataset import Dataset
+from propagation.datasets.line_reader import clean_name, find_all
 from propagation.datasets.load import load_dataset
 from propagation.datasets.recbole import read_fixed_candidates
 from propagation.evaluation.protocols.metrics import Measured, Slice, StreamReport
@@ -38,16 +40,21 @@ from propagation.evaluation.reports.table import (
     build_fixed_rows,
     slice_rows,
 )
-from propagation.evaluation.stream import EvaluationSettings, Stream
+from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.model import pluralize
 from propagation.workflow.engine import Engine
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
+from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, show_progress
 from services.runtime.kernel_cache import EVALUATION, compile_kernels
 from services.runtime.process import release
 
+IGNORED = (
+    "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
+    " them."
+)
 # The arguments of print_table.
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 
@@ -90,6 +97,27 @@ def build_evaluation_settings(
         every=every,
         exclude_future=exclude_future,
     )
+
+
+def prepare_stream(folder: Path, dataset: Dataset, *, candidates: bool) -> Stream:
+    """Build the stream of a folder's dataset, and print its notes.
+
+    Args:
+        candidates: Take the folder's fixed candidates, too.
+
+    Raises:
+        UsageProblem: The folder has no fixed candidates.
+    """
+    fixed = read_fixed_candidates(folder) if candidates else None
+    if candidates and fixed is None:
+        raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
+    stream = build_stream(dataset, fixed)
+    if not candidates and (ignored := find_all(folder, "*.candidates")):
+        note = IGNORED.format(", ".join(clean_name(path) for path in ignored))
+        stream = replace(stream, notes=(*stream.notes, note))
+    print_error(*stream.notes)
+    stream.check()
+    return stream
 
 
 def rank_stream(
