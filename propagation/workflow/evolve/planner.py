@@ -183,7 +183,7 @@ class Planner:
         maps: RouterMaps,
         through: int,
     ) -> _RouterSurvey:
-        """Survey the routers before the reasoner is asked about them; arguments as of `plan`."""
+        """Survey the routers at T, before the reasoner is asked about any."""
         current = snapshot.current_routers
         judged = [
             router
@@ -255,7 +255,7 @@ class Planner:
     def _find_community(
         self, router: int, survey: _RouterSurvey, draft: _PlanDraft
     ) -> Community | None:
-        """Divide a router's writers into two halves; None if it cannot be split."""
+        """Divide a router's writers into two halves, if it can be split."""
         if draft.room <= 0 or not survey.asked[router]:
             return None
         users, _, weights = survey.written.of(router)
