@@ -8,7 +8,7 @@ import itertools
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -182,6 +182,17 @@ def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
         if client.title:
             found[client.ref].add(client.title)
     return {ref: frozenset(titles) for ref, titles in found.items()}
+
+
+def names_one(text: str, attributes: Iterable[str], names: Collection[str]) -> bool:
+    """Tell whether a text holds a name or has one as attribute.
+
+    Args:
+        names: Normalised, or of a text alone. One is found in either case of letters, also as a
+            part of a word.
+    """
+    folded = text.casefold()
+    return not {*attributes}.isdisjoint(names) or any(name.casefold() in folded for name in names)
 
 
 def split_sentences(text: str) -> list[str]:

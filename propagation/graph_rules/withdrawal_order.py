@@ -44,7 +44,7 @@ class WithdrawalStep(StrEnum):
     REDUCE_MESSAGES = "reduce messages"
     """Remove message parts that came from withdrawn interactions, and of attributes that go.
 
-    With an attribute go the gradients of the message's readers that name it.
+    With an attribute go the gradients of the message's readers that name it or have it.
     """
     CHANGE_ATTRIBUTES = "change attributes"
     """Recount holders; remove lost attributes with their mappings and gradients."""

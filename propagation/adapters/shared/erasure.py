@@ -77,9 +77,3 @@ def list_special_letters(folded: Iterable[str]) -> list[str]:
 def holds_name(texts: Iterable[str], name: str) -> bool:
     """Return whether one of the texts holds the name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)
-
-
-def contains_one(text: str, words: Iterable[str]) -> bool:
-    """Return whether a text contains a word, in either case."""
-    folded = text.casefold()
-    return any(word.casefold() in folded for word in words)

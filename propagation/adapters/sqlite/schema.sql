@@ -100,6 +100,7 @@ CREATE TABLE reasoned (
   sequence INTEGER PRIMARY KEY, user INTEGER NOT NULL, reward INTEGER, late INTEGER, prompts TEXT,
   fallback TEXT
 ) STRICT;
+CREATE INDEX reasoned_late ON reasoned (late) WHERE late IS NOT NULL;
 CREATE TABLE dead_letter (sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 CREATE TABLE profile_version (
   ref INTEGER NOT NULL, version INTEGER NOT NULL, sequence INTEGER NOT NULL,

@@ -642,8 +642,15 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
     (late,) = await recorded(store, ("ann", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
-    texts = ("say more of Straßenmusik", "of strassenmusik", "of Straßen")
-    given = tuple(replace(gradient(late, 3), text=words, attributes=()) for words in texts)
+    naming = [
+        ("say more of Straßenmusik", ()),
+        ("of strassenmusik", ()),
+        ("more of it", ("jazz", "strassenmusik")),
+    ]
+    given = tuple(
+        replace(gradient(late, 3), text=words, attributes=names)
+        for words, names in (*naming, ("of Straßen", ("jazz",)))
+    )
     merge = MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
     await store.commit_reasoned(claim, [reasoned(late, gradients=given, merges=(merge,))])
     fields = (
@@ -656,6 +663,39 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
     await withdraw(store, await lease_of(store), made, checkpoint(4, barrier=True))
     left = {one.text for one in await store.get_gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
     assert left == {"of Straßen"}
+
+
+async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attribute(store):
+    sequences = await lived(store)
+    (dead,) = await recorded(store, ("bob", "green"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    await store.commit_reasoned(claim, [reasoned(dead, failure="no answer")])
+    await recorded(store, ("cid", "green"))
+    given = [
+        replace(gradient(dead, owner, module), text=words, attributes=())
+        for module, owner in ((Module.ROUTER, 3), (Module.ROUTER, 4), (Module.FILTER_MEMORY, BOB))
+        for words in ("less jazz", "less folk")
+    ]
+    merge = MessageMerge(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged")
+    replayed = reasoned(dead, text(BOB, 2), gradients=tuple(given), merges=(merge,))
+    late = await store.get_recorded_through()
+    claim = await store.claim_dead_letters("w", 9, 1_000)
+    await store.commit_reasoned(claim, [replace(replayed, late=late)])
+    rows = await store.get_interactions(sequences[:1])
+    made = retraction(rows, reduced_messages={(3, 1): frozenset({"jazz"})})
+    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    left = [
+        (one.module, one.owner, one.text)
+        for module in (Module.ROUTER, Module.FILTER_MEMORY)
+        for one in await store.get_gradients(module, None, dead - 1, 9)
+    ]
+    assert left == [
+        (Module.ROUTER, 3, "less folk"),
+        (Module.ROUTER, 4, "less jazz"),
+        (Module.ROUTER, 4, "less folk"),
+        (Module.FILTER_MEMORY, BOB, "less folk"),
+    ]
 
 
 async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):

@@ -7,6 +7,7 @@ deletes them later.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -21,8 +22,8 @@ from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.adapters.shared.erasure import contains_one
 from propagation.adapters.shared.reason_rows import build_evidence_tokens
+from propagation.graph_rules.name_matching import names_one
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     find_lost_attributes,
@@ -249,9 +250,8 @@ class WithdrawalCommit:
             await self.transaction.execute(
                 "forget/messages/reduce_messages", rows=rows, sequences=self.sequences
             )
-            found = await self.transaction.value("forget/messages/gradients_of_readers", rows=rows)
-            await self._delete_gradients(
-                [id for id, text, names in found if contains_one(text, names)]
+            await self._delete_naming(
+                await self.transaction.table("forget/messages/gradients_of_readers", rows=rows)
             )
 
     async def _change_attributes(self) -> None:
@@ -268,26 +268,24 @@ class WithdrawalCommit:
             await transaction.execute("forget/withdrawal/update_holders", rows=rows)
         if lost := find_lost_attributes(withdrawal):
             await transaction.execute("forget/withdrawal/remove_unused_attributes", names=lost)
-            found = await transaction.value(
+            found = await transaction.table(
                 "forget/search/gradients_with_words",
                 modules=[module.value for module in Module],
                 words=lost,
             )
-            await self._delete_gradients(
-                [
-                    id
-                    for id, text, attributes in found
-                    if contains_one(text, lost) or not {*attributes}.isdisjoint(lost)
-                ]
-            )
+            await self._delete_naming([[*gradient, lost] for gradient in found])
             await self._dequeue(Collection.ATTRIBUTES, lost)
         if lost or withdrawal.unmapped:
             await transaction.execute(
                 "forget/client/delete_attributes", gone=lost, unmapped=sorted(withdrawal.unmapped)
             )
 
-    async def _delete_gradients(self, ids: Sequence[str]) -> None:
-        await self.transaction.execute("forget/withdrawal/delete_gradients", ids=ids)
+    async def _delete_naming(self, gradients: Sequence[Sequence[Any]]) -> None:
+        """Delete the gradients (id, text, attributes, names) that name one."""
+        await self.transaction.execute(
+            "forget/withdrawal/delete_gradients",
+            ids=[id for id, *said in gradients if names_one(*said)],
+        )
 
     async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:
         """Delete changes for the vector index from the outbox."""
@@ -331,11 +329,10 @@ class WithdrawalCommit:
                 rows=[[run.run, run.model_dump_json()] for run in withdrawal.reports],
             )
         if withdrawal.words:
-            failures = await self.transaction.value("forget/search/failures")
             sequences = [
                 sequence
-                for sequence, failure in failures
-                if contains_one(failure, withdrawal.words)
+                for sequence, failure in await self.transaction.table("forget/search/failures")
+                if names_one(failure, (), withdrawal.words)
             ]
             await self.transaction.execute("forget/withdrawal/clear_failures", sequences=sequences)
 

@@ -1,10 +1,11 @@
 """The one commit of a retraction or an erasure."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from propagation.adapters.shared.erasure import contains_one
+import orjson
+
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     Directory,
@@ -26,6 +27,7 @@ from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
+from propagation.graph_rules.name_matching import names_one
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     find_lost_attributes,
@@ -55,13 +57,18 @@ FIRST_SENDERS = (
     " ORDER BY i.rowid"
 )
 
+# A replayed dead letter has the merge at `late`, and its gradients at its own sequence. Sequences
+# are made distinct first: many dead letters may have been replayed at one.
 GRADIENTS_OF_READERS = (
-    "SELECT g.rowid, g.text FROM merged m INDEXED BY merged_message CROSS JOIN gradient g"
-    " INDEXED BY gradient_sequence ON g.sequence = m.sequence WHERE m.router = ?"
-    " AND m.router_version = ? AND ((g.module = 'router' AND g.owner = m.router) OR"
-    " (g.module = 'filter_memory' AND g.owner = m.ref))"
+    "WITH reading AS MATERIALIZED (SELECT DISTINCT sequence, ref FROM merged INDEXED BY"
+    " merged_message WHERE router = ?1 AND router_version = ?2), moment AS (SELECT DISTINCT"
+    " sequence FROM reading), given(read_at, sequence) AS (SELECT sequence, sequence FROM moment"
+    " UNION ALL SELECT r.late, r.sequence FROM moment CROSS JOIN reasoned r INDEXED BY"
+    " reasoned_late ON r.late = moment.sequence) SELECT g.rowid, g.text, g.attributes FROM given"
+    " CROSS JOIN gradient g INDEXED BY gradient_sequence ON g.sequence = given.sequence"
+    " WHERE (g.module = 'router' AND g.owner = ?1) OR (g.module = 'filter_memory'"
+    " AND (given.read_at, g.owner) IN reading)"
 )
-
 MOVE_TEXTS = (
     "UPDATE profile_version AS v SET (sequence, at) = (SELECT coalesce(min(n.sequence), ?),"
     " coalesce(min(n.at), ?) FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
@@ -271,11 +278,8 @@ class WithdrawalCommit:
             self._execute(
                 "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
-            self._execute(
-                "DELETE FROM gradient WHERE instr(casefold(text), ?1) OR instr(attributes, ?2)",
-                name,
-                to_json(name),
-            )
+        if lost:
+            self._delete_naming(self._execute("SELECT rowid, text, attributes FROM gradient"), lost)
         if lost or self.withdrawal.unmapped:
             self._execute("REINDEX attribute")
 
@@ -289,9 +293,7 @@ class WithdrawalCommit:
                 to_json(sorted(names)),
             )
             if names:
-                gradients = self._execute(GRADIENTS_OF_READERS, *key).fetchall()
-                naming = [rowid for rowid, text in gradients if contains_one(text, names)]
-                self._execute(f"DELETE FROM gradient WHERE rowid {IN}", to_json(naming))
+                self._delete_naming(self._execute(GRADIENTS_OF_READERS, *key), names)
 
     def _change_messages(self) -> None:
         messages = self.withdrawal.messages
@@ -331,19 +333,34 @@ class WithdrawalCommit:
             [(run.model_dump_json(), run.run) for run in self.withdrawal.reports],
         )
         if self.withdrawal.words:
-            naming = [
-                sequence
-                for sequence, reason in self._execute("SELECT sequence, reason FROM dead_letter")
-                if contains_one(reason, self.withdrawal.words)
-            ]
-            self._execute(
-                f"UPDATE dead_letter SET reason = '' WHERE sequence {IN}", to_json(naming)
+            self.connection.executemany(
+                "UPDATE dead_letter SET reason = '' WHERE sequence = ?",
+                [
+                    (sequence,)
+                    for sequence, reason in self._execute(
+                        "SELECT sequence, reason FROM dead_letter"
+                    )
+                    if names_one(reason, (), self.withdrawal.words)
+                ],
             )
 
     def _publish_barrier(self) -> None:
         publish_checkpoint(self.connection, self.barrier.id)
         self.connection.execute("DELETE FROM checkpoint WHERE id < ?", (self.barrier.id,))
         drop_trust(self.connection, self.barrier.sequence)
+
+    def _delete_naming(
+        self, gradients: Iterable[tuple[int, str, str]], names: Collection[str]
+    ) -> None:
+        """Delete the gradients (row, text, attributes) that name one."""
+        self.connection.executemany(
+            "DELETE FROM gradient WHERE rowid = ?",
+            [
+                (row,)
+                for row, text, attributes in gradients
+                if names_one(text, orjson.loads(attributes), names)
+            ],
+        )
 
     def _execute(self, statement: str, *parameters: object) -> sqlite3.Cursor:
         return self.connection.execute(statement, parameters)
