@@ -35,11 +35,12 @@ class WithdrawalStep(StrEnum):
     ERASE_CLIENT = "erase client"
     """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
     MOVE_TEXTS = "move texts"
-    """Move what was written at the sequence of an erased interaction to a later one.
+    """Move what was written at the sequence of an erased interaction to another one.
 
     Else an item's new version at a gap of the log would tell that the client chose it then. A
-    version moves to the next version of its client, which hides it, or to the entry's sequence; an
-    outcome of reception to the next version.
+    version moves to the next version of its client that is at no such sequence, which hides it, or
+    to the entry's sequence. The next version may have an earlier sequence: interactions may be
+    reasoned in any order. An outcome of reception moves to its version.
     """
     REDUCE_MESSAGES = "reduce messages"
     """Remove message parts that came from withdrawn interactions, and of attributes that go.

@@ -763,3 +763,49 @@ async def test_a_text_at_an_erased_sequence_has_the_time_of_the_next_one(store, 
         if kind == "profile_version"
     ]
     assert dates == [(second, following), (second, following)]
+
+
+BY_BOB, BY_ANN, BY_CID, BY_ANN_AGAIN = range(4)
+
+
+@pytest.mark.parametrize(
+    ("following", "expected"),
+    [
+        ([BY_BOB, BY_CID], BY_BOB),
+        ([BY_CID, BY_BOB], BY_CID),
+        ([BY_ANN_AGAIN, BY_BOB], BY_BOB),
+        ([], None),
+    ],
+)
+async def test_what_was_written_at_an_erased_sequence_moves_to_the_next_version_wherever_it_is(
+    store, clock, following, expected
+):
+    """Interactions may be reasoned in any order: a next version may have an earlier sequence."""
+    sequences = await recorded(
+        store, ("bob", "blue"), ("ann", "blue"), ("cid", "blue"), ("ann", "blue")
+    )
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 100_000)
+    written = {}
+    for version, place in enumerate([BY_ANN, *following], 1):
+        clock.ms += 1_000
+        written[place] = clock.ms
+        merge = MessageMerge(BLUE, version, router=3, router_version=1, outcome="merged")
+        done = reasoned(sequences[place], text(BLUE, version), merges=(merge,))
+        await store.commit_reasoned(claim, [done], more=True)
+    clock.ms += 1_000
+    (ann,) = await store.find_refs([change(ClientKind.USER, "ann").key])
+    rows = await store.get_interactions_of_clients([ann])
+    assert {row.sequence for row in rows} == {sequences[BY_ANN], sequences[BY_ANN_AGAIN]}
+    entry = await withdraw(
+        store, await lease_of(store), erasure(ann, rows), checkpoint(4, barrier=True)
+    )
+    to = entry.sequence if expected is None else sequences[expected]
+    first = await anext(
+        record
+        async for kind, record in store.export_client(BLUE)
+        if kind == "profile_version" and record["version"] == 1
+    )
+    assert (first["sequence"], first["written_at"]) == (to, written.get(expected, clock.ms))
+    merges = await store.get_merges_after(0, await store.get_merges_through(), 9)
+    assert [one.sequence for one in merges if one.merge.profile_version == 1] == [to]

@@ -69,14 +69,22 @@ GRADIENTS_OF_READERS = (
     " WHERE (g.module = 'router' AND g.owner = ?1) OR (g.module = 'filter_memory'"
     " AND (given.read_at, g.owner) IN reading)"
 )
-MOVE_TEXTS = (
-    "UPDATE profile_version AS v SET (sequence, at) = (SELECT coalesce(min(n.sequence), ?),"
-    " coalesce(min(n.at), ?) FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
-    f" AND NOT n.sequence {IN}) WHERE v.sequence {IN}"
+# The next version that stays where it is; interactions may be reasoned in any order, so versions do
+# not ascend in their sequences.
+NEXT = (
+    "(SELECT n.{} FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
+    " AND NOT n.sequence IN (SELECT value FROM json_each(?1)) ORDER BY n.version LIMIT 1)"
 )
+MOVE_TEXTS = (
+    f"UPDATE profile_version AS v SET sequence = coalesce({NEXT.format('sequence')}, ?2),"
+    f" at = coalesce({NEXT.format('at')}, ?3)"
+    " WHERE v.sequence IN (SELECT value FROM json_each(?1))"
+)
+# After MOVE_TEXTS: to where its text is, or if that was dropped, the next one.
 MOVE_MERGES = (
-    "UPDATE merged AS m SET sequence = coalesce((SELECT min(n.sequence) FROM profile_version n"
-    f" WHERE n.ref = m.ref AND n.sequence > m.sequence), ?) WHERE m.sequence {IN}"
+    "UPDATE merged AS m SET sequence = coalesce((SELECT n.sequence FROM profile_version n WHERE"
+    " n.ref = m.ref AND n.version >= m.profile_version ORDER BY n.version LIMIT 1), ?)"
+    f" WHERE m.sequence {IN}"
 )
 
 
@@ -218,7 +226,7 @@ class WithdrawalCommit:
 
     def _move_texts(self) -> None:
         erased = to_json(self.erased_sequences)
-        self._execute(MOVE_TEXTS, self.sequence, self.directory.now(), erased, erased)
+        self._execute(MOVE_TEXTS, erased, self.sequence, self.directory.now())
         self._execute(MOVE_MERGES, self.sequence, erased)
 
     def _erase_client(self) -> None:
@@ -346,7 +354,6 @@ class WithdrawalCommit:
 
     def _publish_barrier(self) -> None:
         publish_checkpoint(self.connection, self.barrier.id)
-        self.connection.execute("DELETE FROM checkpoint WHERE id < ?", (self.barrier.id,))
         drop_trust(self.connection, self.barrier.sequence)
 
     def _delete_naming(
