@@ -5,7 +5,7 @@ A store reads what a check takes in the commit's own transaction; nothing is sto
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from propagation.model import ClientText, LeaseLost, ReasonClaim
+from propagation.model import ClientText, LeaseLost, ReasonClaim, Withdrawal
 from propagation.ports import VersionClash
 
 
@@ -94,3 +94,27 @@ def check_no_withdrawal(
     """
     if texts and read_after not in (None, last_withdrawal):
         raise VersionClash(texts[0].profile.ref)
+
+
+def check_uncited(withdrawal: Withdrawal, texts: Iterable[ClientText]) -> None:
+    """Check that no text rests on what a withdrawal takes or changes.
+
+    Args:
+        withdrawal: Its interactions go, and its messages change.
+        texts: Those committed since the withdrawal searched for texts.
+
+    Raises:
+        VersionClash: A line or a filter rule of one does.
+    """
+    sequences = {row.sequence for row in withdrawal.interactions}
+    messages = {(message.router, message.version) for message in withdrawal.messages}
+    for text in texts:
+        if any(
+            source.sequence in sequences or (source.router, source.version) in messages
+            for line in text.profile.lines
+            for source in line.sources
+        ) or any(
+            not sequences.isdisjoint((*rule.evidence, rule.age))
+            for rule in text.filter_memory.rules
+        ):
+            raise VersionClash(text.profile.ref)

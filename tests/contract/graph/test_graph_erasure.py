@@ -700,7 +700,8 @@ async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attr
 
 async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):
     (first, _, third) = await lived(store)
-    rules = (FilterRule(1.0, "Trust jazz", router=10 * first + 2, evidence=(10 + third, third)),)
+    said = f"Trust jazz,{first},folk"
+    rules = (FilterRule(1.0, said, router=10 * first + 2, evidence=(10 + third, third)),)
     ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=rules))
     await store.commit_texts([ruled], [], third)
     rows = await store.get_interactions_of_clients([ANN])

@@ -6,12 +6,22 @@ from propagation.graph_rules.commit_checks import (
     check_claim,
     check_no_withdrawal,
     check_texts_follow,
+    check_uncited,
 )
 from propagation.model import (
     ClientText,
+    EntryKind,
+    FilterMemory,
+    FilterRule,
+    InteractionRow,
     LeaseLost,
+    Line,
+    Profile,
     ReasonClaim,
     ReasonWork,
+    RouterVersion,
+    Source,
+    Withdrawal,
 )
 from propagation.ports import VersionClash
 
@@ -51,3 +61,44 @@ def test_a_withdrawal_since_the_texts_were_read_clashes():
     check_no_withdrawal([], 7, 9)
     with pytest.raises(VersionClash):
         check_no_withdrawal(texts, 7, 9)
+
+
+GONE = InteractionRow(sequence=7, event_id="e", user=ANN, item=1, negative=None, time=1, weight=1)
+CHANGED = RouterVersion(router=3, version=2, round=1, epoch=1, name="Jazz", text="more jazz")
+WITHDRAWAL = Withdrawal(
+    kind=EntryKind.RETRACTION, refs=(ANN,), interactions=[GONE], messages=[CHANGED]
+)
+
+
+def written(*sources, **rule):
+    line = Line(id=1, text="likes 7", attributes=("7",), weight=1.0, sources=sources)
+    rules = (FilterRule(1.0, "Trust 7,7,7", router=7, **rule),)
+    return ClientText(
+        profile=Profile(ref=BOB, version=1, lines=(line,), next_id=2),
+        filter_memory=FilterMemory(rules=rules),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        written(Source(sequence=1), Source(sequence=7)),
+        written(Source(router=3, version=2)),
+        written(evidence=(70, 7), age=70),
+        written(evidence=(70,), age=7),
+    ],
+)
+def test_a_newer_text_that_rests_on_what_goes_clashes(text):
+    with pytest.raises(VersionClash) as clash:
+        check_uncited(WITHDRAWAL, [ClientText.empty(ANN), text])
+    assert clash.value.ref == BOB
+
+
+def test_newer_texts_that_only_hold_its_number_do_not_clash():
+    others = written(
+        Source(sequence=70),
+        Source(router=3, version=7),
+        Source(router=7, version=2),
+        evidence=(70,),
+    )
+    check_uncited(WITHDRAWAL, [others])

@@ -18,11 +18,17 @@ from propagation.adapters.neo4j.connection import (
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
-from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts, lock_clients
+from propagation.adapters.neo4j.reason.texts import (
+    TEXTS_PER_READ,
+    build_text,
+    build_text_row,
+    create_texts,
+    lock_clients,
+)
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.adapters.shared.reason_rows import build_evidence_tokens
+from propagation.graph_rules.commit_checks import check_uncited
 from propagation.graph_rules.name_matching import names_one
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
@@ -46,7 +52,6 @@ from propagation.ports import (
     POSTPONED_ARRIVALS,
     Collection,
     Lease,
-    VersionClash,
 )
 
 ROWS_PER_STATEMENT = 2_000
@@ -151,21 +156,19 @@ class WithdrawalCommit:
     async def _check_citations(self) -> None:
         """Check that no newer text cites what goes, and block new ones.
 
-        A newer text is one that was committed since the search.
+        A newer text is one that was committed since the search. The first read locks the commit
+        numbers of texts.
         """
-        withdrawal = self.withdrawal
-        await lock_clients(self.transaction, withdrawal.texts)
-        await self.transaction.execute("reason/texts/lock_commit_numbers")
-        sequences = [row.sequence for row in withdrawal.interactions]
-        ref = await self.transaction.value(
-            "forget/search/cited_since",
-            number=withdrawal.texts_read_through,
-            sequences=sequences,
-            evidence=build_evidence_tokens(sequences),
-            messages=[[message.router, message.version] for message in withdrawal.messages],
-        )
-        if ref is not None:
-            raise VersionClash(ref)
+        await lock_clients(self.transaction, self.withdrawal.texts)
+        number = self.withdrawal.texts_read_through
+        while rows := await self.transaction.rows(
+            "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ
+        ):
+            newer = await self.transaction.table(
+                "reason/texts/texts_of_versions", keys=[key for _, *key in rows]
+            )
+            check_uncited(self.withdrawal, map(build_text, newer))
+            number = rows[-1][0]
 
     async def _discard_staged(self) -> None:
         while await discard_staged_round(self.transaction):

@@ -22,11 +22,12 @@ from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
 from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
-from propagation.adapters.sqlite.reason.texts import build_text_rows, check_citations, put_texts
+from propagation.adapters.sqlite.reason.texts import build_text_rows, build_texts_from, put_texts
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
+from propagation.graph_rules.commit_checks import check_uncited
 from propagation.graph_rules.name_matching import names_one
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
@@ -144,12 +145,13 @@ class WithdrawalCommit:
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
 
     def _check_citations(self) -> None:
-        withdrawal = self.withdrawal
-        check_citations(
-            self.connection,
-            withdrawal.texts_read_through,
-            {row.sequence for row in withdrawal.interactions},
-            {(message.router, message.version) for message in withdrawal.messages},
+        check_uncited(
+            self.withdrawal,
+            build_texts_from(
+                self.connection,
+                "profile_version v WHERE v.rowid > ?",
+                self.withdrawal.texts_read_through,
+            ),
         )
 
     def _discard_staged(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -12,7 +12,6 @@ from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import build_body, read_parts
 from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import ClientText, NumberedText, Profile
-from propagation.ports import VersionClash
 
 TEXT_ROWS = 8
 TEXTS_AT_ONCE = 8
@@ -45,7 +44,7 @@ class SqliteTexts(SqlitePart):
     def get_text_at(
         self, connection: sqlite3.Connection, ref: int, sequence: int
     ) -> ClientText | None:
-        found = _build_texts_from(
+        found = build_texts_from(
             connection,
             "(SELECT * FROM profile_version WHERE ref = ? AND sequence <= ?"
             " ORDER BY version DESC LIMIT 1) v",
@@ -58,7 +57,7 @@ class SqliteTexts(SqlitePart):
     def get_texts_of_versions(
         self, connection: sqlite3.Connection, versions: Sequence[tuple[int, int]]
     ) -> Mapping[tuple[int, int], ClientText]:
-        found = _build_texts_from(
+        found = build_texts_from(
             connection,
             "json_each(?) e CROSS JOIN profile_version v"
             " ON v.ref = e.value->>0 AND v.version = e.value->>1",
@@ -229,7 +228,7 @@ def read_texts_or_empty(
     Returns:
         Empty for one without a text.
     """
-    texts = _build_texts_from(
+    texts = build_texts_from(
         connection,
         "json_each(?) e CROSS JOIN profile_version v ON v.ref = e.value"
         " AND v.version = (SELECT max(version) FROM profile_version WHERE ref = e.value)",
@@ -239,27 +238,7 @@ def read_texts_or_empty(
     return {ref: found.get(ref) or ClientText.empty(ref) for ref in refs}
 
 
-def check_citations(
-    connection: sqlite3.Connection, number: int, sequences: Set[int], messages: Set[tuple[int, int]]
-) -> None:
-    """Check that no text committed after a number cites one of these.
-
-    Raises:
-        VersionClash: One does.
-    """
-    for text in _build_texts_from(connection, "profile_version v WHERE v.rowid > ?", number):
-        if any(
-            source.sequence in sequences or (source.router, source.version) in messages
-            for line in text.profile.lines
-            for source in line.sources
-        ) or any(
-            not sequences.isdisjoint((*rule.evidence, rule.age))
-            for rule in text.filter_memory.rules
-        ):
-            raise VersionClash(text.profile.ref)
-
-
-def _build_texts_from(
+def build_texts_from(
     connection: sqlite3.Connection, source: str, *parameters: object
 ) -> list[ClientText]:
     """Return the texts of rows `v` of profile_version.
