@@ -128,6 +128,7 @@ from propagation.model.routers.router import (
     Round,
     RouterVersion,
     RoutingEdge,
+    find_lone_sender,
 )
 from propagation.model.routers.router_maps import (
     Halves,
@@ -288,6 +289,7 @@ __all__ = [
     "derive_seed",
     "describe_problem",
     "drop_undone_runs",
+    "find_lone_sender",
     "find_names_in_text",
     "get_kind",
     "group_pairs",

@@ -74,7 +74,7 @@ class RouterVersion:
 
         None if there are several.
         """
-        return next(iter(self.senders)) if len(self.senders) == 1 else None
+        return find_lone_sender(self.senders)
 
     @property
     def first_parts(self) -> list[IntegratedAttribute]:
@@ -83,6 +83,15 @@ class RouterVersion:
         for part in self.integrated:
             first.setdefault(part.ref, part)
         return list(first.values())[:SENDERS_KEPT]
+
+
+def find_lone_sender(senders: frozenset[int]) -> int | None:
+    """Return the only sender of a message.
+
+    Returns:
+        None if there are several, or none.
+    """
+    return next(iter(senders)) if len(senders) == 1 else None
 
 
 @value

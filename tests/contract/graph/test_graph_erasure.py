@@ -405,6 +405,20 @@ async def test_messages_of_a_client_say_who_else_brought_what(store):
     } == {(ANN, 1), (BOB, 1)}
 
 
+async def test_a_message_of_which_one_sender_is_left_does_not_wait_for_that_one(store):
+    await lived(store)
+    cid = user(2)
+    await store.upsert_clients([change(ClientKind.USER, "cid")])
+    opened = (edge(3, ANN), edge(3, BOB), edge(3, cid))
+    await run_round(store, versions=(message(3, 2, ANN, BOB),), opened=opened)
+    made = erasure(ANN, reduced_messages={(3, 2): frozenset()})
+    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    waiting = await store.get_waiting_messages({BOB: 0, cid: 0})
+    assert {
+        ref: (3, 2) in [(one.router, one.version) for one in sent] for ref, sent in waiting.items()
+    } == {BOB: False, cid: True}
+
+
 async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
     await lived(store)
     await store.put_blob(POSTPONED_ARRIVALS, b"with ann")

@@ -43,6 +43,7 @@ from propagation.model import (
     StagedCheckpoint,
     Withdrawal,
     WithdrawalResult,
+    find_lone_sender,
     get_kind,
     split_into_batches,
 )
@@ -300,28 +301,35 @@ class WithdrawalCommit:
 
     async def _change_messages(self) -> None:
         withdrawal = self.withdrawal
-        rows = [
-            [
-                message.router,
-                message.version,
-                message.name,
-                message.text,
-                list(message.attributes),
-                [name for name, _ in message.standing],
-                [float(weight) for _, weight in message.standing],
-            ]
-            for message in withdrawal.messages
-        ]
-        if rows:
-            await self.transaction.execute("forget/messages/update_messages", rows=rows)
+        if withdrawal.messages:
+            await self.transaction.execute(
+                "forget/messages/update_messages",
+                rows=[
+                    [
+                        message.router,
+                        message.version,
+                        message.name,
+                        message.text,
+                        list(message.attributes),
+                        [name for name, _ in message.standing],
+                        [float(weight) for _, weight in message.standing],
+                    ]
+                    for message in withdrawal.messages
+                ],
+            )
             await enqueue_messages(self.transaction, withdrawal.messages)
         if withdrawal.reduced_messages:
             await self.transaction.execute(
                 "forget/messages/update_senders",
-                keys=[list(key) for key in withdrawal.reduced_messages],
-                senders=SENDERS_KEPT,
+                rows=[
+                    [*row, find_lone_sender(frozenset(row[2]))]
+                    for row in await self.transaction.table(
+                        "forget/messages/first_senders",
+                        keys=[list(key) for key in withdrawal.reduced_messages],
+                        senders=SENDERS_KEPT,
+                    )
+                ],
             )
-
         if withdrawal.postponed is not None:
             await self.transaction.execute(
                 "connection/store_fact", name=POSTPONED_ARRIVALS, value=withdrawal.postponed

@@ -35,7 +35,13 @@ from propagation.graph_rules.withdrawal_order import (
     list_held_attributes,
     order_withdrawal_steps,
 )
-from propagation.model import SENDERS_KEPT, StagedCheckpoint, Withdrawal, WithdrawalResult
+from propagation.model import (
+    SENDERS_KEPT,
+    StagedCheckpoint,
+    Withdrawal,
+    WithdrawalResult,
+    find_lone_sender,
+)
 from propagation.ports import CACHED, POSTPONED_ARRIVALS
 
 OF_CLIENT = (
@@ -324,11 +330,10 @@ class WithdrawalCommit:
         )
         for key in self.withdrawal.reduced_messages:
             senders = self._execute(FIRST_SENDERS, *key, SENDERS_KEPT).fetchall()
-            lone = senders[0][1] if len(senders) == 1 else None
             self._execute(
                 "UPDATE router_version SET senders = ?, lone = ? WHERE router = ? AND version = ?",
                 to_json(senders),
-                lone,
+                find_lone_sender(frozenset(ref for _, ref, *_ in senders)),
                 *key,
             )
         put_messages_out(self.connection, messages, self.directory.now())
