@@ -118,3 +118,16 @@ def check_uncited(withdrawal: Withdrawal, texts: Iterable[ClientText]) -> None:
             for rule in text.filter_memory.rules
         ):
             raise VersionClash(text.profile.ref)
+
+
+def check_staged(found: int) -> None:
+    """Check that a staged checkpoint was not deleted.
+
+    Args:
+        found: How many checkpoints the commit found; 0: it is gone.
+
+    Raises:
+        LeaseLost: Another one was begun, which deletes it.
+    """
+    if not found:
+        raise LeaseLost("another checkpoint was begun before this one was complete")

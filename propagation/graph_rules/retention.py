@@ -9,6 +9,7 @@ of their own.
 Source: docs/design.md, State.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -69,3 +70,17 @@ def may_drop_message(message: MessageState, before: int) -> bool:
 
 def _is_over(ended: int | None, last: int) -> bool:
     return ended is not None and ended <= last
+
+
+def list_outdated_checkpoints(checkpoints: Sequence[Sequence[int]], published: int) -> list[int]:
+    """List the checkpoints that the publication of one replaces.
+
+    These are all older ones except the newest barrier. Nothing reads an older barrier, and it would
+    hold what was erased since.
+
+    Args:
+        checkpoints: Id, and whether it is a barrier and complete, of each.
+        published: Id of the published one, which is complete.
+    """
+    barrier = max((id_ for id_, *is_ in checkpoints if all(is_)), default=published)
+    return [id_ for id_, *_ in checkpoints if id_ < published and id_ != barrier]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from propagation.adapters.shared import checkpoint_pieces
 from propagation.model import FilterMemory, FilterRule, MessageMerge
 from tests.contract.graph.test_graph_erasure import erasure, lease_of
 from tests.contract.graph.test_graph_erasure import lived as lived_to_forget
@@ -60,11 +61,10 @@ async def finds_damage(store, damage, found):
     assert any(words in problem for problem in problems for words in found.split("|")), problems
 
 
-async def reads_parts_of_another_size(opened, checkpoints, monkeypatch):
-    """`checkpoints` is the adapter's module that cuts a checkpoint into parts."""
+async def reads_parts_of_another_size(opened, monkeypatch):
     store = await opened()
     lease = await store.acquire_lease("learn", "me", 10_000)
-    monkeypatch.setattr(checkpoints, "PART_BYTES", checkpoints.PART_BYTES // 512)
+    monkeypatch.setattr(checkpoint_pieces, "PIECE_BYTES", checkpoint_pieces.PIECE_BYTES // 512)
     await store.save_checkpoint(lease, checkpoint(3, rows=3_000))
     monkeypatch.undo()
     newest = await (await opened()).get_newest_checkpoint()

@@ -40,11 +40,11 @@ def get_settings(database):
 
 def serve_with_many_checkpoints(database, pipe):
     """The service, with a checkpoint every few hundred interactions, each in many small parts."""
-    from propagation.adapters.sqlite.learn import checkpoints
+    from propagation.adapters.shared import checkpoint_pieces
     from propagation.workflow.learn import learner
     from services.server import serve
 
-    learner.CHECKPOINT_EVERY, checkpoints.PART_BYTES = 300, 2_048
+    learner.CHECKPOINT_EVERY, checkpoint_pieces.PIECE_BYTES = 300, 2_048
     asyncio.run(serve(get_settings(database), pipe.send))
 
 

@@ -8,20 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
-from propagation.model import name_damage
+from propagation.model import Checkpoint, name_damage
+
+PIECE_BYTES = 1 << 20
 
 
-def split_into_pieces(array: NDArray[np.generic], most: int) -> Iterator[tuple[int, bytes]]:
+def take_pieces(checkpoint: Checkpoint) -> Iterator[tuple[str, int, str, list[int], bytes]]:
+    """Take a checkpoint's arrays out one by one, and yield their pieces.
+
+    Yields:
+        The array's name, the piece's number, the array's type and shape, and the piece's bytes.
+    """
+    for name in list(checkpoint.arrays):
+        array = checkpoint.arrays.pop(name)
+        for part, data in _split_into_pieces(array):
+            yield name, part, array.dtype.str, list(array.shape), data
+
+
+def _split_into_pieces(array: NDArray[np.generic]) -> Iterator[tuple[int, bytes]]:
     """Yield an array's numbered pieces, and its digest as the last.
 
     A withdrawal changes the array meanwhile, and patches it afterwards: the digest is of what was
     yielded.
     """
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    starts = range(0, max(len(data), 1), most)
+    starts = range(0, max(len(data), 1), PIECE_BYTES)
     check = crc32(repr((array.dtype.str, list(array.shape))).encode())
     for part, start in enumerate(starts):
-        piece = data[start : start + most].tobytes()
+        piece = data[start : start + PIECE_BYTES].tobytes()
         check = crc32(piece, check)
         yield part, piece
     yield len(starts), check.to_bytes(DIGEST_BYTES)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from propagation.adapters.sqlite.learn import checkpoints
 from tests.contract.inside_cases import (
     keeps_due_what_is_taken_back_during_a_wipe,
     reads_parts_of_another_size,
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
 
 
 async def test_a_checkpoint_in_parts_of_another_size_is_read(opened, monkeypatch):
-    await reads_parts_of_another_size(opened, checkpoints, monkeypatch)
+    await reads_parts_of_another_size(opened, monkeypatch)
 
 
 async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):

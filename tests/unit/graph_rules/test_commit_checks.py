@@ -5,6 +5,7 @@ import pytest
 from propagation.graph_rules.commit_checks import (
     check_claim,
     check_no_withdrawal,
+    check_staged,
     check_texts_follow,
     check_uncited,
 )
@@ -102,3 +103,9 @@ def test_newer_texts_that_only_hold_its_number_do_not_clash():
         evidence=(70,),
     )
     check_uncited(WITHDRAWAL, [others])
+
+
+def test_a_staged_checkpoint_that_is_gone_is_a_lost_lease():
+    check_staged(1)
+    with pytest.raises(LeaseLost, match="another checkpoint"):
+        check_staged(0)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from propagation.graph_rules.retention import (
     MessageState,
+    list_outdated_checkpoints,
     may_drop_edge,
     may_drop_merges,
     may_drop_message,
@@ -108,3 +109,30 @@ def test_every_round_from_the_oldest_kept_on_shows_the_same_edges(edges, round_)
 def test_a_message_never_goes_without_its_merges_and_what_may_go_once_may_go_later(state, before):
     assert may_drop_merges(state, before) or not may_drop_message(state, before)
     assert may_drop_message(state, before + 1) or not may_drop_message(state, before)
+
+
+BARRIER, COMPLETE, STAGED, STAGED_BARRIER = (
+    (True, True),
+    (False, True),
+    (False, False),
+    (True, False),
+)
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "published", "outdated"),
+    [
+        ([], 1, []),
+        ([(1, *COMPLETE)], 1, []),
+        ([(1, *COMPLETE), (2, *COMPLETE)], 2, [1]),
+        ([(1, *BARRIER), (2, *COMPLETE), (3, *COMPLETE)], 3, [2]),
+        ([(1, *BARRIER), (2, *COMPLETE), (3, *BARRIER)], 3, [1, 2]),
+        ([(1, *BARRIER), (2, *BARRIER), (3, *COMPLETE)], 3, [1]),
+        ([(1, *BARRIER), (2, *STAGED_BARRIER), (3, *COMPLETE)], 3, [2]),
+        ([(1, *BARRIER), (2, *COMPLETE), (3, *STAGED)], 2, []),
+    ],
+)
+def test_a_checkpoint_replaces_older_ones_but_for_the_newest_barrier(
+    checkpoints, published, outdated
+):
+    assert list_outdated_checkpoints(checkpoints, published) == outdated

@@ -8,11 +8,12 @@ from typing import Any
 
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.shared.checkpoint_pieces import join_pieces, split_into_pieces
-from propagation.model import Array, Checkpoint, DamagedNumbers, LeaseLost, StagedCheckpoint
+from propagation.adapters.shared.checkpoint_pieces import join_pieces, take_pieces
+from propagation.graph_rules.commit_checks import check_staged
+from propagation.graph_rules.retention import list_outdated_checkpoints
+from propagation.model import Array, Checkpoint, DamagedNumbers, StagedCheckpoint
 from propagation.ports import Lease
 
-PART_BYTES = 1 << 20
 BYTES_PER_COMMIT = 4 << 20
 PARTS_PER_READ = 16
 
@@ -37,15 +38,15 @@ class Neo4jCheckpoints(Neo4jSweeper):
 
         async def begin(transaction: Transaction) -> int:
             if onto is not None:
-                if (
-                    await transaction.value(
-                        "learn/checkpoints/move_checkpoint",
-                        id=onto.id,
-                        sequence=checkpoint.sequence,
+                check_staged(
+                    len(
+                        await transaction.rows(
+                            "learn/checkpoints/move_checkpoint",
+                            id=onto.id,
+                            sequence=checkpoint.sequence,
+                        )
                     )
-                    is None
-                ):
-                    raise LeaseLost("another checkpoint was begun before this one was complete")
+                )
                 return onto.id
             return int(
                 await transaction.value(
@@ -58,22 +59,20 @@ class Neo4jCheckpoints(Neo4jSweeper):
 
         id_ = await self._database.write(begin, lease)
         pieces: list[dict[str, Any]] = []
-        for name in list(checkpoint.arrays):
-            array = checkpoint.arrays.pop(name)
-            for part, data in split_into_pieces(array, PART_BYTES):
-                pieces.append(
-                    {
-                        "checkpoint": id_,
-                        "name": name,
-                        "part": part,
-                        "dtype": array.dtype.str,
-                        "shape": list(array.shape),
-                        "data": data,
-                    }
-                )
-                if sum(len(one["data"]) for one in pieces) >= BYTES_PER_COMMIT:
-                    await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
-                    pieces = []
+        for name, part, dtype, shape, data in take_pieces(checkpoint):
+            pieces.append(
+                {
+                    "checkpoint": id_,
+                    "name": name,
+                    "part": part,
+                    "dtype": dtype,
+                    "shape": shape,
+                    "data": data,
+                }
+            )
+            if sum(len(one["data"]) for one in pieces) >= BYTES_PER_COMMIT:
+                await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
+                pieces = []
         await self._database.execute("learn/checkpoints/create_pieces", pieces=pieces)
         return StagedCheckpoint(id_, checkpoint.sequence)
 
@@ -129,10 +128,13 @@ class Neo4jCheckpoints(Neo4jSweeper):
 
 
 async def publish_checkpoint(transaction: Transaction, id_: int) -> None:
-    """Make a checkpoint visible, and drop older ones except the newest barrier.
+    """Make a checkpoint visible, and delete those that it replaces.
 
     Raises:
         LeaseLost: Another checkpoint was begun meanwhile.
     """
-    if await transaction.value("learn/checkpoints/publish_checkpoint", id=id_) is None:
-        raise LeaseLost("another checkpoint was begun before this one was complete")
+    found = await transaction.table("learn/checkpoints/publish_checkpoint", id=id_)
+    check_staged(len(found))
+    await transaction.execute(
+        "learn/checkpoints/delete_checkpoints", ids=list_outdated_checkpoints(found, id_)
+    )

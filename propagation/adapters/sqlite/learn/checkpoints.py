@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
-import numpy as np
 import orjson
-from numpy.typing import NDArray
 
-from propagation.adapters.shared.checkpoint_pieces import join_pieces, split_into_pieces
+from propagation.adapters.shared.checkpoint_pieces import join_pieces, take_pieces
 from propagation.adapters.sqlite.connection import (
     SqlitePart,
     read_next_number,
@@ -21,13 +19,13 @@ from propagation.adapters.sqlite.connection import (
     writes,
     writes_under_lease,
 )
-from propagation.model import Checkpoint, LeaseLost, StagedCheckpoint
+from propagation.graph_rules.commit_checks import check_staged
+from propagation.graph_rules.retention import list_outdated_checkpoints
+from propagation.model import Checkpoint, StagedCheckpoint
 from propagation.ports import Lease
 
-PART_BYTES = 1 << 20
 PARTS_A_SWEEP = 16
 PARTS_AT_ONCE = 24
-Part = tuple[str, int, str, str, bytes]
 
 
 class SqliteCheckpoints(SqlitePart):
@@ -45,9 +43,12 @@ class SqliteCheckpoints(SqlitePart):
     ) -> StagedCheckpoint:
         """Write a checkpoint without making it visible."""
         id_ = await self._begin(lease, checkpoint, onto)
-        parts = _yield_parts(checkpoint)
-        while some := list(islice(parts, PARTS_AT_ONCE)):
-            await self._put_parts(id_, some)
+        pieces = take_pieces(checkpoint)
+        while parts := [
+            (id_, name, part, dtype, to_json(shape), data)
+            for name, part, dtype, shape, data in islice(pieces, PARTS_AT_ONCE)
+        ]:
+            await self._put_parts(parts)
         # now: otherwise a later commit would move the log into the file, while someone waits
         await self._database.write(
             lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone(),
@@ -64,11 +65,11 @@ class SqliteCheckpoints(SqlitePart):
     ) -> int:
         """Begin a staged checkpoint, or go on with one; return its number."""
         if onto is not None:
-            _check_staged(
+            check_staged(
                 connection.execute(
                     "UPDATE checkpoint SET sequence = ? WHERE id = ? AND NOT complete",
                     (checkpoint.sequence, onto.id),
-                )
+                ).rowcount
             )
             return onto.id
         connection.execute("DELETE FROM checkpoint WHERE NOT complete")
@@ -80,11 +81,10 @@ class SqliteCheckpoints(SqlitePart):
         return id_
 
     @writes
-    def _put_parts(self, connection: sqlite3.Connection, id_: int, parts: Sequence[Part]) -> None:
-        connection.executemany(
-            "INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)",
-            [(id_, *part) for part in parts],
-        )
+    def _put_parts(
+        self, connection: sqlite3.Connection, parts: Sequence[tuple[object, ...]]
+    ) -> None:
+        connection.executemany("INSERT INTO checkpoint_part VALUES (?, ?, ?, ?, ?, ?)", parts)
 
     async def sweep(self) -> None:
         """Drop parts of old checkpoints and covered increments of trust.
@@ -109,39 +109,44 @@ class SqliteCheckpoints(SqlitePart):
         ).fetchone()
         if row is None:
             return None
-        arrays: dict[str, NDArray[np.generic]] = {}
-        for name, dtype, shape in connection.execute(
-            "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
-            (row[0],),
-        ).fetchall():
-            pieces = connection.execute(
-                "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ? ORDER BY part",
-                (row[0], name),
+        arrays = {
+            name: join_pieces(
+                name,
+                dtype,
+                orjson.loads(shape),
+                (
+                    data
+                    for (data,) in connection.execute(
+                        "SELECT data FROM checkpoint_part WHERE checkpoint = ? AND name = ?"
+                        " ORDER BY part",
+                        (row[0], name),
+                    )
+                ),
             )
-            arrays[name] = join_pieces(
-                name, dtype, orjson.loads(shape), (data for (data,) in pieces)
-            )
+            for name, dtype, shape in connection.execute(
+                "SELECT name, dtype, shape FROM checkpoint_part WHERE checkpoint = ? AND part = 0",
+                (row[0],),
+            ).fetchall()
+        }
         return Checkpoint(sequence=row[1], epoch=row[2], barrier=bool(row[3]), arrays=arrays)
 
 
 def publish_checkpoint(connection: sqlite3.Connection, id_: int) -> None:
-    """Make a checkpoint visible and remove older ones, except the newest barrier.
+    """Make a checkpoint visible, and remove those that it replaces.
 
-    Their parts go with the next sweep. Nothing reads an older barrier, and it would hold what was
-    erased since.
+    Their parts go with the next sweep.
+
+    Raises:
+        LeaseLost: Another checkpoint was begun meanwhile.
     """
-    _check_staged(connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)))
-    connection.execute(
-        "DELETE FROM checkpoint WHERE id < ?1 AND id <> coalesce((SELECT max(id) FROM checkpoint"
-        " WHERE complete AND barrier), 0)",
-        (id_,),
+    check_staged(
+        connection.execute("UPDATE checkpoint SET complete = 1 WHERE id = ?", (id_,)).rowcount
     )
-
-
-def _check_staged(changed: sqlite3.Cursor) -> None:
-    """Raise LeaseLost if a change found no staged checkpoint."""
-    if changed.rowcount == 0:
-        raise LeaseLost("another checkpoint was begun before this one was complete")
+    found = connection.execute("SELECT id, barrier, complete FROM checkpoint").fetchall()
+    connection.executemany(
+        "DELETE FROM checkpoint WHERE id = ?",
+        [(old,) for old in list_outdated_checkpoints(found, id_)],
+    )
 
 
 def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
@@ -174,11 +179,3 @@ def _skip_zeroing(connection: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         connection.execute("PRAGMA secure_delete=ON")
-
-
-def _yield_parts(checkpoint: Checkpoint) -> Iterator[Part]:
-    """Take a checkpoint's arrays out one by one, and yield their parts."""
-    for name in list(checkpoint.arrays):
-        array = checkpoint.arrays.pop(name)
-        for part, data in split_into_pieces(array, PART_BYTES):
-            yield name, part, array.dtype.str, to_json(list(array.shape)), data
