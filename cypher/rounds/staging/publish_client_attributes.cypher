@@ -3,5 +3,6 @@
 // parameters: round
 MATCH (c:Client)
 WHERE c.staged = $round
+WITH c ORDER BY c.ref
 SET c.holds = c.staged_holds
 REMOVE c.staged, c.staged_holds

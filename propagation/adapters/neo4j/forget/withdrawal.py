@@ -160,7 +160,7 @@ class WithdrawalCommit:
         A newer text is one that was committed since the search. The first read locks the commit
         numbers of texts.
         """
-        await lock_clients(self.transaction, self.withdrawal.texts)
+        await lock_clients(self.transaction, self.withdrawal.texts, self.withdrawal.refs)
         number = self.withdrawal.texts_read_through
         while rows := await self.transaction.rows(
             "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ

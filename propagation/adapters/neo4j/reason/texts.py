@@ -153,15 +153,17 @@ INTERACTIONS_PER_STATEMENT = 500
 TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 
 
-async def lock_clients(transaction: Transaction, texts: Sequence[ClientText]) -> None:
-    """Lock the texts' clients until the commit.
+async def lock_clients(
+    transaction: Transaction, texts: Sequence[ClientText], others: Collection[int] = ()
+) -> None:
+    """Lock the texts' clients, and others, until the commit.
 
     They are locked in one order, so that writers never deadlock.
 
     Raises:
         VersionClash: A text does not follow its client's stored version.
     """
-    refs = sorted({text.profile.ref for text in texts})
+    refs = sorted({text.profile.ref for text in texts}.union(others))
     newest = dict(await transaction.table("reason/texts/lock_clients", refs=refs)) if refs else {}
     check_texts_follow([(text.profile.ref, text.profile.version) for text in texts], newest)
 
