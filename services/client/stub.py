@@ -80,8 +80,7 @@ def explain_failure(error: CallFailed, address: str) -> PropagationError:
             f"no service answers at {address}; start one with `propagation serve`,"
             " or name another with --address"
         )
-    kind = errors.NotReady if error.reason == "STARTING" else errors.Refused
-    return kind(str(error))
+    return (errors.NotReady if error.reason == "STARTING" else errors.Refused)(str(error))
 
 
 async def list_routers(

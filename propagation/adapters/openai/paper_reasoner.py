@@ -149,5 +149,4 @@ def create_openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReaso
 
     `store` keeps answers, and what is known of the server.
     """
-    reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
-    return reasoner(endpoint, store)
+    return (OpenAIReasoner if endpoint.options.fused else PaperReasoner)(endpoint, store)

@@ -111,9 +111,11 @@ class EpochThreshold:
         """Read all points [n, D] of a collection, by key."""
         keys = sorted(await self.ports.index.get_versions(collection), key=str)
         found = await self.ports.index.get_vectors(collection, keys)
-        if not keys:
-            return np.zeros((0, self.ports.embedder.dimension), np.float32)
-        return np.stack([found[key] for key in keys])
+        return (
+            np.stack([found[key] for key in keys])
+            if keys
+            else np.zeros((0, self.ports.embedder.dimension), np.float32)
+        )
 
 
 @dataclass

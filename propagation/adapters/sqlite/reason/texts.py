@@ -34,10 +34,12 @@ class SqliteTexts(SqlitePart):
         )
 
     async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
-        if refs is None:
-            return await self._database.read(_read_all_versions)
-        return await self._database.read(
-            lambda connection: read_newest_versions(connection, refs), len(refs)
+        return (
+            await self._database.read(_read_all_versions)
+            if refs is None
+            else await self._database.read(
+                lambda connection: read_newest_versions(connection, refs), len(refs)
+            )
         )
 
     @reads
