@@ -115,7 +115,8 @@ class Events:
     def order(self, seed: int) -> I64:
         """Return the places of the events [events], sorted by time."""
         shuffled = np.random.default_rng(seed).permutation(len(self))
-        return shuffled[np.argsort(np.asarray(self.times, np.int64)[shuffled], kind="stable")]
+        times = np.asarray(self.times, np.int64)
+        return shuffled[np.argsort(times[shuffled], kind="stable")]
 
     def read(self, places: I64) -> Iterator[Event]:
         """Read the events at these places, in this order."""

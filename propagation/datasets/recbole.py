@@ -117,11 +117,9 @@ class Table:
 
         It is a number or, in a token, a date in ISO 8601.
         """
-        return (
-            place.parse_iso_time(value.strip(), name)
-            if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal()
-            else place.parse_unix_time(value, name)
-        )
+        if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
+            return place.parse_iso_time(value.strip(), name)
+        return place.parse_unix_time(value, name)
 
     def _check(self, value: str, kind: str, place: Place, name: str) -> None:
         if kind == "float" and value.strip() and name.casefold() not in TIMES:

@@ -51,11 +51,9 @@ def measure_words_likeness(name: str, other: str) -> float:
         ("hip hop", "hip-hop", "hiphop").
     """
     one, two = _list_telling_words(name), _list_telling_words(other)
-    return (
-        1.0
-        if "".join(one) == "".join(two)
-        else len({*one} & {*two}) / sqrt(len({*one}) * len({*two}))
-    )
+    if "".join(one) == "".join(two):
+        return 1.0
+    return len({*one} & {*two}) / sqrt(len({*one}) * len({*two}))
 
 
 def _list_telling_words(name: str) -> list[str]:

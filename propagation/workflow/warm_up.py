@@ -28,12 +28,7 @@ from propagation.workflow.evolve.holdout import (
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
-from propagation.workflow.views import (
-    CorePool,
-    NumbersView,
-    compute_taste_weights,
-    draw_seeded_directions,
-)
+from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 
 SIZE = 4
 DIMENSION = 2
@@ -65,8 +60,8 @@ def warm_up() -> None:
         0,
         SIZE,
     )
-    compute_taste_weights(
-        view, [compute_ref(ClientKind.USER, 0), compute_ref(ClientKind.ITEM, 0)], count=2
+    view.compute_taste_weights(
+        [compute_ref(ClientKind.USER, 0), compute_ref(ClientKind.ITEM, 0)], count=2
     )
     cores = CorePool(1)
     CatalogueScorer(cores).read(

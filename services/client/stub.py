@@ -80,7 +80,8 @@ def explain_failure(error: CallFailed, address: str) -> PropagationError:
             f"no service answers at {address}; start one with `propagation serve`,"
             " or name another with --address"
         )
-    return (errors.NotReady if error.reason == "STARTING" else errors.Refused)(str(error))
+    kind = errors.NotReady if error.reason == "STARTING" else errors.Refused
+    return kind(str(error))
 
 
 async def list_routers(

@@ -131,11 +131,9 @@ def _note(text: str) -> Element:
 
 def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
     title = make_element("h2", "Quality over time")
-    return (
-        [title, _note(QUALITY_NOTE), draw_quality_chart(status.gauge)]
-        if status.gauge.course
-        else [title, _note("Nothing was ranked yet.")]
-    )
+    if not status.gauge.course:
+        return [title, _note("Nothing was ranked yet.")]
+    return [title, _note(QUALITY_NOTE), draw_quality_chart(status.gauge)]
 
 
 def _write_routers(data: ReportData) -> list[Child]:

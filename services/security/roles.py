@@ -68,11 +68,9 @@ def list_required_roles(method: str) -> tuple[Role, ...]:
         None of them where any token will do (reflection). A call of the service that is not
         listed needs ADMIN.
     """
-    return (
-        ROLES_BY_CALL.get(method.removeprefix(SERVICE_PREFIX), (Role.ADMIN,))
-        if method.startswith(SERVICE_PREFIX)
-        else ()
-    )
+    if not method.startswith(SERVICE_PREFIX):
+        return ()
+    return ROLES_BY_CALL.get(method.removeprefix(SERVICE_PREFIX), (Role.ADMIN,))
 
 
 @dataclass(frozen=True)

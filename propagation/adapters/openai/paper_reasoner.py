@@ -149,4 +149,5 @@ def create_openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReaso
 
     `store` keeps answers, and what is known of the server.
     """
-    return (OpenAIReasoner if endpoint.options.fused else PaperReasoner)(endpoint, store)
+    reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
+    return reasoner(endpoint, store)

@@ -35,7 +35,7 @@ from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.index.text_cache import get_indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
-from propagation.workflow.reason.interaction_draft import describe_client
+from propagation.workflow.reason.interaction import describe_client
 from propagation.workflow.settings import WorkflowSettings
 
 PROGRESS = "described_through"

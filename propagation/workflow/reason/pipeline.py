@@ -23,11 +23,12 @@ from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.interaction import (
+    DraftedInteraction,
     InteractionReasoning,
+    WorkingSet,
     get_newest_texts,
     list_clients_of,
 )
-from propagation.workflow.reason.interaction_draft import DraftedInteraction, WorkingSet
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
 

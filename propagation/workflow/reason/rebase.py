@@ -23,7 +23,7 @@ from propagation.model import (
 from propagation.optimization.client_optimization import apply_optimization
 from propagation.ports import AnswerPart, MergeAnswer, OptimizeAnswer, Party
 from propagation.reception.merge import Inbox, apply_merge
-from propagation.workflow.reason.interaction_draft import Draft, describe_client
+from propagation.workflow.reason.interaction import Draft, describe_client
 
 
 def rebase_interaction(

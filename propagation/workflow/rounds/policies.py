@@ -24,7 +24,7 @@ from propagation.routing import (
 )
 from propagation.workflow.concurrency import ROUND_LEASE, Leases
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import NumbersOwner, compute_taste_weights
+from propagation.workflow.views import NumbersOwner, NumbersView
 
 CLIENTS_A_READ = 256
 
@@ -111,11 +111,9 @@ class EpochThreshold:
         """Read all points [n, D] of a collection, by key."""
         keys = sorted(await self.ports.index.get_versions(collection), key=str)
         found = await self.ports.index.get_vectors(collection, keys)
-        return (
-            np.stack([found[key] for key in keys])
-            if keys
-            else np.zeros((0, self.ports.embedder.dimension), np.float32)
-        )
+        if not keys:
+            return np.zeros((0, self.ports.embedder.dimension), np.float32)
+        return np.stack([found[key] for key in keys])
 
 
 @dataclass
@@ -129,7 +127,7 @@ class LiveTasteWeights:
         """Read weights of a few clients at a time; calls take turns."""
         found: list[Weights] = []
         for batch in split_into_batches(refs, CLIENTS_A_READ):
-            found += await self.numbers.run(compute_taste_weights, batch, count)
+            found += await self.numbers.run(NumbersView.compute_taste_weights, batch, count)
         return found
 
     async def read_arrival_weights(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:

@@ -2,16 +2,17 @@
 
 from propagation.workflow.views.catalogue import Catalogue, load_client, scan_items
 from propagation.workflow.views.client_memory import ClientMemory, list_erased_clients
-from propagation.workflow.views.live_combiner import OFF, ON, create_live_combiner
 from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, count_usable_cores
 from propagation.workflow.views.numbers_view import (
     NO_RECORD,
+    OFF,
+    ON,
     NumbersView,
+    create_live_combiner,
     draw_seeded_directions,
 )
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
-from propagation.workflow.views.taste_weights import compute_taste_weights
 
 __all__ = [
     "NO_RECORD",
@@ -24,7 +25,6 @@ __all__ = [
     "NumbersView",
     "PendingEvents",
     "ReasonedWatermark",
-    "compute_taste_weights",
     "count_usable_cores",
     "create_live_combiner",
     "draw_seeded_directions",

@@ -11,6 +11,7 @@ from propagation.model import (
     ClientKind,
     DamagedNumbers,
     Gauge,
+    GaugePoint,
     Interactions,
     LearnedBlock,
     get_kind,
@@ -31,14 +32,23 @@ from propagation.numbers import (
     relearn_block,
     with_room,
 )
+from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
 from propagation.numbers.rules import (
+    FEATURES,
+    PROPAGATED,
+    START_SHARPNESS,
+    START_WEIGHT,
+    Combiner,
+    Feature,
+    create_combiner,
+    find_softmax_largest,
     pack_combiner,
     start_mass,
     unpack,
 )
 from propagation.routing import draw_random_directions
-from propagation.workflow.views.live_combiner import create_live_combiner, read_gauge
 
+ON, OFF = 0, 1
 NO_RECORD = np.iinfo(np.int32).max
 
 
@@ -48,6 +58,18 @@ def draw_seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.
     They are for routers before bootstrap and for items without text.
     """
     return draw_random_directions(np.random.default_rng(seed), count, dimension)
+
+
+def create_live_combiner(arms: int = 2) -> Combiner:
+    """Create the combiner of arms over the same features.
+
+    The first one is with propagation, the second without; further ones are like the first.
+    """
+    mask = np.ones((arms, FEATURES))
+    mask[OFF, list(PROPAGATED)] = 0
+    start = np.full(FEATURES, START_WEIGHT)
+    start[Feature.PROFILE] = 0
+    return create_combiner(mask, start)
 
 
 class NumbersView:
@@ -298,9 +320,95 @@ class NumbersView:
         )
         self.applied_through = block.through
 
+    def compute_taste_weights(
+        self, refs: Sequence[int], count: int
+    ) -> list[list[tuple[int, float]]]:
+        """Return the `count` largest taste routers of each client, with their weights.
+
+        The weight is pi for users and lift for items; a client that is not learned yet has none.
+        """
+        clients = np.array(refs, np.int64)
+        routers = np.empty((len(clients), count), np.int64)
+        values = np.empty((len(clients), count))
+        list_taste_rows(
+            self.state,
+            clients >> 1,
+            (clients & 1) == ClientKind.USER,
+            clients,
+            count,
+            routers,
+            values,
+        )
+        return [
+            self._compute_taste_of_text(ref, count)
+            if row[0] == BY_TEXT
+            else [
+                (router, value)
+                for router, value in zip(row, weights, strict=True)
+                if router != NO_ROUTER
+            ]
+            for ref, row, weights in zip(refs, routers.tolist(), values.tolist(), strict=True)
+        ]
+
+    def _compute_taste_of_text(self, ref: int, count: int) -> list[tuple[int, float]]:
+        """Weigh routers by the text alone: softmax(8 z.C_k).
+
+        An item's start mass is computed in the same way.
+
+        Returns:
+            At most `count` pairs of router and weight, largest first; none for a client without a
+            vector.
+        """
+        row, state = index_of(ref), self.state
+        profile = (
+            state.user_profile[row] if get_kind(ref) == ClientKind.USER else state.content[row]
+        )
+        if not profile.any():
+            return []
+        logits = START_SHARPNESS * (state.taste.centres @ profile).astype(np.float64)
+        is_retired = find_retired(state.taste)
+        logits[is_retired] = -np.inf
+        routers, values = find_softmax_largest(
+            logits, min(count, len(state.taste.centres)), ref, state.seed
+        )
+        return [
+            (int(routers[place]), float(values[place]))
+            for place in np.argsort(-values, kind="stable")
+            if not is_retired[routers[place]]
+        ]
+
     def gauge(self) -> Gauge | None:
-        """Read the live gauge; None before the first interaction with a negative."""
-        return read_gauge(self.combiner)
+        """Read the live gauge: the ranking with and without propagation.
+
+        Returns:
+            None before the first interaction with a negative.
+        """
+        sums = self.combiner.gauge
+        counts = sums.course[:, 0]
+        through = np.cumsum(counts)
+        course = [
+            GaugePoint(
+                through=int(through[place]),
+                interactions=int(counts[place]),
+                with_propagation=float(sums.course[place, 1 + ON] / counts[place]),
+                without=float(sums.course[place, 1 + OFF] / counts[place]),
+            )
+            for place in np.flatnonzero(counts)
+        ]
+        if not course:
+            return None
+        weight, squares = sums.weight.tolist()
+        on, off = (float(sums.recent[arm, 0]) / weight for arm in (ON, OFF))
+        spread = max(float(sums.recent[OFF, 1]) / weight - (on - off) ** 2, 0.0)
+        ranked = course[-1].through
+        return Gauge(
+            interactions=ranked,
+            with_propagation=on,
+            without=off,
+            course=course,
+            # One interaction has no spread.
+            standard_error=float(np.sqrt(spread * squares) / weight) if ranked > 1 else None,
+        )
 
     def adopt(self, other: "NumbersView") -> None:
         """Take over another view's numbers.

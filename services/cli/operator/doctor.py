@@ -240,15 +240,13 @@ async def check_view(engine: "Engine") -> Finding:
     await engine.synchronize()
     applied, learned = engine.applied_through, await store.get_learned_through()
     looked_at = "numbers against the log"
-    return (
-        Finding(looked_at, "")
-        if before <= applied <= learned
-        else Finding(
-            looked_at,
-            f"reach sequence {applied}, the log {learned}",
-            "`propagation rebuild`",
-            wrong=True,
-        )
+    if before <= applied <= learned:
+        return Finding(looked_at, "")
+    return Finding(
+        looked_at,
+        f"reach sequence {applied}, the log {learned}",
+        "`propagation rebuild`",
+        wrong=True,
     )
 
 
@@ -259,13 +257,11 @@ def _check_disk(settings: "Settings") -> Finding:
     """
     free = shutil.disk_usage(settings.database.resolve().parent).free
     needed = max(FREE_LEAST, settings.database.stat().st_size)
-    return (
-        Finding("free disk", "")
-        if free >= needed
-        else Finding(
-            "free disk",
-            f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted",
-            "free some space, or move the file",
-            wrong=True,
-        )
+    if free >= needed:
+        return Finding("free disk", "")
+    return Finding(
+        "free disk",
+        f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted",
+        "free some space, or move the file",
+        wrong=True,
     )

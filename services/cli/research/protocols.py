@@ -113,8 +113,8 @@ def prepare_stream(folder: Path, dataset: Dataset, *, candidates: bool) -> Strea
         raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
     stream = build_stream(dataset, fixed)
     if not candidates and (ignored := find_all(folder, "*.candidates")):
-        names = ", ".join(clean_name(path) for path in ignored)
-        stream = replace(stream, notes=(*stream.notes, IGNORED.format(names)))
+        note = IGNORED.format(", ".join(clean_name(path) for path in ignored))
+        stream = replace(stream, notes=(*stream.notes, note))
     print_error(*stream.notes)
     stream.check()
     return stream

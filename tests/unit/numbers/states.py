@@ -4,7 +4,7 @@ import numpy as np
 
 from propagation.numbers import ITEMS, USERS, State, create_state, learn_block
 from propagation.numbers.rules import Combiner, start_mass
-from propagation.workflow.views.live_combiner import create_live_combiner
+from propagation.workflow.views.numbers_view import create_live_combiner
 
 K, DIMENSION = 20, 8
 

@@ -11,7 +11,7 @@ from propagation.workflow.evolve.holdout import (
     rewind_snapshot,
     take_snapshot,
 )
-from propagation.workflow.views.live_combiner import create_live_combiner
+from propagation.workflow.views.numbers_view import create_live_combiner
 from tests.unit.numbers.states import DIMENSION, K, learn, small_state
 
 USERS, ITEMS, PAST, HELD = 12, 40, 300, 80

@@ -139,22 +139,21 @@ class Neo4jReason(Neo4jClaims):
     async def get_gradients(
         self, module: Module, owner: int | None, after: int, limit: int
     ) -> Sequence[Gradient]:
-        rows = (
-            await self._database.rows(
+        if owner is None:
+            rows = await self._database.rows(
                 "reason/gradients/gradients_of_module",
                 module=module.value,
                 after=after,
                 limit=limit,
             )
-            if owner is None
-            else await self._database.rows(
+        else:
+            rows = await self._database.rows(
                 "reason/gradients/gradients_of_owner",
                 module=module.value,
                 owner=owner,
                 after=after,
                 limit=limit,
             )
-        )
         return [build_gradient(row) for row in rows]
 
     async def get_dead_letters(self, limit: int) -> Sequence[DeadLetter]:

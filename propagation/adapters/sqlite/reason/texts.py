@@ -34,12 +34,10 @@ class SqliteTexts(SqlitePart):
         )
 
     async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
-        return (
-            await self._database.read(_read_all_versions)
-            if refs is None
-            else await self._database.read(
-                lambda connection: read_newest_versions(connection, refs), len(refs)
-            )
+        if refs is None:
+            return await self._database.read(_read_all_versions)
+        return await self._database.read(
+            lambda connection: read_newest_versions(connection, refs), len(refs)
         )
 
     @reads
