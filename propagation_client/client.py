@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import Self
 
 import grpc
 
@@ -13,9 +13,6 @@ from propagation_client.credentials import Credentials
 from propagation_client.messages import new_event_id
 from propagation_client.paging import batches, pages
 from propagation_client.retries import Retries
-
-if TYPE_CHECKING:
-    Stub: TypeAlias = pb_grpc.PropagationServiceAsyncStub  # known to the type checker only
 
 DEFAULT_TIMEOUT = 10.0
 PAGE_SIZE = 1_000
@@ -68,7 +65,9 @@ class PropagationClient:
     ) -> None:
         rules = CallRules(address, timeout, retries)
         self.channel: grpc.aio.Channel = credentials.channel(address, rules.interceptors())
-        self.stub: Stub = pb_grpc.PropagationServiceStub(self.channel)
+        self.stub: pb_grpc.PropagationServiceAsyncStub = pb_grpc.PropagationServiceStub(
+            self.channel
+        )
         self.written_through = 0
 
     async def __aenter__(self) -> Self:

@@ -17,7 +17,6 @@ TOKEN, TLS, CA, CERTIFICATE, KEY = (
     "PROPAGATION_TLS_KEY",
 )
 HOST = re.compile(r"[^\s/@]+")
-LAST_PORT = 65_535
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     # A proxy of the environment may be on another machine than the service.
@@ -74,7 +73,7 @@ class Credentials:
             OSError: A file is unreadable.
         """
         host, _, port = address.rpartition(":")
-        if not (HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= LAST_PORT):
+        if not (HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= 65_535):
             raise ValueError(
                 f"{address!r} is not an address; give HOST:PORT, such as 127.0.0.1:50051"
             )

@@ -231,7 +231,6 @@ FORMATS = {
     "RecBole": Format(load_recbole, ("*.item", "*.inter"), ("*.user",)),
 }
 FILES_SHOWN = 4
-DOCUMENTS = ("README", "LICENSE", "CHANGELOG")
 
 
 def load_dataset(folder: Path, seed: int) -> Dataset:
@@ -288,7 +287,12 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
         )
     (name,) = readable
     catalogue, events = FORMATS[name].main
-    ignored = _list_ignored(folder, present[name])
+    ignored = [
+        file
+        for file in sorted({clean_name(path) for path in folder.iterdir() if path.is_file()})
+        if file not in present[name]
+        and not file.startswith((".", "README", "LICENSE", "CHANGELOG"))
+    ]
     if ignored and not fnmatch.filter(present[name], events):
         raise BrokenData(
             str(folder),
@@ -303,12 +307,6 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
 
 def _match_files(files: list[str], patterns: Iterable[str]) -> list[str]:
     return [file for pattern in patterns for file in fnmatch.filter(files, pattern)]
-
-
-def _list_ignored(folder: Path, present: list[str]) -> list[str]:
-    """List the folder's files that are not read, without hidden ones and documents."""
-    files = {clean_name(path) for path in folder.iterdir() if path.is_file()}
-    return [file for file in sorted(files - {*present}) if not file.startswith((".", *DOCUMENTS))]
 
 
 def _show(files: list[str]) -> str:

@@ -31,11 +31,6 @@ from services.cli.research.datasets import import_, replay
 from services.cli.research.evaluate import evaluate
 from services.cli.research.playground import demo, fake_llm
 
-EPILOG = (
-    "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "
-    "4 service unreachable, 5 database held by another process, 6 refused by the service, "
-    "70 a fault of this program, 130 interrupted."
-)
 # In the order of `propagation --help`.
 COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve,
@@ -75,7 +70,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EPILOG,
+    epilog=(
+        "Exit codes: 0 done, 1 the command found a problem, 2 wrong use, 3 bad data or settings, "
+        "4 service unreachable, 5 database held by another process, 6 refused by the service, "
+        "70 a fault of this program, 130 interrupted."
+    ),
 )
 
 

@@ -239,7 +239,6 @@ async def _upload(
 
 
 SEARCHES, SHOWN = 3, 5
-NEWCOMER = "somebody new"
 
 
 async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
@@ -259,7 +258,7 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
         titles = [near.title or near.key.id for near in answer.neighbours]
         print_text(f"Most like “{item.title}”{listed}:", *number_titles(titles))
     advice = await stub.Recommend(
-        pb.RecommendRequest(user_id=NEWCOMER, limit=SHOWN, min_sequence=sequence)
+        pb.RecommendRequest(user_id="somebody new", limit=SHOWN, min_sequence=sequence)
     )
     print_text(
         "For a user never seen:",

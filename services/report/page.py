@@ -17,24 +17,6 @@ from services.report.router_map import draw_router_map, get_name
 
 MAX_ROWS = 12
 CLEAR_ERRORS = 2.0
-CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-QUALITY_NOTE = (
-    "Each interaction's item, ranked among itself and its recorded negatives (at most five in all)"
-    " before anything was learned from it: 1 where it stands first, .39 where last of five. The"
-    " item-kNN counts on both sides."
-)
-ROUTERS_NOTE = (
-    "Near: routers that share attributes and members. Size: members. Colour: clients that its"
-    " messages reached. Point at a router to read more."
-)
-PARTS_NOTE = (
-    "Calls by their name in the API, background steps in small letters; since the service started,"
-    " waiting included."
-)
-EVOLUTION_NOTE = (
-    "Each run is judged on what happened last before it is published; a refused one changes"
-    " nothing."
-)
 
 
 def render_page(data: ReportData) -> str:
@@ -44,7 +26,11 @@ def render_page(data: ReportData) -> str:
     head = make_element(
         "head",
         make_element("meta", charset="utf-8"),
-        make_element("meta", http_equiv="Content-Security-Policy", content=CONTENT_POLICY),
+        make_element(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content="default-src 'none'; style-src 'unsafe-inline'",
+        ),
         make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         make_element("title", "Preference propagation: report"),
         style,
@@ -133,14 +119,29 @@ def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
     title = make_element("h2", "Quality over time")
     if not status.gauge.course:
         return [title, _note("Nothing was ranked yet.")]
-    return [title, _note(QUALITY_NOTE), draw_quality_chart(status.gauge)]
+    return [
+        title,
+        _note(
+            "Each interaction's item, ranked among itself and its recorded negatives (at most five"
+            " in all) before anything was learned from it: 1 where it stands first, .39 where last"
+            " of five. The item-kNN counts on both sides."
+        ),
+        draw_quality_chart(status.gauge),
+    ]
 
 
 def _write_routers(data: ReportData) -> list[Child]:
     if not data.routers:
         return []
     omitted = f" {data.omitted:,} routers that carried less are left out." if data.omitted else ""
-    return [make_element("h2", "Routers"), _note(ROUTERS_NOTE + omitted), draw_router_map(data)]
+    return [
+        make_element("h2", "Routers"),
+        _note(
+            "Near: routers that share attributes and members. Size: members. Colour: clients that"
+            f" its messages reached. Point at a router to read more.{omitted}"
+        ),
+        draw_router_map(data),
+    ]
 
 
 def _reach(data: ReportData) -> list[Child]:
@@ -186,7 +187,10 @@ def _parts(status: pb.GetStatusResponse) -> list[Child]:
     )
     return [
         make_element("h2", "Busiest and slowest parts"),
-        _note(PARTS_NOTE),
+        _note(
+            "Calls by their name in the API, background steps in small letters; since the service"
+            " started, waiting included."
+        ),
         make_element("div", busiest, slowest, class_="columns"),
     ]
 
@@ -216,7 +220,10 @@ def _write_evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     drawn = draw_lineage(runs)
     return [
         title,
-        _note(EVOLUTION_NOTE),
+        _note(
+            "Each run is judged on what happened last before it is published; a refused one changes"
+            " nothing."
+        ),
         make_element("div", drawn, class_="scroll") if drawn is not None else None,
         draw_verdicts(runs),
     ]

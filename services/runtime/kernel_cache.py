@@ -25,7 +25,6 @@ PACKAGES = {
     SERVICE: ("propagation.numbers.",),
     EVALUATION: ("propagation.evaluation.kernels.", "propagation.numbers."),
 }
-COMPILING = "compiling kernels, once"
 
 
 class StartCancelled(Exception):
@@ -95,7 +94,7 @@ def compile_kernels(needed_by: str = SERVICE) -> None:
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
     with _hold_lock(folder):
         if not has_compiled_kernels(needed_by):
-            print_error(COMPILING)
+            print_error("compiling kernels, once")
             with (
                 show_progress("kernels", seconds=5.0) as progress,
                 _report_compiled(needed_by, progress),

@@ -28,6 +28,7 @@ from propagation.numbers.rules import (
     compute_maturity,
     compute_standpoint,
     fill_from,
+    find_adopter_bin,
     find_softmax_largest,
     gather_neighbours,
     get_weight,
@@ -38,7 +39,6 @@ from propagation.numbers.rules import (
     score,
     standardise,
 )
-from propagation.numbers.rules import find_adopter_bin as bin_of
 
 SLOPES = 9
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
@@ -279,12 +279,16 @@ def _score_rows(state, combiner, asker, rows, limit):
     user_bin = _find_user_bin(state.history_length, asker.user)
     for place in range(len(rows)):
         scores[place] = score(
-            combiner, asker.arm, values[place], user_bin, bin_of(state.adoptions[rows[place]])
+            combiner,
+            asker.arm,
+            values[place],
+            user_bin,
+            find_adopter_bin(state.adoptions[rows[place]]),
         )
     order = sort_by_score(rows, scores, asker.user, state.seed)[:limit]
     weights = np.zeros((len(order), FEATURES))
     for place in range(len(order)):
-        item_bin = bin_of(state.adoptions[rows[order[place]]])
+        item_bin = find_adopter_bin(state.adoptions[rows[order[place]]])
         for feature in range(FEATURES):
             if combiner.mask[asker.arm, feature] > 0:
                 weights[place, feature] = get_weight(

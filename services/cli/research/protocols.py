@@ -51,10 +51,6 @@ from services.runtime.console import print_error, print_table, print_text, show_
 from services.runtime.kernel_cache import EVALUATION, compile_kernels
 from services.runtime.process import release
 
-IGNORED = (
-    "The fixed candidates in {} are not used; --protocol leave-one-out --candidates ranks against"
-    " them."
-)
 # The arguments of print_table.
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 
@@ -113,7 +109,11 @@ def prepare_stream(folder: Path, dataset: Dataset, *, candidates: bool) -> Strea
         raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
     stream = build_stream(dataset, fixed)
     if not candidates and (ignored := find_all(folder, "*.candidates")):
-        note = IGNORED.format(", ".join(clean_name(path) for path in ignored))
+        files = ", ".join(clean_name(path) for path in ignored)
+        note = (
+            f"The fixed candidates in {files} are not used; --protocol leave-one-out --candidates"
+            " ranks against them."
+        )
         stream = replace(stream, notes=(*stream.notes, note))
     print_error(*stream.notes)
     stream.check()

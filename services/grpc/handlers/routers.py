@@ -28,7 +28,6 @@ from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import parse_as_of, parse_choice, parse_page
 from services.security.roles import admitted_caller
 
-NO_LIMIT = 1 << 31
 BANK_CHOICES = {
     pb.BANK_UNSPECIFIED: (BankName.TASTE, BankName.SESSION),
     pb.BANK_TASTE: (BankName.TASTE,),
@@ -166,7 +165,7 @@ class RoutersHandler(Servicer):
         are left out, and of the past all items: how their lifts move would tell of one user.
         """
         sees_users = admitted_caller.get().sees_users
-        rows = limit if sees_users else NO_LIMIT
+        rows = limit if sees_users else 1 << 31
         edges = await (
             self._store.get_members(number, rows)
             if at is None
