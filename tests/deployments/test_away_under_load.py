@@ -12,7 +12,14 @@ import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from tests.deployments.at_a_port import SECONDS, Status, free_port, health_of, reached_by, served
+from tests.deployments.service_processes import (
+    SECONDS,
+    Status,
+    free_port,
+    health_of,
+    reached_by,
+    served,
+)
 from tests.neo4j_server.shared import server_for
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]

@@ -11,7 +11,7 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from tests.deployments.at_a_port import SECONDS, Status, health_of, served, vanishing_host
+from tests.deployments.service_processes import SECONDS, Status, health_of, served, vanishing_host
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.service.running.test_keeping import SETTINGS, answer, copied, run
+from tests.service.running.test_backup import SETTINGS, answer, copied, run
 
 pytestmark = pytest.mark.slow  # some ten processes
 __all__ = ["copied"]
