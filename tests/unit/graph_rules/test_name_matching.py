@@ -1,8 +1,46 @@
-"""Texts that name one of the lost attributes."""
+"""Which quotations are a client's title, and which texts name a client or attribute."""
 
 import pytest
 
-from propagation.graph_rules.name_matching import names_one
+from propagation.graph_rules.name_matching import OwnWords, names_one
+
+
+@pytest.mark.parametrize(
+    ("title", "quote", "same"),
+    [
+        ("Blue Train, The (1957)", "The Blue Train (1957)", True),
+        ("Rock &amp; Roll", "Rock & Roll", True),
+        (
+            "One two three four five six seven eight nine ten eleven",
+            "One two three four five six seven eight nine…",
+            True,
+        ),
+        ("Blue Train", "Blue", False),
+        ("Blue", "Blue Train", False),
+        ("Blue Train", "Train of thought", False),
+        ("", "", False),
+    ],
+)
+def test_a_title_is_recognised_in_its_forms(title, quote, same):
+    assert OwnWords(frozenset([title])).is_quoted(quote) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "held"),
+    [
+        ("plonk", "A community drawn to plonk.", True),
+        ("plonk", "Has had a first taste of ska: “Plonk & Zoot”.", False),
+        ("plonk", "Speaks of “Plonk” now.", True),
+        ("community", "A community drawn to ska.", False),
+        ("community theatre", "A community theatre.", True),
+        ("plonk", "A circle of _plonk_ fans.", True),
+        ("plonk", "A circle of plonkers.", False),
+        ("東京", "みんな東京が好き。", True),
+    ],
+)
+def test_a_text_names_a_word_of_its_own(name, text, held):
+    """Another client's title is no such text, and neither are the words of every sentence."""
+    assert OwnWords(names=frozenset([name])).is_in(text) is held
 
 
 @pytest.mark.parametrize(

@@ -110,26 +110,6 @@ def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     assert (found and found.text) == left
 
 
-@pytest.mark.parametrize(
-    ("title", "quote", "same"),
-    [
-        ("Blue Train, The (1957)", "The Blue Train (1957)", True),
-        ("Rock &amp; Roll", "Rock & Roll", True),
-        (
-            "One two three four five six seven eight nine ten eleven",
-            "One two three four five six seven eight nine…",
-            True,
-        ),
-        ("Blue Train", "Blue", False),
-        ("Blue", "Blue Train", False),
-        ("Blue Train", "Train of thought", False),
-        ("", "", False),
-    ],
-)
-def test_a_title_is_recognised_in_its_forms(title, quote, same):
-    assert OwnWords(frozenset([title])).is_quoted(quote) is same
-
-
 def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
     words = OwnWords(frozenset(["Jazz"]))
     other = line(2, text="Enjoys Jazz.")
@@ -293,21 +273,3 @@ def test_a_line_loses_the_weight_of_withdrawn_sources():
     heard = replace(line(1, 2, 3), weight=1 + 0.95 + 0.95**2)
     after = redact_line(heard, BLUE, gone(1), WHO)
     assert after.weight == pytest.approx(1 + 0.95)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "held"),
-    [
-        ("plonk", "A community drawn to plonk.", True),
-        ("plonk", "Has had a first taste of ska: “Plonk & Zoot”.", False),
-        ("plonk", "Speaks of “Plonk” now.", True),
-        ("community", "A community drawn to ska.", False),
-        ("community theatre", "A community theatre.", True),
-        ("plonk", "A circle of _plonk_ fans.", True),
-        ("plonk", "A circle of plonkers.", False),
-        ("東京", "みんな東京が好き。", True),
-    ],
-)
-def test_a_text_names_a_word_of_its_own(name, text, held):
-    """Another client's title is no such text, and neither are the words of every sentence."""
-    assert OwnWords(names=frozenset([name])).is_in(text) is held
