@@ -3,6 +3,7 @@ as a rise."""
 
 import asyncio
 import json
+import re
 
 from propagation.evaluation.protocols.metrics import ArmReport, Paired
 from propagation.evaluation.protocols.numbers_ranking import Report
@@ -36,6 +37,10 @@ def explained(**parts):
     )
 
 
+def find_counts(sentence):
+    return [int(number) for number in re.findall(r"\b\d+\b", sentence)]
+
+
 def test_the_one_that_rose_most_is_shown_among_all_of_them():
     ada, rosa = story("ada"), story("rosa")
     placements = [
@@ -49,28 +54,25 @@ def test_the_one_that_rose_most_is_shown_among_all_of_them():
     shown = find_largest_rise(placements)
     assert shown == placements[1]
     sentence = describe_how_chosen(placements, shown)
-    assert "6 pairs" in sentence
-    assert "(2 users)" in sentence
-    assert "3 of them stand higher" in sentence
-    assert "2 lower and 1 the same" in sentence
-    assert "the one that rose most" in sentence
+    pairs, users, higher, lower, same = find_counts(sentence)
+    assert (pairs, users) == (6, 2)
+    assert (higher, lower, same) == (3, 2, 1)
+    assert "rose" in sentence
 
 
 def test_a_fall_is_told_with_the_part_that_did_it(capsys):
     shown = Placement(story("ada"), "a", 243, 172)
     placements = [Placement(story("ada"), "b", 900, 100), shown]
     advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
-    assert "0 of them stand higher" in describe_how_chosen(placements, shown)
-    assert "the one that fell least" in describe_how_chosen(placements, shown)
+    assert find_counts(describe_how_chosen(placements, shown)) == [2, 1, 0, 2, 0]
+    assert "fell" in describe_how_chosen(placements, shown)
     sentence = describe_where_it_stands(advice, shown)
-    assert "number 243 for ada" in sentence
-    assert "would be number 172" in sentence
-    assert "It fell; most of it by lift_taste" in sentence
-    assert "+0.00 becomes -0.40" in sentence
+    assert find_counts(sentence)[:2] == [243, 172]
+    assert all(word in sentence for word in ("ada", "fell", "lift_taste", "+0.00", "-0.40"))
     show_advice(advice, placements)
     out = capsys.readouterr().out
     assert "lift_taste" in out
-    assert "number 243 for ada" in " ".join(out.split())
+    assert "243" in out
 
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
@@ -78,15 +80,16 @@ def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
         Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)),
         Placement(story("ada"), "a", 4, 50),
     )
-    assert "It rose; most of it by popularity" in sentence
-    assert "without propagation too" in sentence
+    assert all(word in sentence for word in ("rose", "popularity", "without propagation"))
 
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
-    assert "other items moved past it" in describe_where_it_stands(
+    sentence = describe_where_it_stands(
         Advice([], explained(content=0.2), explained(content=0.2)),
         Placement(story("ada"), "a", 4, 3),
     )
+    assert "other items" in sentence
+    assert "content" not in sentence
 
 
 def test_what_is_told_is_what_travelled():
@@ -103,7 +106,7 @@ def test_one_event_is_too_little_and_that_is_said(tmp_path, capsys):
     script = build_folder_script(tmp_path, 7)
     assert not script.watched
     asyncio.run(_tell(None, script, {}))
-    assert "with 1 event nobody" in capsys.readouterr().out
+    assert "1 event" in capsys.readouterr().out
 
 
 def test_the_table_of_ranking_says_that_its_difference_is_by_user(capsys):
@@ -126,5 +129,5 @@ def test_the_table_of_ranking_says_that_its_difference_is_by_user(capsys):
     report = Report.model_construct(arms=arms, ranked=7_200, events=12_000)
     show_ranking(report)
     text = capsys.readouterr().out
-    assert "against off, by user" in text
-    assert "not the levels subtracted" in " ".join(text.split())
+    assert "by user" in text
+    assert "subtracted" in text
