@@ -18,17 +18,17 @@ THERE = "QDRANT_URL" in os.environ
 GRPC_PORT = int(os.environ.get("QDRANT_GRPC_PORT", "6334"))
 
 
-def to_server(port: int = GRPC_PORT) -> AsyncQdrantClient:
+def connect_to_server(port: int = GRPC_PORT) -> AsyncQdrantClient:
     """A client of the server, by its own port or by that of a relay."""
     return connect(os.environ["QDRANT_URL"], port, None, SECONDS)
 
 
-def prefix_of(name: str) -> str:
+def build_prefix(name: str) -> str:
     """The same for the same name; no other test's."""
     return f"test{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
 
 
-async def make(index: VectorIndex, embedder: str, dimension: int) -> None:
+async def make_collections(index: VectorIndex, embedder: str, dimension: int) -> None:
     """Find the collections of an index, or make empty ones."""
     if not await index.find_collections(embedder, dimension):
         await rebuild(index, embedder, dimension)
@@ -40,7 +40,7 @@ async def rebuild(index: VectorIndex, embedder: str, dimension: int) -> None:
         pass
 
 
-async def drop(client: AsyncQdrantClient, prefix: str) -> None:
+async def drop_collections(client: AsyncQdrantClient, prefix: str) -> None:
     """Every collection that begins so."""
     for found in (await client.get_collections()).collections:
         if found.name.startswith(prefix):
@@ -48,12 +48,12 @@ async def drop(client: AsyncQdrantClient, prefix: str) -> None:
 
 
 @asynccontextmanager
-async def server_for(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
+async def open_client(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
     """A client, closed afterwards; what has this prefix is dropped."""
-    client = to_server()
+    client = connect_to_server()
     try:
         yield client
-        await drop(client, prefix)
+        await drop_collections(client, prefix)
     finally:
         await client.close()
 
@@ -93,13 +93,13 @@ class Relay:
         streams = {writer, back}
         self._streams |= streams
         with suppress(ConnectionError, asyncio.CancelledError):
-            await asyncio.gather(_pour(reader, back), _pour(there, writer))
+            await asyncio.gather(_copy_bytes(reader, back), _copy_bytes(there, writer))
         for stream in streams:
             stream.transport.abort()
         self._streams -= streams
 
 
-async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy_bytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while part := await reader.read(65_536):
         writer.write(part)
         await writer.drain()

@@ -11,7 +11,7 @@ def clock():
 
 
 @pytest.fixture(params=MARKED)
-async def opened(request, tmp_path, clock):
+async def reopen(request, tmp_path, clock):
     """A function that opens the same database anew (closing what it opened before), as a restart
     does."""
     last = None
@@ -30,5 +30,5 @@ async def opened(request, tmp_path, clock):
 
 
 @pytest.fixture
-async def store(opened):
-    return await opened()
+async def store(reopen):
+    return await reopen()

@@ -33,7 +33,7 @@ from propagation.model import (
     compute_ref,
 )
 from propagation.ports import GraphStore
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 STRANGE = [
     "Ünïcødé 音楽 🎷",
@@ -63,15 +63,18 @@ class TurnedClock:
         return self.ms
 
 
-def sqlite(folder: Path, clock: TurnedClock) -> GraphStore:
+def make_sqlite_store(folder: Path, clock: TurnedClock) -> GraphStore:
     return SqliteStore(folder / "graph.db", clock)
 
 
-def neo4j(folder: Path, clock: TurnedClock) -> GraphStore:
-    return Neo4jStore(server_for(folder).settings, clock)
+def make_neo4j_store(folder: Path, clock: TurnedClock) -> GraphStore:
+    return Neo4jStore(get_server(folder).settings, clock)
 
 
-MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {"sqlite": sqlite, "neo4j": neo4j}
+MAKERS: dict[str, Callable[[Path, TurnedClock], GraphStore]] = {
+    "sqlite": make_sqlite_store,
+    "neo4j": make_neo4j_store,
+}
 MARKS = {"neo4j": [pytest.mark.neo4j]}
 MARKED = [pytest.param(name, marks=MARKS.get(name, [])) for name in MAKERS]
 
@@ -100,14 +103,14 @@ def event(
     )
 
 
-async def known_clients(store: GraphStore, count: int = 5) -> None:
+async def create_clients(store: GraphStore, count: int = 5) -> None:
     """Users u0, u1 and so on, items i0, i1 and so on: what edges lead to and texts belong to."""
     await store.upsert_clients(
         [change(kind, f"{kind.name[0].lower()}{n}") for kind in ClientKind for n in range(count)]
     )
 
 
-async def recorded(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
+async def record_pairs(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
     """Sequences of new events, one for each (user, item)."""
     before = await store.get_recorded_through()
     answer = await store.record(
@@ -188,7 +191,9 @@ def gradient(sequence: int, owner: int, module: Module = Module.ROUTER) -> Gradi
     )
 
 
-def reasoned(sequence: int, *texts: ClientText, **fields: object) -> ReasonedInteraction:
+def reasoned_interaction(
+    sequence: int, *texts: ClientText, **fields: object
+) -> ReasonedInteraction:
     return ReasonedInteraction(sequence=sequence, user=user(0), texts=texts, **fields)
 
 
@@ -236,7 +241,7 @@ async def run_round(
     return await store.publish_round(lease, counted) if publish else round_
 
 
-async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEdge]:
+async def list_edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEdge]:
     """A client's edges that stood at a sequence, by descending score, then router."""
     edges = [
         edge
@@ -247,7 +252,7 @@ async def edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEd
     return sorted(edges, key=lambda edge: (-edge.score, edge.router))
 
 
-async def merges_of_client(store: GraphStore, ref: int) -> list[MessageMerge]:
+async def list_merges(store: GraphStore, ref: int) -> list[MessageMerge]:
     """What a client merged or dropped, oldest first."""
     merges = await store.get_merges_after(0, await store.get_merges_through(), 999)
     return [one.merge for one in merges if one.merge.ref == ref]

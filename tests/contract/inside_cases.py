@@ -6,16 +6,15 @@ import numpy as np
 
 from propagation.adapters.shared import checkpoint_pieces
 from propagation.model import FilterMemory, FilterRule, MessageMerge
-from tests.contract.graph.test_graph_erasure import erasure, lease_of
-from tests.contract.graph.test_graph_erasure import lived as lived_to_forget
+from tests.contract.graph.test_graph_erasure import acquire_learn_lease, erasure, record_history
 from tests.contract.graph_store import (
     checkpoint,
     edge,
     gradient,
     learn_all,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
     user,
@@ -25,11 +24,11 @@ from tests.contract.graph_store import (
 ANN, BOB = user(0), user(1)
 
 
-async def lived(store):
+async def fill_store(store):
     """Ann's texts and a rule, edges, two messages that she merged, learned blocks, a checkpoint."""
-    first = await recorded(store, ("u0", "i0"), ("u1", "i0"))
+    first = await record_pairs(store, ("u0", "i0"), ("u1", "i0"))
     await learn_all(store)
-    last = await recorded(store, ("u0", "i1"))
+    last = await record_pairs(store, ("u0", "i1"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     merged = MessageMerge(ref=ANN, profile_version=1, router=3, router_version=1, outcome="merged")
@@ -38,13 +37,15 @@ async def lived(store):
     await store.commit_reasoned(
         claim,
         [
-            reasoned(
+            reasoned_interaction(
                 first[0],
                 text(ANN, 1, "likes jazz at night", cites=(3, 1)),
                 merges=(merged,),
                 gradients=(gradient(first[0], 3), gradient(first[0], 4)),
             ),
-            reasoned(last[0], replace(text(ANN, 2), filter_memory=FilterMemory((rule,)))),
+            reasoned_interaction(
+                last[0], replace(text(ANN, 2), filter_memory=FilterMemory((rule,)))
+            ),
         ],
     )
     await run_round(store, versions=(message(3, 2, BOB),), closed=((3, ANN),))
@@ -52,45 +53,45 @@ async def lived(store):
     await store.save_checkpoint(lease, checkpoint(await store.get_learned_through()))
 
 
-async def finds_damage(store, damage, found):
+async def assert_damage_is_found(store, damage, found):
     """`found` is what a problem says; `|` stands between words of which one suffices."""
-    await lived(store)
+    await fill_store(store)
     assert await store.check() == []
     await damage()
     problems = await store.check()
     assert any(words in problem for problem in problems for words in found.split("|")), problems
 
 
-async def reads_parts_of_another_size(opened, monkeypatch):
-    store = await opened()
+async def assert_other_part_sizes_are_read(reopen, monkeypatch):
+    store = await reopen()
     lease = await store.acquire_lease("learn", "me", 10_000)
     monkeypatch.setattr(checkpoint_pieces, "PIECE_BYTES", checkpoint_pieces.PIECE_BYTES // 512)
     await store.save_checkpoint(lease, checkpoint(3, rows=3_000))
     monkeypatch.undo()
-    newest = await (await opened()).get_newest_checkpoint()
+    newest = await (await reopen()).get_newest_checkpoint()
     for name, array in checkpoint(3, rows=3_000).arrays.items():
         np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
 
 
-async def keeps_due_what_is_taken_back_during_a_wipe(store, monkeypatch):
-    await lived_to_forget(store)
+async def assert_wiping_stays_due(store, monkeypatch):
+    await record_history(store)
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         erasure(ANN, await store.get_interactions_of_clients([ANN])),
         checkpoint(3, barrier=True),
     )
     sweep = store.sweep
 
-    async def taken_back_meanwhile():
+    async def withdraw_and_sweep():
         monkeypatch.setattr(store, "sweep", sweep)
         rows = await store.get_interactions_of_clients([BOB])
         await withdraw(
-            store, await lease_of(store), erasure(BOB, rows), checkpoint(3, barrier=True)
+            store, await acquire_learn_lease(store), erasure(BOB, rows), checkpoint(3, barrier=True)
         )
         await sweep()
 
-    monkeypatch.setattr(store, "sweep", taken_back_meanwhile)
+    monkeypatch.setattr(store, "sweep", withdraw_and_sweep)
     await store.wipe()
     assert await store.is_wiping_due()
     await store.wipe()

@@ -22,12 +22,15 @@ CATALOGUE = [
 ]
 
 
-def _fitted() -> HashedEmbedder:
+def _make_fitted_embedder() -> HashedEmbedder:
     unfitted = HashedEmbedder(seed=3)
     return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
 
 
-ADAPTERS = {"hashed projection": lambda: HashedEmbedder(seed=3), "fitted on the catalogue": _fitted}
+ADAPTERS = {
+    "hashed projection": lambda: HashedEmbedder(seed=3),
+    "fitted on the catalogue": _make_fitted_embedder,
+}
 ENDPOINT = "behind an endpoint"
 FITTABLE = {"hashed": lambda: HashedEmbedder(seed=3)}
 
@@ -50,7 +53,7 @@ async def embedder(request, tmp_path):
 
 
 @pytest.fixture(params=sorted(FITTABLE))
-def fittable(request):
+def fittable_embedder(request):
     return FITTABLE[request.param]()
 
 
@@ -90,35 +93,37 @@ async def test_like_is_nearer_than_unlike(embedder):
     assert query @ like > query @ unlike + 0.3
 
 
-async def test_fitting_is_deterministic_and_leaves_it_as_it_was(fittable):
-    assert isinstance(fittable, FittableEmbedder)
-    before, name = await fittable.embed(CATALOGUE), fittable.name
-    state = fittable.fit(CATALOGUE, seed=1)
-    assert state == fittable.fit(CATALOGUE, seed=1)
-    assert fittable.name == name
-    np.testing.assert_array_equal(await fittable.embed(CATALOGUE), before)
+async def test_fitting_is_deterministic_and_leaves_it_as_it_was(fittable_embedder):
+    assert isinstance(fittable_embedder, FittableEmbedder)
+    before, name = await fittable_embedder.embed(CATALOGUE), fittable_embedder.name
+    state = fittable_embedder.fit(CATALOGUE, seed=1)
+    assert state == fittable_embedder.fit(CATALOGUE, seed=1)
+    assert fittable_embedder.name == name
+    np.testing.assert_array_equal(await fittable_embedder.embed(CATALOGUE), before)
 
 
-async def test_a_twin_and_a_restored_one_are_the_same(fittable):
-    state = fittable.fit(CATALOGUE, seed=1)
-    twin = fittable.with_state(state)
-    assert twin.name != fittable.name
-    assert twin.dimension == fittable.dimension
-    fittable.restore(state)
-    assert twin.name == fittable.name
-    np.testing.assert_array_equal(await twin.embed(CATALOGUE), await fittable.embed(CATALOGUE))
-    fittable.restore(None)
-    assert fittable.name != twin.name
+async def test_a_twin_and_a_restored_one_are_the_same(fittable_embedder):
+    state = fittable_embedder.fit(CATALOGUE, seed=1)
+    twin = fittable_embedder.with_state(state)
+    assert twin.name != fittable_embedder.name
+    assert twin.dimension == fittable_embedder.dimension
+    fittable_embedder.restore(state)
+    assert twin.name == fittable_embedder.name
+    np.testing.assert_array_equal(
+        await twin.embed(CATALOGUE), await fittable_embedder.embed(CATALOGUE)
+    )
+    fittable_embedder.restore(None)
+    assert fittable_embedder.name != twin.name
 
 
-async def test_it_is_fitted_on_few_texts_and_on_none(fittable):
+async def test_it_is_fitted_on_few_texts_and_on_none(fittable_embedder):
     for texts in ([], [""], ["jazz"], ["jazz", "opera"]):
-        vectors = await fittable.with_state(fittable.fit(texts, seed=1)).embed(
+        vectors = await fittable_embedder.with_state(fittable_embedder.fit(texts, seed=1)).embed(
             ["jazz", "opera", "punk"]
         )
         assert np.isfinite(vectors).all()
 
 
-async def test_a_state_of_another_form_is_refused(fittable):
+async def test_a_state_of_another_form_is_refused(fittable_embedder):
     with pytest.raises(IncompatibleSettings, match="propagation init"):
-        fittable.restore(b"not a state")
+        fittable_embedder.restore(b"not a state")

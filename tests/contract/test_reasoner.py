@@ -51,12 +51,12 @@ EDITS = (AddLine, DropLine, ReplaceLine)
 
 
 @asynccontextmanager
-async def offline(folder):
+async def open_offline(folder):
     yield OfflineReasoner()
 
 
 @asynccontextmanager
-async def behind_an_endpoint(folder, script=None, **options):
+async def open_endpoint(folder, script=None, **options):
     store = SqliteStore(folder / "graph.db", SystemClock())
     await store.open()
     async with fake_llm(script or Script()) as server:
@@ -70,29 +70,29 @@ async def behind_an_endpoint(folder, script=None, **options):
 
 
 @asynccontextmanager
-async def paper(folder):
-    async with behind_an_endpoint(folder, fused=False) as reasoner:
+async def open_paper(folder):
+    async with open_endpoint(folder, fused=False) as reasoner:
         yield reasoner
 
 
 @asynccontextmanager
-async def fallback(folder):
-    async with behind_an_endpoint(folder) as first:
+async def open_fallback(folder):
+    async with open_endpoint(folder) as first:
         yield FallbackReasoner(first, OfflineReasoner(), unavailable=True)
 
 
 @asynccontextmanager
-async def fallback_of_a_failing_model(folder):
-    async with behind_an_endpoint(folder, Script(faults={"refusal": 1.0})) as first:
+async def open_fallback_of_failing_model(folder):
+    async with open_endpoint(folder, Script(faults={"refusal": 1.0})) as first:
         yield FallbackReasoner(first, OfflineReasoner(), unavailable=True)
 
 
 REASONERS = {
-    "offline": offline,
-    "openai, fused": behind_an_endpoint,
-    "openai, as in the paper": paper,
-    "fallback": fallback,
-    "fallback of a failing model": fallback_of_a_failing_model,
+    "offline": open_offline,
+    "openai, fused": open_endpoint,
+    "openai, as in the paper": open_paper,
+    "fallback": open_fallback,
+    "fallback of a failing model": open_fallback_of_failing_model,
 }
 
 
@@ -106,16 +106,16 @@ def reader(*messages):
     return party(user(), line(1, "jazz", text="Likes jazz trumpet"), messages=messages)
 
 
-def chosen(*messages):
+def chosen_item(*messages):
     return party(item(), line(1, "jazz", text="A record of jazz trumpet"), messages=messages)
 
 
-def passed(*messages):
+def passed_item(*messages):
     client = item(NEGATIVE, "Tosca", ("opera",))
     return party(client, line(1, "opera", text="Opera by Puccini"), messages=messages)
 
 
-def alone():
+def work_without_negative():
     return ReasonWork(
         sequence=50,
         user=USER,
@@ -136,7 +136,7 @@ def is_usable(part):
     return not isinstance(part, ReasonerFailed)
 
 
-async def answer_or_failure(asked):
+async def await_answer_or_failure(asked):
     """Return an answer, or the failure that was raised; it must not be that nobody answers now."""
     try:
         return await asked
@@ -175,7 +175,9 @@ async def test_merge_changes_lines_that_were_heard_and_says_what_became_of_each_
 
 
 async def test_forward_merges_for_every_party_and_predicts(reasoner):
-    answer = await reasoner.forward(work(), reader(HEARD), [chosen(HEARD), passed()], (0.7, 0.2))
+    answer = await reasoner.forward(
+        work(), reader(HEARD), [chosen_item(HEARD), passed_item()], (0.7, 0.2)
+    )
     assert len(answer.merges) == 3
     assert all(is_usable(part) for part in answer.merges)
     assert answer.merges[0].outcomes, "the user had a message"
@@ -185,13 +187,13 @@ async def test_forward_merges_for_every_party_and_predicts(reasoner):
 
 
 async def test_the_prediction_follows_the_candidates_and_not_their_places(reasoner):
-    answer = await reasoner.forward(work(), reader(), [passed(), chosen()], (0.2, 0.7))
+    answer = await reasoner.forward(work(), reader(), [passed_item(), chosen_item()], (0.2, 0.7))
     assert answer.prediction is False
 
 
 async def test_forward_with_one_candidate_and_no_messages_asks_nothing(reasoner):
     calls = reasoner.expenses.this_run.total.calls
-    answer = await reasoner.forward(alone(), reader(), [chosen()], None)
+    answer = await reasoner.forward(work_without_negative(), reader(), [chosen_item()], None)
     assert [list(part.edits) for part in answer.merges] == [[], []]
     assert answer.prediction is None
     assert reasoner.expenses.this_run.total.calls == calls
@@ -201,7 +203,7 @@ async def test_forward_with_one_candidate_and_no_messages_asks_nothing(reasoner)
 async def test_backward_gives_gradients_of_the_modules_that_took_part_and_edits_for_each_party(
     reasoner, reward
 ):
-    parties = reader(HEARD), chosen(), passed()
+    parties = reader(HEARD), chosen_item(), passed_item()
     answer = await reasoner.backward(work(), reward, *parties)
     assert len(answer.clients) == 3
     assert all(is_usable(part) for part in answer.clients)
@@ -219,7 +221,9 @@ async def test_backward_gives_gradients_of_the_modules_that_took_part_and_edits_
 
 
 async def test_without_a_negative_there_is_no_reward_and_no_gradient(reasoner):
-    answer = await reasoner.backward(alone(), None, reader(HEARD), chosen(), None)
+    answer = await reasoner.backward(
+        work_without_negative(), None, reader(HEARD), chosen_item(), None
+    )
     assert list(answer.gradients) == []
     assert len(answer.clients) == 2
     assert all(is_usable(part) for part in answer.clients)
@@ -237,7 +241,7 @@ async def test_summarize_gives_each_router_a_short_text_in_order(reasoner):
 
 
 async def test_rank_gives_each_place_once_or_fails(reasoner):
-    answer = await answer_or_failure(reasoner.rank(reader(), [passed(), chosen()]))
+    answer = await await_answer_or_failure(reasoner.rank(reader(), [passed_item(), chosen_item()]))
     assert not is_usable(answer) or sorted(answer.order) == [0, 1]
 
 
@@ -259,7 +263,7 @@ async def test_a_decision_on_a_router_can_be_carried_out_or_fails(reasoner):
         distance=0.9,
     )
     texts = {None: 0, EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
-    decision = await answer_or_failure(reasoner.decide_router(case))
+    decision = await await_answer_or_failure(reasoner.decide_router(case))
     if is_usable(decision):
         assert len(decision.texts) == texts[decision.kind]
         assert all(text for _, text in decision.texts)
@@ -275,9 +279,9 @@ async def test_after_the_service_stops_nothing_is_asked(reasoner):
 
 @pytest.mark.parametrize("script", [Script(faults={"500": 1.0}), Script(faults={"refusal": 1.0})])
 async def test_without_an_answer_it_raises_and_says_what_that_cost(tmp_path, script):
-    async with behind_an_endpoint(tmp_path, script) as model:
+    async with open_endpoint(tmp_path, script) as model:
         with pytest.raises(ReasonerFailed) as raised:
-            await model.forward(work(), reader(HEARD), [chosen(), passed()], None)
+            await model.forward(work(), reader(HEARD), [chosen_item(), passed_item()], None)
         unavailable = isinstance(raised.value, ReasonerUnavailable)
         assert unavailable == ("500" in script.faults)
         assert raised.value.usage.total.calls >= 1

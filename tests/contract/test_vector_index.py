@@ -21,7 +21,7 @@ from propagation.model import IncompatibleSettings, IndexUnavailable
 from propagation.ports import Collection, Point, VectorIndex
 from services.runtime.process import SystemClock
 from tests import qdrants
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant"),
@@ -32,7 +32,7 @@ DIMENSION = 4
 SHARED = 3  # of PEP 249: threads may share connections
 
 
-async def _numpy_on_sqlite(path, stack: AsyncExitStack) -> VectorIndex:
+async def _open_numpy_on_sqlite(path, stack: AsyncExitStack) -> VectorIndex:
     store = SqliteStore(path / "graph.db", SystemClock())
     await store.open()
     stack.push_async_callback(store.close)
@@ -45,29 +45,29 @@ CollectionPersistence.__del__ = CollectionPersistence.close
 CollectionPersistence.CHECK_SAME_THREAD = sqlite3.threadsafety != SHARED
 
 
-async def _qdrant_local(path, stack: AsyncExitStack) -> VectorIndex:
+async def _open_local_qdrant(path, stack: AsyncExitStack) -> VectorIndex:
     return QdrantIndex(AsyncQdrantClient(path=str(path / "qdrant")), "test")
 
 
-async def _qdrant_server(path, stack: AsyncExitStack) -> VectorIndex:
+async def _open_server_qdrant(path, stack: AsyncExitStack) -> VectorIndex:
     """Its collections are named after the test's folder, and dropped after the test."""
-    return QdrantIndex(qdrants.to_server(), qdrants.prefix_of(str(path)))
+    return QdrantIndex(qdrants.connect_to_server(), qdrants.build_prefix(str(path)))
 
 
-async def _numpy_on_neo4j(path, stack: AsyncExitStack) -> VectorIndex:
-    store = Neo4jStore(server_for(path).settings)
+async def _open_numpy_on_neo4j(path, stack: AsyncExitStack) -> VectorIndex:
+    store = Neo4jStore(get_server(path).settings)
     await store.open()
     stack.push_async_callback(store.close)
     return NumpyIndex(Neo4jPoints(store.database))
 
 
 ADAPTERS = {
-    "numpy on neo4j": _numpy_on_neo4j,
-    "numpy on sqlite": _numpy_on_sqlite,
-    "qdrant local": _qdrant_local,
+    "numpy on neo4j": _open_numpy_on_neo4j,
+    "numpy on sqlite": _open_numpy_on_sqlite,
+    "qdrant local": _open_local_qdrant,
 }
 if qdrants.THERE:
-    ADAPTERS["qdrant server"] = _qdrant_server
+    ADAPTERS["qdrant server"] = _open_server_qdrant
 
 
 MARKED = [
@@ -82,33 +82,36 @@ async def reopen(request, tmp_path) -> AsyncIterator[Reopen]:
     caller's."""
     stack = AsyncExitStack()
 
-    async def again() -> VectorIndex:
+    async def open_again() -> VectorIndex:
         await stack.aclose()
         index = await ADAPTERS[request.param](tmp_path, stack)
         stack.push_async_callback(index.close)
         return index
 
-    yield again
+    yield open_again
     await stack.aclose()
     if request.param == "qdrant server":
-        async with qdrants.server_for(qdrants.prefix_of(str(tmp_path))):
+        async with qdrants.open_client(qdrants.build_prefix(str(tmp_path))):
             """Dropped."""
 
 
 @asynccontextmanager
-async def _local(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
+async def _open_local_client(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
     client = AsyncQdrantClient(":memory:")
     yield client
     await client.close()
 
 
-QDRANTS = {"local": _local, **({"server": qdrants.server_for} if qdrants.THERE else {})}
+QDRANTS = {
+    "local": _open_local_client,
+    **({"server": qdrants.open_client} if qdrants.THERE else {}),
+}
 
 
 @pytest.fixture(params=sorted(QDRANTS))
 async def qdrant(request, tmp_path) -> AsyncIterator[tuple[AsyncQdrantClient, str]]:
     """A Qdrant that several indexes share, and a prefix of their own on it."""
-    prefix = qdrants.prefix_of(str(tmp_path))
+    prefix = qdrants.build_prefix(str(tmp_path))
     async with QDRANTS[request.param](prefix) as client:
         yield client, prefix
 
@@ -117,7 +120,7 @@ async def qdrant(request, tmp_path) -> AsyncIterator[tuple[AsyncQdrantClient, st
 async def index(reopen) -> VectorIndex:
     opened = await reopen()
     assert not await opened.find_collections("model-a", DIMENSION), "nothing is made by looking"
-    await qdrants.make(opened, "model-a", DIMENSION)
+    await qdrants.make_collections(opened, "model-a", DIMENSION)
     return opened
 
 
@@ -129,7 +132,7 @@ def point(key, *values, version=1, attributes=()) -> Point:
     return Point(key=key, version=version, vector=vector(*values), attributes=frozenset(attributes))
 
 
-async def keys_near(index, values, limit=10, collection=Collection.USERS):
+async def find_keys(index, values, limit=10, collection=Collection.USERS):
     return [hit.key for hit in await index.find_nearest(collection, vector(*values), limit)]
 
 
@@ -144,14 +147,14 @@ async def test_nearest_by_cosine_whatever_the_length(index):
 
 async def test_equal_scores_are_ordered_by_key_and_a_limit_is_a_prefix(index):
     await index.upsert(Collection.USERS, [point(key, 1, 0, 0, 0) for key in (8, 2, 6, 4, 12, 10)])
-    assert await keys_near(index, (1, 0, 0, 0), 3) == [2, 4, 6]
-    assert await keys_near(index, (1, 0, 0, 0), 10) == [2, 4, 6, 8, 10, 12]
+    assert await find_keys(index, (1, 0, 0, 0), 3) == [2, 4, 6]
+    assert await find_keys(index, (1, 0, 0, 0), 10) == [2, 4, 6, 8, 10, 12]
 
 
 async def test_collections_are_apart_and_keys_may_be_names(index):
     await index.upsert(Collection.ATTRIBUTES, [point("jazz", 1, 0, 0, 0), point("7", 0, 1, 0, 0)])
     await index.upsert(Collection.ROUTERS, [point(7, 0, 0, 1, 0)])
-    assert await keys_near(index, (1, 0, 0, 0), 1, Collection.ATTRIBUTES) == ["jazz"]
+    assert await find_keys(index, (1, 0, 0, 0), 1, Collection.ATTRIBUTES) == ["jazz"]
     assert await index.get_versions(Collection.ROUTERS) == {7: 1}
     assert await index.get_versions(Collection.USERS) == {}
 
@@ -286,7 +289,7 @@ async def test_delete_takes_what_is_named_and_no_more(index):
     await index.delete(Collection.USERS, [])
     await index.delete(Collection.USERS, [2, 6, 100])
     assert await index.get_versions(Collection.USERS) == {4: 1, 8: 1}
-    assert set(await keys_near(index, (1, 0, 0, 0))) == {4, 8}
+    assert set(await find_keys(index, (1, 0, 0, 0))) == {4, 8}
     np.testing.assert_allclose(
         (await index.get_vectors(Collection.USERS, [8]))[8], vector(8, 1, 0, 0) / 65**0.5, atol=1e-6
     )
@@ -314,7 +317,7 @@ async def test_a_new_index_is_not_seen_until_it_is_served_in_one_step(index, reo
         assert await writer.get_versions(Collection.USERS) == {4: 3}
         await index.upsert(Collection.USERS, [point(8, 1, 0, 0, 0)])
         assert await index.get_versions(Collection.USERS) == {2: 1, 8: 1}
-        assert await keys_near(index, (1, 0, 0, 0), 1) == [2]
+        assert await find_keys(index, (1, 0, 0, 0), 1) == [2]
     assert await index.get_versions(Collection.USERS) == {4: 3}
     assert await index.get_versions(Collection.ATTRIBUTES) == {}
     await index.upsert(Collection.USERS, [Point(key=8, version=1, vector=vector(0, 1))])
@@ -382,7 +385,7 @@ async def test_no_result_is_cut_where_there_are_more_than_any_default_limit(inde
     )
     hits = await index.search_above(Collection.USERS, vector(1, 0, 0, 0), 0.5, frozenset({"jazz"}))
     assert [hit.key for hit in hits] == [2 * key for key in range(1_500)]
-    assert await keys_near(index, (1, 0, 0, 0), 3) == [0, 2, 4]
+    assert await find_keys(index, (1, 0, 0, 0), 3) == [0, 2, 4]
 
 
 async def test_an_empty_index_answers_with_nothing(index):
@@ -409,7 +412,7 @@ async def test_nothing_answers_before_it_was_found(tmp_path):
     await index.close()
 
 
-async def names_on(client, prefix):
+async def list_names(client, prefix):
     return {
         found.name
         for found in (await client.get_collections()).collections
@@ -426,7 +429,7 @@ async def test_names_of_other_programs_on_the_server_are_left_alone(qdrant):
     index = QdrantIndex(client, prefix)
     with pytest.raises(IncompatibleSettings, match=r"qdrant\.prefix"):
         await qdrants.rebuild(index, "model-a", DIMENSION)
-    assert {f"{prefix}-users", f"{prefix}-users-of-mine"} <= await names_on(client, prefix)
+    assert {f"{prefix}-users", f"{prefix}-users-of-mine"} <= await list_names(client, prefix)
 
 
 async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
@@ -434,7 +437,7 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
     the epoch."""
     client, prefix = qdrant
     behind, ahead = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await qdrants.make(behind, "model-a", DIMENSION)
+    await qdrants.make_collections(behind, "model-a", DIMENSION)
     await qdrants.rebuild(ahead, "model-b", DIMENSION)
     for call in (
         lambda: behind.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)]),
@@ -448,13 +451,15 @@ async def test_a_process_that_still_has_another_model_finds_nothing(qdrant):
 async def test_a_reindex_by_another_process_is_followed_at_once(qdrant):
     client, prefix = qdrant
     serving, other = QdrantIndex(client, prefix), QdrantIndex(client, prefix)
-    await qdrants.make(serving, "model-a", DIMENSION)
+    await qdrants.make_collections(serving, "model-a", DIMENSION)
     await serving.upsert(Collection.USERS, [point(2, 1, 0, 0, 0)])
     async with other.rebuild("model-a", DIMENSION) as writer:
         await writer.upsert(Collection.USERS, [point(2, 0, 1, 0, 0, version=2)])
     assert await serving.get_versions(Collection.USERS) == {2: 2}
-    assert await keys_near(serving, (0, 1, 0, 0)) == [2]
-    assert len(await names_on(client, prefix)) == len(Collection), "what was served before is gone"
+    assert await find_keys(serving, (0, 1, 0, 0)) == [2]
+    assert len(await list_names(client, prefix)) == len(Collection), (
+        "what was served before is gone"
+    )
 
 
 @pytest.mark.slow
@@ -467,7 +472,7 @@ async def test_above_finds_all_of_many_where_most_share_an_attribute(qdrant):
     vectors[:, 0] += 4  # a few hundred to several thousand are near to the query
     shares = rng.random(count) < 0.8
     index = QdrantIndex(*qdrant)
-    await qdrants.make(index, "model-a", dimension)
+    await qdrants.make_collections(index, "model-a", dimension)
     await index.upsert(
         Collection.USERS,
         [

@@ -14,7 +14,7 @@ from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientKind
 from services.runtime.process import SystemClock
-from tests.contract.graph_store import change, learn_all, recorded
+from tests.contract.graph_store import change, learn_all, record_pairs
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def made(path):
         await store.upsert_clients(
             [change(ClientKind.ITEM, f"i{n}", description="word " * 250) for n in range(ITEMS)]
         )
-        await recorded(store, *((f"u{n}", f"i{n}") for n in range(500)))
+        await record_pairs(store, *((f"u{n}", f"i{n}") for n in range(500)))
         await learn_all(store)
         await store.close()
 

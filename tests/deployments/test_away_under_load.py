@@ -20,7 +20,7 @@ from tests.deployments.service_processes import (
     reached_by,
     served,
 )
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 SETTINGS = (
@@ -156,7 +156,7 @@ async def kept(stream, lines):
 
 
 async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
-    neo4j, port, lines = server_for(tmp_path), free_port(), []
+    neo4j, port, lines = get_server(tmp_path), free_port(), []
     async with (
         served(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (
             process,

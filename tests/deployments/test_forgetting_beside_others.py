@@ -13,7 +13,7 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import ClientKind, compute_ref
 from propagation.workflow.compose import compose
 from propagation.workflow.settings import WorkflowSettings
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 from tests.unit.workflow.small_database import (
     SMALL,
     USERS,
@@ -31,7 +31,7 @@ KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
 
 def process_on(folder, name):
     settings = WorkflowSettings(**SMALL)
-    store = Neo4jStore(server_for(folder).settings)
+    store = Neo4jStore(get_server(folder).settings)
     return compose(
         store,
         HashedEmbedder(settings.seed),

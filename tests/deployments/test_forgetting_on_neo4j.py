@@ -11,7 +11,7 @@ from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 from tests.unit.workflow.learn.comparison import differing_arrays
 from tests.unit.workflow.small_database import (
     ITEMS,
@@ -38,7 +38,7 @@ BEFORE = ("numbers", "commit")
 def engine_on(folder):
     return build_engine(
         Settings(
-            store="neo4j", neo4j=server_for(folder).settings, workflow=WorkflowSettings(**SMALL)
+            store="neo4j", neo4j=get_server(folder).settings, workflow=WorkflowSettings(**SMALL)
         )
     )
 

@@ -23,7 +23,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.inspection.py2neo_client import run_query
 from services.inspection.queries import load_queries, load_query
 from tests.deployments.test_same_outcome import catalogue, stream
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 TODAY = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -39,7 +39,7 @@ WORKFLOW = WorkflowSettings(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    return server_for(tmp_path_factory.mktemp("inspect"))
+    return get_server(tmp_path_factory.mktemp("inspect"))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from tests.deployments.spender import ANSWER_TOKENS, ASKED
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 BUDGET = 6_000
 A_CALL = len(ASKED[0]["content"]) // 4 + ANSWER_TOKENS + 5
@@ -37,7 +37,7 @@ def counted(server):
 
 @pytest.mark.neo4j
 async def test_two_at_once_share_it_and_never_pass_it(tmp_path):
-    settings = server_for(tmp_path).settings
+    settings = get_server(tmp_path).settings
     store = Neo4jStore(settings)
     await store.open()
     await store.close()

@@ -22,7 +22,7 @@ from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.research.datasets import check_events
 from services.runtime.process import SystemClock
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = pytest.mark.neo4j
 ML100K = Path(
@@ -58,7 +58,7 @@ def stream(events, users, items):
 def stores(folder):
     return {
         "laptop": SqliteStore(folder / "graph.db", SystemClock()),
-        "neo4j": Neo4jStore(server_for(folder).settings),
+        "neo4j": Neo4jStore(get_server(folder).settings),
     }
 
 

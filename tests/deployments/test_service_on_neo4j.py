@@ -12,7 +12,7 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.config.settings import ServerSettings, Settings
 from services.server import run_service
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 from tests.service.calls.test_propagation import test_an_event_reaches_another_clients_profile
 from tests.service.calls.test_retract_and_forget import (
     forgotten,
@@ -47,7 +47,7 @@ SMALL = WorkflowSettings(
 async def serving(folder):
     settings = Settings(
         store="neo4j",
-        neo4j=server_for(folder).settings,
+        neo4j=get_server(folder).settings,
         workflow=SMALL,
         server=ServerSettings(port=0, grace_seconds=1),
     )

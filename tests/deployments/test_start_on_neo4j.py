@@ -19,13 +19,13 @@ from tests.deployments.service_processes import (
     reached_by,
     served,
 )
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = pytest.mark.neo4j
 
 
 async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_path):
-    neo4j, port = server_for(tmp_path), free_port()
+    neo4j, port = get_server(tmp_path), free_port()
     async with (
         served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, own),
         grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
@@ -67,7 +67,7 @@ async def last_words(process):
 
 
 async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
-    port = server_for(tmp_path).settings.uri.rpartition(":")[2]
+    port = get_server(tmp_path).settings.uri.rpartition(":")[2]
     async with served(tmp_path, port, "not-the-password") as (process, _):
         code, lines = await last_words(process)
     assert code == ExitCode.DATA
@@ -77,7 +77,7 @@ async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
 
 
 async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_path):
-    neo4j, port = server_for(tmp_path), free_port()
+    neo4j, port = get_server(tmp_path), free_port()
     async with (
         reached_by(port, neo4j, lambda data: re.sub(rb"Neo4j/5\.26\.", b"Neo4j/5.25.", data)),
         served(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, _),

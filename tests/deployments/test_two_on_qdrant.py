@@ -22,7 +22,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
 from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, serving, until
 from tests.deployments.test_same_outcome import catalogue, stream
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [
     pytest.mark.neo4j,
@@ -46,12 +46,12 @@ USERS, ITEMS = 40, 120
 async def deployment(tmp_path):
     """A Neo4j that holds something, and a Qdrant that holds its index: (server, client of Qdrant,
     prefix, settings)."""
-    server, prefix = server_for(tmp_path), qdrants.prefix_of(str(tmp_path))
-    async with qdrants.server_for(prefix) as client:
+    server, prefix = get_server(tmp_path), qdrants.build_prefix(str(tmp_path))
+    async with qdrants.open_client(prefix) as client:
         engine = compose(
             Neo4jStore(server.settings),
             HashedEmbedder(WORKFLOW.seed),
-            QdrantIndex(qdrants.to_server(), prefix),
+            QdrantIndex(qdrants.connect_to_server(), prefix),
             OfflineReasoner(),
             WORKFLOW,
             "test",
@@ -142,7 +142,7 @@ async def similar_to(service, item):
 async def test_both_start_on_an_empty_one_and_it_is_filled_once(tmp_path, deployment):
     server, client, prefix, settings = deployment
     points = await points_on(client, prefix)
-    await qdrants.drop(client, prefix)
+    await qdrants.drop_collections(client, prefix)
     async with contextlib.AsyncExitStack() as stack:
         services = await asyncio.gather(
             *(

@@ -15,13 +15,13 @@ CACHE = (
 NEEDED = ("java", "mvn")
 
 
-def missing() -> str:
+def describe_missing_programs() -> str:
     """What this machine lacks to run a Neo4j, in words; "" where it lacks nothing."""
     absent = [name for name in NEEDED if shutil.which(name) is None]
     return f"{' and '.join(absent)} not found (Java 17 and Maven are needed)" if absent else ""
 
 
-def parts() -> Path:
+def prepare_jars() -> Path:
     """The folder of the server's jars. The first call on a machine downloads 118 MB; other
     processes wait until it has."""
     CACHE.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def parts() -> Path:
 
 
 if __name__ == "__main__":
-    lacking = missing()
+    lacking = describe_missing_programs()
     print(
         f"Left out: the tests of the Neo4j graph store: {lacking}."
         if lacking

@@ -15,7 +15,7 @@ from neo4j import GraphDatabase, Session
 from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from tests.neo4j_server.build import HERE, parts
+from tests.neo4j_server.build import HERE, prepare_jars
 
 START_SECONDS = 240.0
 STOP_SECONDS = 60.0
@@ -90,7 +90,7 @@ class Neo4jServer(Server):
                     "java",
                     *self._memory,
                     "-cp",
-                    f"{parts()}/*",
+                    f"{prepare_jars()}/*",
                     str(HERE / "Neo4jServer.java"),
                     str(self._folder),
                     str(self._port),

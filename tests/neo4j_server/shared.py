@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from tests.neo4j_server.build import missing
+from tests.neo4j_server.build import describe_missing_programs
 from tests.neo4j_server.server import Neo4jServer, Server
 
 
 def skip_where_missing() -> None:
     """Skips the test where no Neo4j can be started; an error where CI is set."""
-    if lacking := missing():
+    if lacking := describe_missing_programs():
         if os.environ.get("CI"):
             pytest.fail(
                 f"CI runs every backend, and Neo4j cannot be started: {lacking}", pytrace=False
@@ -27,7 +27,7 @@ def skip_where_missing() -> None:
 
 
 @cache
-def shared_server() -> Server:
+def get_shared_server() -> Server:
     """Started at the first call, stopped with the run."""
     if uri := os.environ.get("NEO4J_TEST_URI"):
         return Server(Neo4jSettings(uri=uri, password=os.environ["NEO4J_TEST_PASSWORD"]))
@@ -43,10 +43,10 @@ def shared_server() -> Server:
 _emptied_for: list[Path] = []
 
 
-def server_for(folder: Path) -> Server:
+def get_server(folder: Path) -> Server:
     """The shared server; its one database is empty at the first call for a folder, and as it was
     left at the next ones."""
-    server = shared_server()
+    server = get_shared_server()
     if _emptied_for[-1:] != [folder]:
         server.empty()
         _emptied_for[:] = [folder]

@@ -6,5 +6,5 @@ from pathlib import Path
 LINE = re.compile(r"^// (name|purpose|parameters|scans): (.+)$", re.MULTILINE)
 
 
-def header(name: str) -> dict[str, str]:
+def read_header(name: str) -> dict[str, str]:
     return dict(LINE.findall(Path("cypher", f"{name}.cypher").read_text()))

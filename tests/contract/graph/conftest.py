@@ -22,8 +22,8 @@ class PortsOnly:
 
 
 @pytest.fixture
-async def opened(opened):
+async def reopen(reopen):
     async def reopen():
-        return PortsOnly(await opened())
+        return PortsOnly(await reopen())
 
     return reopen

@@ -2,45 +2,45 @@
 
 from propagation.workflow.read import recommend as user_texts
 from propagation.workflow.read.recommend import FilterMemoryCache
-from tests.contract.graph.test_graph_erasure import lease_of, lived, retraction
-from tests.contract.graph_store import checkpoint, known_clients, text, user, withdraw
+from tests.contract.graph.test_graph_erasure import acquire_learn_lease, record_history, retraction
+from tests.contract.graph_store import checkpoint, create_clients, text, user, withdraw
 
 ANN, BOB = user(0), user(1)
 
 
-def words(text):
+def list_line_texts(text):
     return [line.text for line in text.profile.lines]
 
 
 async def test_a_text_is_loaded_again_after_a_second(store, monkeypatch):
-    await known_clients(store)
+    await create_clients(store)
     fresh = FilterMemoryCache(store)
     monkeypatch.setattr(user_texts, "FRESH_SECONDS", 0.0)
     expired = FilterMemoryCache(store)
     assert (await expired.get(BOB)).profile.version == 0
     for version, said in ((1, "likes jazz"), (2, "likes opera")):
         await store.commit_texts([text(ANN, version, said)], [], 0)
-        assert [words(await expired.get(ANN)) for _ in range(3)] == [[said]] * 3
-        assert words(await fresh.get(ANN)) == ["likes jazz"]
+        assert [list_line_texts(await expired.get(ANN)) for _ in range(3)] == [[said]] * 3
+        assert list_line_texts(await fresh.get(ANN)) == ["likes jazz"]
     fresh.forget([ANN])
-    assert words(await fresh.get(ANN)) == ["likes opera"]
+    assert list_line_texts(await fresh.get(ANN)) == ["likes opera"]
 
 
 async def test_a_text_that_lost_what_was_withdrawn_is_loaded_again(store, monkeypatch):
     """A withdrawal writes the next version of each current text that it changes."""
     monkeypatch.setattr(user_texts, "FRESH_SECONDS", 0.0)
-    await lived(store)
+    await record_history(store)
     texts = FilterMemoryCache(store)
     before = await texts.get(BOB)
-    assert words(before)
+    assert list_line_texts(before)
     row = (await store.get_interactions_of_clients([ANN]))[0]
     version = before.profile.version
     cleaned, following = (text(BOB, one, "likes what is left") for one in (version, version + 1))
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         retraction([row], rewritten=[cleaned], texts=[following]),
         checkpoint(3, barrier=True),
     )
     after = await texts.get(BOB)
-    assert (after.profile.version, words(after)) == (version + 1, ["likes what is left"])
+    assert (after.profile.version, list_line_texts(after)) == (version + 1, ["likes what is left"])

@@ -5,11 +5,11 @@ on."""
 
 from propagation.model import EntryKind, Withdrawal
 from tests.contract.graph_store import checkpoint, withdraw
-from tests.contract.inside_cases import ANN, lived
+from tests.contract.inside_cases import ANN, fill_store
 
 
 async def test_what_retention_and_an_erasure_delete_is_not_missing(store):
-    await lived(store)
+    await fill_store(store)
     assert await store.prune(await store.get_recorded_through(), 100) is not None
     while await store.prune(await store.get_recorded_through(), 100) is not None:
         pass

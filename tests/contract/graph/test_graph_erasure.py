@@ -39,10 +39,10 @@ from tests.contract.graph_store import (
     gradient,
     item,
     learn_all,
-    merges_of_client,
+    list_merges,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
     user,
@@ -54,14 +54,14 @@ BLUE = item(0)
 NO_WORDS = (frozenset(),) * 3
 
 
-async def lease_of(store):
+async def acquire_learn_lease(store):
     return await store.acquire_lease("learn", "test", 10_000)
 
 
-async def lived(store):
+async def record_history(store):
     """Ann and Bob with an event each on one item, texts, a message of both, an edge; all learned
     and reasoned."""
-    sequences = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("ann", "red"))
+    sequences = await record_pairs(store, ("ann", "blue"), ("bob", "blue"), ("ann", "red"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     merges = (
@@ -71,11 +71,13 @@ async def lived(store):
     await store.commit_reasoned(
         claim,
         [
-            reasoned(
+            reasoned_interaction(
                 sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merges=merges
             ),
-            reasoned(sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)),
-            reasoned(sequences[2]),
+            reasoned_interaction(
+                sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)
+            ),
+            reasoned_interaction(sequences[2]),
         ],
     )
     await run_round(store, versions=(message(3, 1, ANN, BOB),), opened=(edge(3, ANN), edge(3, BOB)))
@@ -91,7 +93,7 @@ def retraction(rows, **fields):
 
 
 async def test_events_stand_as_they_stand(store):
-    await lived(store)
+    await record_history(store)
     ((known, row), (unknown, nothing)) = await store.get_event_states(["e0-0", "never"])
     assert (known, row.event_id, unknown, nothing) == (
         EventStatus.RECORDED,
@@ -99,26 +101,28 @@ async def test_events_stand_as_they_stand(store):
         EventStatus.UNKNOWN,
         None,
     )
-    await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), retraction([row]), checkpoint(3, barrier=True)
+    )
     assert await store.get_event_states(["e0-0"]) == [(EventStatus.RETRACTED, None)]
 
 
-async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(opened):
-    store = await opened()
-    sequences = await lived(store)
+async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(reopen):
+    store = await reopen()
+    sequences = await record_history(store)
     rows = await store.get_interactions_of_clients([ANN])
     assert [row.sequence for row in rows] == [sequences[0], sequences[2]]
     users = await store.count_clients(ClientKind.USER)
     late = await store.record([event("late", "ann", "blue")], auto_create=False)
     done = await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         erasure(ANN, rows, reduced_messages={(3, 1): frozenset()}),
         checkpoint(3, barrier=True),
     )
     assert done.interactions == 3
     for again in (False, True):
-        store = await opened() if again else store
+        store = await reopen() if again else store
         assert await store.find_refs([change(ClientKind.USER, "ann").key]) == [None], (
             "its id leads to nothing"
         )
@@ -132,7 +136,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
             "only the other's interactions are left"
         )
         assert (await store.load_texts([ANN]))[ANN].profile.version == 0, "its profile is gone"
-        assert await merges_of_client(store, ANN) == [], "its merges are gone"
+        assert await list_merges(store, ANN) == [], "its merges are gone"
         assert [merge.ref for merge in await store.get_merges_of_message(3, 1, 9)] == [BOB], (
             "the other's merges stay"
         )
@@ -170,7 +174,7 @@ async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_
 
 
 async def test_what_interactions_wrote_is_read_and_then_gone(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     (block,) = await store.read_learned(0, 9)
     written = await store.get_learned_weights([sequences[2], sequences[0], 99])
     assert written.sequence.tolist() == [sequences[0], sequences[2]], (
@@ -187,7 +191,9 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
     ]
     moved = PromotedRepeat(sequences[2], block.routers[0], block.weights[0] / 2)
     barrier = checkpoint(await store.get_learned_through(), barrier=True)
-    await withdraw(store, await lease_of(store), retraction(rows, promoted=[moved]), barrier)
+    await withdraw(
+        store, await acquire_learn_lease(store), retraction(rows, promoted=[moved]), barrier
+    )
     (after,) = await store.read_learned(0, 9)
     assert not after.weights[0].any(), "the retracted weights are zero"
     assert np.array_equal(after.weights[1], block.weights[1]), "the other's weights stay"
@@ -202,9 +208,11 @@ async def test_what_interactions_wrote_is_read_and_then_gone(store):
 
 
 async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
-    await lived(store)
+    await record_history(store)
     ((_, row),) = await store.get_event_states(["e0-0"])
-    await withdraw(store, await lease_of(store), retraction([row]), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), retraction([row]), checkpoint(3, barrier=True)
+    )
     answer = await store.record(
         [event("e0-0", "ann", "blue"), event("e0-0", "ann", "blue", content="other")],
         auto_create=True,
@@ -217,7 +225,7 @@ async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
 
 
 async def test_what_users_chose_with_the_last_change_of_each_item(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     (changed,) = await store.upsert_clients(
         [change(ClientKind.ITEM, "blue", title="Blue in green")]
     )
@@ -237,12 +245,12 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
 
 
 async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     await store.commit_texts([text(BOB, 2), text(BOB, 3)], [], sequences[2])
     rows = await store.get_interactions_of_clients([ANN])
     empty = ClientText(profile=Profile(ref=BOB, version=2, next_id=2))
     made = retraction(rows, rewritten=[empty])
-    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
     cites_one = Citations(sequences=frozenset({1}))
     for search in (
         CitationSearch(BOB, cites_one, from_version=1),
@@ -253,7 +261,7 @@ async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(st
 
 
 async def test_a_rule_that_was_last_confirmed_at_an_interaction_cites_it(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     rule = FilterRule(1.0, "Trust jazz", router=4, evidence=(70, 71), age=72)
     ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=(rule,)))
     await store.commit_texts([ruled], [], sequences[2])
@@ -264,7 +272,7 @@ async def test_a_rule_that_was_last_confirmed_at_an_interaction_cites_it(store):
 
 
 async def test_texts_that_may_cite_are_found_and_rewritten(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     found = await store.find_citing_texts(
         [
             CitationSearch(BOB, Citations(sequences=frozenset({1})), at_sequence=sequences[1]),
@@ -280,14 +288,14 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
     with pytest.raises(VersionClash):
         await withdraw(
             store,
-            await lease_of(store),
+            await acquire_learn_lease(store),
             erasure(ANN, rows, texts=[text(BOB, 3)]),
             checkpoint(3, barrier=True),
         )
     assert await store.get_interactions(sequences[:1])
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         erasure(ANN, rows, rewritten=[text(BOB, 1, "cleaned")], texts=[text(BOB, 2, "new")]),
         checkpoint(3, barrier=True),
     )
@@ -298,14 +306,14 @@ async def test_texts_that_may_cite_are_found_and_rewritten(store):
 async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_however_it_is_written(
     store,
 ):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     await store.commit_texts(
         [text(BOB, 2, "Likes OPERA Nights", cites=(3, 1)), text(BOB, 3, "moved on")],
         [],
         sequences[1],
     )
 
-    async def found(names, *words):
+    async def find_citing_versions(names, *words):
         trail = CitationSearch(
             BOB, Citations(messages={(3, 1): names}, message_words=frozenset(words)), from_version=2
         )
@@ -319,12 +327,14 @@ async def test_a_reader_of_a_message_is_found_by_an_attribute_or_by_a_word_howev
         (frozenset({"jazz"}), ()),
         (frozenset({"blues"}), ("opera nights",)),
     ):
-        assert (2, False) in await found(names, *words)
-    assert await found(frozenset({"blues"}), "moved") == set()  # no line with it cites the message
+        assert (2, False) in await find_citing_versions(names, *words)
+    assert (
+        await find_citing_versions(frozenset({"blues"}), "moved") == set()
+    )  # no line with it cites the message
 
 
 async def test_a_rule_is_found_by_a_word_however_it_is_written(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     rules = (
         FilterRule(2.0, 'Trust the OPERA },{"router":3, lovers', router=5),
         FilterRule(0.5, "Doubt the jazz lovers", attribute="jazz"),
@@ -332,7 +342,7 @@ async def test_a_rule_is_found_by_a_word_however_it_is_written(store):
     ruled = replace(text(BOB, 2, "folk"), filter_memory=FilterMemory(rules=rules))
     await store.commit_texts([ruled, text(BOB, 3, "moved on")], [], sequences[1])
 
-    async def found(word):
+    async def find_quoting_versions(word):
         citations = Citations(rule_words=frozenset({word}))
         return [
             one.text.profile.version
@@ -340,12 +350,12 @@ async def test_a_rule_is_found_by_a_word_however_it_is_written(store):
         ]
 
     for word in ("opera", "lovers", "doubt", "jazz"):
-        assert await found(word) == [2], word
-    assert await found("folk") == [], "a line's"
+        assert await find_quoting_versions(word) == [2], word
+    assert await find_quoting_versions("folk") == [], "a line's"
 
 
 async def test_words_are_found_in_letters_that_fold_to_several(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     letters = [one for one in map(chr, range(128, 0x10000)) if re.search("[a-z]", one.casefold())]
     texts = [
         replace(
@@ -369,7 +379,7 @@ async def test_words_are_found_in_letters_that_fold_to_several(store):
 
 
 async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store):
-    await lived(store)
+    await record_history(store)
     later = replace(
         message(3, 2, BOB),
         attributes=("folk",),
@@ -387,7 +397,7 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
 
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
-    await lived(store)
+    await record_history(store)
     (sent,) = await store.find_affected_messages([ANN], frozenset(), ANN, *NO_WORDS, 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
@@ -406,13 +416,13 @@ async def test_messages_of_a_client_say_who_else_brought_what(store):
 
 
 async def test_a_message_of_which_one_sender_is_left_does_not_wait_for_that_one(store):
-    await lived(store)
+    await record_history(store)
     cid = user(2)
     await store.upsert_clients([change(ClientKind.USER, "cid")])
     opened = (edge(3, ANN), edge(3, BOB), edge(3, cid))
     await run_round(store, versions=(message(3, 2, ANN, BOB),), opened=opened)
     made = erasure(ANN, reduced_messages={(3, 2): frozenset()})
-    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
     waiting = await store.get_waiting_messages({BOB: 0, cid: 0})
     assert {
         ref: (3, 2) in [(one.router, one.version) for one in sent] for ref, sent in waiting.items()
@@ -420,7 +430,7 @@ async def test_a_message_of_which_one_sender_is_left_does_not_wait_for_that_one(
 
 
 async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
-    await lived(store)
+    await record_history(store)
     await store.put_blob(POSTPONED_ARRIVALS, b"with ann")
     change = EvolutionChange(kind=EvolutionKind.REWRITE, before=(1,), after=(1,), reason="ann")
     run = await store.save_evolution(EvolutionRun(changes=(change,)))
@@ -428,7 +438,7 @@ async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
     rows = await store.get_interactions_of_clients([ANN])
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         erasure(ANN, rows, postponed=b"without", reports=[cleaned]),
         checkpoint(3, barrier=True),
     )
@@ -437,14 +447,18 @@ async def test_waiting_arrivals_and_reasons_change_with_the_commit(store):
 
 
 async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
-    await lived(store)
-    await recorded(store, ("ann", "green"))
+    await record_history(store)
+    await record_pairs(store, ("ann", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 10_000)
     rows = await store.get_interactions_of_clients([ANN])
-    await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), erasure(ANN, rows), checkpoint(3, barrier=True)
+    )
     with pytest.raises(LeaseLost):
-        await store.commit_reasoned(claim, [reasoned(claim.work[0].sequence, text(ANN, 1))])
+        await store.commit_reasoned(
+            claim, [reasoned_interaction(claim.work[0].sequence, text(ANN, 1))]
+        )
     with pytest.raises(VersionClash):
         await store.commit_texts([text(ANN, 1)], (), 1)
     assert await store.claim_reason("w", 9, 10_000) is None
@@ -452,21 +466,23 @@ async def test_work_in_flight_does_not_write_a_forgotten_client_back(store):
 
 async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     await store.upsert_clients([change(ClientKind.ITEM, f"i{n}") for n in range(3)])
-    await recorded(store, ("ann", "i0"))
+    await record_pairs(store, ("ann", "i0"))
     await store.record(
         [event("named", "ann", "i0", negative_id="i1", content="hash")], auto_create=True
     )
     await learn_all(store)
     gone = (await store.claim_reason("w", 1, 0)).work[0].negative
-    await withdraw(store, await lease_of(store), erasure(gone), checkpoint(1, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), erasure(gone), checkpoint(1, barrier=True)
+    )
     assert (await store.claim_reason("w", 1, 10_000)).work[0].negative is None
     assert (await store.get_event_states(["named"]))[0][1].negative != gone
 
 
 async def test_a_lost_lease_changes_nothing(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     old = await store.acquire_lease("learn", "other", 1)
-    lease = old or await lease_of(store)
+    lease = old or await acquire_learn_lease(store)
     await store.release_lease(lease)
     newer = await store.acquire_lease("learn", "newer", 10_000)
     assert newer.token > lease.token
@@ -481,7 +497,7 @@ async def test_a_lost_lease_changes_nothing(store):
 
 
 async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_be_wiped(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     await store.drop_changes(await store.get_pending_changes(0, 99))
     (sent,) = await store.get_router_versions([3])
     rows = [
@@ -491,7 +507,7 @@ async def test_what_a_retraction_changed_waits_for_the_index_and_nothing_has_to_
     ]
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         retraction(rows, texts=[text(BOB, 2)], messages=[replace(sent, text="less jazz")]),
         checkpoint(3, barrier=True),
     )
@@ -508,7 +524,9 @@ async def test_any_unicode_is_forgotten(store, name):
     await store.upsert_clients([change(ClientKind.USER, name, title=name)])
     await store.record([event(name, name, "blue")], auto_create=True)
     (ref,) = await store.find_refs([change(ClientKind.USER, name).key])
-    await withdraw(store, await lease_of(store), erasure(ref), checkpoint(0, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), erasure(ref), checkpoint(0, barrier=True)
+    )
     assert await store.is_wiping_due()
     await store.wipe()
     assert not await store.is_wiping_due()
@@ -518,7 +536,7 @@ async def test_any_unicode_is_forgotten(store, name):
 
 async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store):
     """Another process may commit while this one reads: then it reads again."""
-    sequences = await lived(store)
+    sequences = await record_history(store)
     rows = [
         row
         for row in await store.get_interactions_of_clients([ANN])
@@ -529,12 +547,14 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
     changed = replace(await store.get_router_version(3, 1), text="", attributes=())
     withdrawal = retraction(rows, texts_read_through=texts_read_through, messages=[changed])
     with pytest.raises(VersionClash):
-        await withdraw(store, await lease_of(store), withdrawal, checkpoint(3, barrier=True))
+        await withdraw(
+            store, await acquire_learn_lease(store), withdrawal, checkpoint(3, barrier=True)
+        )
     assert await store.get_event_states(["e0-0"]) == [(EventStatus.RECORDED, rows[0])]
     assert await store.get_last_withdrawal() == 0
     done = await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         replace(withdrawal, texts_read_through=texts_read_through + 1),
         checkpoint(3, barrier=True),
     )
@@ -550,20 +570,20 @@ async def test_a_text_that_came_in_between_and_rests_on_what_goes_stops_it(store
     with pytest.raises(VersionClash):
         await withdraw(
             store,
-            await lease_of(store),
+            await acquire_learn_lease(store),
             retraction([gone], texts_read_through=again),
             checkpoint(3, barrier=True),
         )
     await withdraw(
         store,
-        await lease_of(store),
+        await acquire_learn_lease(store),
         retraction([row], texts_read_through=again),
         checkpoint(3, barrier=True),
     )
 
 
 async def test_what_was_read_before_something_was_taken_back_is_not_committed_after_it(store):
-    sequences = await lived(store)
+    sequences = await record_history(store)
     rows = [
         row
         for row in await store.get_interactions_of_clients([ANN])
@@ -571,7 +591,9 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
     ]
     before = await store.get_last_withdrawal()
     await store.commit_texts([text(BOB, 2)], (), 4, before)
-    await withdraw(store, await lease_of(store), retraction(rows), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), retraction(rows), checkpoint(3, barrier=True)
+    )
     with pytest.raises(VersionClash):
         await store.commit_texts([text(BOB, 3)], (), 5, before)
     assert (await store.load_texts([BOB]))[BOB].profile.version == 2
@@ -580,7 +602,7 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
 
 
 async def test_messages_that_quote_a_title_are_found(store):
-    await lived(store)
+    await record_history(store)
     (quoting,) = await store.find_affected_messages(
         [], frozenset(), None, frozenset(), frozenset({"more"}), frozenset(), 8
     )
@@ -605,7 +627,7 @@ async def test_messages_that_quote_a_title_are_found(store):
     ],
 )
 async def test_messages_are_found_by_words_however_they_are_written(store, said, word):
-    await lived(store)
+    await record_history(store)
     await run_round(store, versions=(message(3, 2, BOB, words=said),))
     nothing = frozenset[str]()
     for words in ((frozenset({word}), nothing), (nothing, frozenset({word}))):
@@ -614,7 +636,7 @@ async def test_messages_are_found_by_words_however_they_are_written(store, said,
 
 
 async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
-    await lived(store)
+    await record_history(store)
     named = replace(message(3, 2, BOB), attributes=('12" mixes',))
     await run_round(store, versions=(named,))
     nothing = frozenset[str]()
@@ -625,7 +647,7 @@ async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
 
 @pytest.mark.parametrize("erases", [True, False])
 async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store, erases):
-    sequences = await recorded(
+    sequences = await record_pairs(
         store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"), ("bob", "green"), ("bob", "jade")
     )
     await learn_all(store)
@@ -639,21 +661,24 @@ async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store
     ]
     await store.commit_reasoned(
         claim,
-        [replace(reasoned(one), failure=why) for one, why in zip(sequences, failures, strict=True)],
+        [
+            replace(reasoned_interaction(one), failure=why)
+            for one, why in zip(sequences, failures, strict=True)
+        ],
     )
     rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
     greek = "ΣΙΣΥΦΟΣ".replace("Ι", "Ί")
     made = replace(made, words=frozenset({"free jazz", "ann", "Straßenmusik", greek}))
-    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
     reasons = ["", "no answer", "", ""]
     assert list(await store.get_dead_letters(9)) == list(zip(sequences[1:], reasons, strict=True))
 
 
 @pytest.mark.parametrize("lost", ["everywhere", "by a message"])
 async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost):
-    sequences = await lived(store)
-    (late,) = await recorded(store, ("ann", "green"))
+    sequences = await record_history(store)
+    (late,) = await record_pairs(store, ("ann", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     naming = [
@@ -666,7 +691,9 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
         for words, names in (*naming, ("of Straßen", ("jazz",)))
     )
     merge = MessageMerge(ref=BOB, profile_version=1, router=3, router_version=1, outcome="merged")
-    await store.commit_reasoned(claim, [reasoned(late, gradients=given, merges=(merge,))])
+    await store.commit_reasoned(
+        claim, [reasoned_interaction(late, gradients=given, merges=(merge,))]
+    )
     fields = (
         {"recounted": (Attribute(name="strassenmusik", holders=0, users=0),)}
         if lost == "everywhere"
@@ -674,31 +701,31 @@ async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost
     )
     rows = [row for row in await store.get_interactions_of_clients([ANN]) if row.sequence < late]
     made = retraction(rows[:1], **fields)
-    await withdraw(store, await lease_of(store), made, checkpoint(4, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(4, barrier=True))
     left = {one.text for one in await store.get_gradients(Module.ROUTER, 3, sequences[1] + 1, 9)}
     assert left == {"of Straßen"}
 
 
 async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attribute(store):
-    sequences = await lived(store)
-    (dead,) = await recorded(store, ("bob", "green"))
+    sequences = await record_history(store)
+    (dead,) = await record_pairs(store, ("bob", "green"))
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
-    await store.commit_reasoned(claim, [reasoned(dead, failure="no answer")])
-    await recorded(store, ("cid", "green"))
+    await store.commit_reasoned(claim, [reasoned_interaction(dead, failure="no answer")])
+    await record_pairs(store, ("cid", "green"))
     given = [
         replace(gradient(dead, owner, module), text=words, attributes=())
         for module, owner in ((Module.ROUTER, 3), (Module.ROUTER, 4), (Module.FILTER_MEMORY, BOB))
         for words in ("less jazz", "less folk")
     ]
     merge = MessageMerge(ref=BOB, profile_version=2, router=3, router_version=1, outcome="merged")
-    replayed = reasoned(dead, text(BOB, 2), gradients=tuple(given), merges=(merge,))
+    replayed = reasoned_interaction(dead, text(BOB, 2), gradients=tuple(given), merges=(merge,))
     late = await store.get_recorded_through()
     claim = await store.claim_dead_letters("w", 9, 1_000)
     await store.commit_reasoned(claim, [replace(replayed, late=late)])
     rows = await store.get_interactions(sequences[:1])
     made = retraction(rows, reduced_messages={(3, 1): frozenset({"jazz"})})
-    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
     left = [
         (one.module, one.owner, one.text)
         for module in (Module.ROUTER, Module.FILTER_MEMORY)
@@ -713,20 +740,22 @@ async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attr
 
 
 async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):
-    (first, _, third) = await lived(store)
+    (first, _, third) = await record_history(store)
     said = f"Trust jazz,{first},folk"
     rules = (FilterRule(1.0, said, router=10 * first + 2, evidence=(10 + third, third)),)
     ruled = replace(text(BOB, 2, cites=(9, 9)), filter_memory=FilterMemory(rules=rules))
     await store.commit_texts([ruled], [], third)
     rows = await store.get_interactions_of_clients([ANN])
-    await withdraw(store, await lease_of(store), retraction(rows[:1]), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), retraction(rows[:1]), checkpoint(3, barrier=True)
+    )
     made = retraction(rows[1:])
     with pytest.raises(VersionClash):
-        await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+        await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
 
 
 async def test_the_attributes_that_some_clients_brought(store):
-    await lived(store)
+    await record_history(store)
     other = replace(
         message(3, 2, BOB),
         attributes=("folk",),
@@ -742,13 +771,13 @@ async def test_the_attributes_that_some_clients_brought(store):
 async def test_a_withdrawal_empties_caches_and_keeps_no_answer_to_an_earlier_question(
     store, erases
 ):
-    await lived(store)
+    await record_history(store)
     before = await store.get_last_withdrawal()
     await store.put_cached(f"{CACHED}answer:1", b"of ann", before)
     await store.put_blob("embedder", b"stays")
     rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
-    await withdraw(store, await lease_of(store), made, checkpoint(3, barrier=True))
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
     await store.put_cached(f"{CACHED}answer:2", b"of ann, too", before)
     await store.put_cached(f"{CACHED}answer:3", b"newer", await store.get_last_withdrawal())
     assert [await store.get_blob(f"{CACHED}answer:{n}") for n in (1, 2, 3)] == [
@@ -760,18 +789,22 @@ async def test_a_withdrawal_empties_caches_and_keeps_no_answer_to_an_earlier_que
 
 
 async def test_a_text_at_an_erased_sequence_has_the_time_of_the_next_one(store, clock):
-    first, second, third = await recorded(store, ("ann", "blue"), ("bob", "blue"), ("bob", "red"))
+    first, second, third = await record_pairs(
+        store, ("ann", "blue"), ("bob", "blue"), ("bob", "red")
+    )
     await learn_all(store)
     for sequence, version in ((first, 1), (second, 2)):
         clock.ms += 1_000
         claim = await store.claim_reason("w", 1, 1_000)
-        await store.commit_reasoned(claim, [reasoned(sequence, text(BLUE, version))])
+        await store.commit_reasoned(claim, [reasoned_interaction(sequence, text(BLUE, version))])
     following = clock.ms
     clock.ms += 1_000
     claim = await store.claim_reason("w", 1, 1_000)
-    await store.commit_reasoned(claim, [reasoned(third, text(BOB, 1))])
+    await store.commit_reasoned(claim, [reasoned_interaction(third, text(BOB, 1))])
     rows = await store.get_interactions_of_clients([ANN])
-    await withdraw(store, await lease_of(store), erasure(ANN, rows), checkpoint(3, barrier=True))
+    await withdraw(
+        store, await acquire_learn_lease(store), erasure(ANN, rows), checkpoint(3, barrier=True)
+    )
     dates = [
         (record["sequence"], record["written_at"])
         async for kind, record in store.export_client(BLUE)
@@ -796,7 +829,7 @@ async def test_what_was_written_at_an_erased_sequence_moves_to_the_next_version_
     store, clock, following, expected
 ):
     """Interactions may be reasoned in any order: a next version may have an earlier sequence."""
-    sequences = await recorded(
+    sequences = await record_pairs(
         store, ("bob", "blue"), ("ann", "blue"), ("cid", "blue"), ("ann", "blue")
     )
     await learn_all(store)
@@ -806,14 +839,14 @@ async def test_what_was_written_at_an_erased_sequence_moves_to_the_next_version_
         clock.ms += 1_000
         written[place] = clock.ms
         merge = MessageMerge(BLUE, version, router=3, router_version=1, outcome="merged")
-        done = reasoned(sequences[place], text(BLUE, version), merges=(merge,))
+        done = reasoned_interaction(sequences[place], text(BLUE, version), merges=(merge,))
         await store.commit_reasoned(claim, [done], more=True)
     clock.ms += 1_000
     (ann,) = await store.find_refs([change(ClientKind.USER, "ann").key])
     rows = await store.get_interactions_of_clients([ann])
     assert {row.sequence for row in rows} == {sequences[BY_ANN], sequences[BY_ANN_AGAIN]}
     entry = await withdraw(
-        store, await lease_of(store), erasure(ann, rows), checkpoint(4, barrier=True)
+        store, await acquire_learn_lease(store), erasure(ann, rows), checkpoint(4, barrier=True)
     )
     to = entry.sequence if expected is None else sequences[expected]
     first = await anext(

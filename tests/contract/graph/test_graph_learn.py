@@ -6,31 +6,31 @@ import numpy as np
 import pytest
 
 from propagation.model import EntryKind, Epoch, LeaseLost
-from tests.contract.graph_store import block, checkpoint, recorded
+from tests.contract.graph_store import block, checkpoint, record_pairs
 
 EPOCH = Epoch(number=1, sequence=0, session_k=4, taste_k=4, tau=0.71, embedder="hashed")
 
 
 @pytest.fixture
 async def lease(store):
-    await recorded(store, ("u0", "i0"), ("u1", "i1"), ("u0", "i1"))
+    await record_pairs(store, ("u0", "i0"), ("u1", "i1"), ("u0", "i1"))
     return await store.acquire_lease("learn", "me", 10_000)
 
 
-def same(one, other):
+def assert_same_fields(one, other):
     for field in dataclasses.fields(one):
         np.testing.assert_array_equal(
             getattr(one, field.name), getattr(other, field.name), strict=True
         )
 
 
-async def test_a_block_comes_back_bit_for_bit(store, lease, opened):
+async def test_a_block_comes_back_bit_for_bit(store, lease, reopen):
     made = [block(0, 2, [2], seed=1), block(2, 4, [3, 4], seed=2)]
     for part in made:
         await store.commit_learned(lease, part)
-    store = await opened()
+    store = await reopen()
     for one, other in zip(await store.read_learned(0, 10), made, strict=True):
-        same(one, other)
+        assert_same_fields(one, other)
     assert [part.through for part in await store.read_learned(2, 10)] == [4]
     assert [part.through for part in await store.read_learned(0, 1)] == [2]
     assert await store.get_learned_through() == 4
@@ -80,11 +80,11 @@ async def test_a_checkpoint_covers_increments_of_trust(store, lease):
     assert covered.weights.any()
 
 
-async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lease, opened):
+async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lease, reopen):
     await store.save_checkpoint(lease, checkpoint(1, barrier=True))
     await store.save_checkpoint(lease, checkpoint(2, rows=600_000))
     await store.save_checkpoint(lease, checkpoint(3, rows=400_000))
-    store = await opened()
+    store = await reopen()
     newest, barrier = (
         await store.get_newest_checkpoint(),
         await store.get_newest_checkpoint(barrier=True),
@@ -99,14 +99,14 @@ async def test_checkpoints_come_back_and_older_ones_go_but_no_barrier(store, lea
         np.testing.assert_array_equal(newest.arrays[name], array, strict=True)
 
 
-async def test_an_epoch_replaces_what_was_learned_in_one_publication(store, lease, opened):
+async def test_an_epoch_replaces_what_was_learned_in_one_publication(store, lease, reopen):
     await store.commit_learned(lease, block(0, 4, [2, 3, 4], seed=1))
     await store.replace_learned(lease, [block(0, 1, [], epoch=9)], first=True)
     await store.replace_learned(lease, [block(0, 2, [2], epoch=1, seed=5)], first=True)
     await store.replace_learned(lease, [block(2, 4, [3, 4], epoch=1, seed=6)], first=False)
     assert [part.epoch for part in await store.read_learned(0, 9)] == [0]
     sequence = await store.open_epoch(lease, EPOCH, checkpoint(4, barrier=True, epoch=1))
-    store = await opened()
+    store = await reopen()
     assert [(part.through, part.epoch) for part in await store.read_learned(0, 9)] == [
         (2, 1),
         (4, 1),

@@ -11,11 +11,11 @@ from tests.contract.graph_store import (
     MARKED,
     TurnedClock,
     change,
+    create_clients,
     edge,
-    edges_at,
     event,
     item,
-    known_clients,
+    list_edges_at,
     message,
     run_round,
     text,
@@ -107,13 +107,13 @@ class History:
         known = {ref for ref, _ in self.seen[at]["titles"]}
         return {
             "members": {
-                router: [_standing(one) for one in await store.get_members(router, 99, at)]
+                router: [_drop_end(one) for one in await store.get_members(router, 99, at)]
                 for router in ROUTERS
             },
             "counts": await store.count_members(ROUTERS, at),
             "routers": await store.get_router_versions(ROUTERS, at),
             "tables": {
-                ref: [_standing(one) for one in await edges_at(store, ref, at)] for ref in REFS
+                ref: [_drop_end(one) for one in await list_edges_at(store, ref, at)] for ref in REFS
             },
             "texts": {ref: text for ref, text in texts.items() if text is not None},
             "titles": [
@@ -124,7 +124,7 @@ class History:
         }
 
 
-def _standing(one):
+def _drop_end(one):
     """As it looked while it stood."""
     return type(one)(
         router=one.router, ref=one.ref, score=one.score, from_sequence=one.from_sequence
@@ -142,7 +142,7 @@ async def test_what_was_read_at_a_sequence_is_read_of_it_later(tmp_path_factory,
     store = MAKERS[made](tmp_path_factory.mktemp("past"), clock)
     await store.open()
     try:
-        await known_clients(store, 2)
+        await create_clients(store, 2)
         history = History(store, clock)
         for step in steps:
             await history.do(step)

@@ -9,9 +9,9 @@ from tests.contract.graph_store import (
     gradient,
     item,
     learn_all,
-    merges_of_client,
-    reasoned,
-    recorded,
+    list_merges,
+    reasoned_interaction,
+    record_pairs,
     text,
     user,
 )
@@ -20,26 +20,27 @@ from tests.contract.graph_store import (
 @pytest.fixture
 async def sequences(store):
     """Six learned interactions: of u0, u1, u0, u1, u2, u0."""
-    made = await recorded(
+    made = await record_pairs(
         store, *((f"u{n}", f"i{place}") for place, n in enumerate((0, 1, 0, 1, 2, 0)))
     )
     await learn_all(store)
     return made
 
 
-def claimed(claim):
+def list_sequences(claim):
     return [work.sequence for work in claim.work]
 
 
 async def finish(store, claim, *results):
     done = {result.sequence for result in results}
     await store.commit_reasoned(
-        claim, [*results, *(reasoned(n) for n in claimed(claim) if n not in done)]
+        claim,
+        [*results, *(reasoned_interaction(n) for n in list_sequences(claim) if n not in done)],
     )
 
 
 async def test_nothing_waits_before_it_is_learned(store):
-    await recorded(store, ("u0", "i0"))
+    await record_pairs(store, ("u0", "i0"))
     assert await store.claim_reason("w", 10, 1_000) is None
     await learn_all(store)
     claim = await store.claim_reason("w", 10, 1_000)
@@ -57,11 +58,11 @@ async def test_work_carries_what_learn_stored(store, sequences):
 async def test_two_workers_share_no_user_and_none_overtakes(store, sequences):
     first = await store.claim_reason("a", 1, 1_000)
     second = await store.claim_reason("b", 10, 1_000)
-    assert claimed(first) == [sequences[0]]
-    assert claimed(second) == [sequences[1], sequences[3], sequences[4]]
+    assert list_sequences(first) == [sequences[0]]
+    assert list_sequences(second) == [sequences[1], sequences[3], sequences[4]]
     assert await store.claim_reason("c", 10, 1_000) is None
     await finish(store, first)
-    assert claimed(await store.claim_reason("c", 10, 1_000)) == [sequences[2], sequences[5]]
+    assert list_sequences(await store.claim_reason("c", 10, 1_000)) == [sequences[2], sequences[5]]
 
 
 async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
@@ -77,9 +78,9 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     await finish(
         store,
         claim,
-        reasoned(first, usage=asked),
-        reasoned(second, usage=asked + Usage(fallback="offline")),
-        reasoned(third, failure="refused", usage=asked),
+        reasoned_interaction(first, usage=asked),
+        reasoned_interaction(second, usage=asked + Usage(fallback="offline")),
+        reasoned_interaction(third, failure="refused", usage=asked),
     )
     kept = {
         row.sequence: (row.prompts, row.fallback) for row in await store.get_interactions(sequences)
@@ -90,7 +91,7 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     assert (row.prompts, row.fallback) == (wrote, "offline")
     assert await store.find_event(row.event_id) == row
     late = await store.claim_dead_letters("w", 10, 1_000)
-    await store.commit_reasoned(late, [reasoned(third, late=99, usage=asked)])
+    await store.commit_reasoned(late, [reasoned_interaction(third, late=99, usage=asked)])
     [mended] = await store.get_interactions([third])
     assert mended.prompts == wrote
 
@@ -121,34 +122,38 @@ async def test_reasoned_through_waits_for_the_oldest(store, sequences):
 
 async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await store.commit_reasoned(claim, [reasoned(sequences[0])])
-    assert claimed(await store.claim_reason("a", 10, 1_000)) == sequences[1:]
+    await store.commit_reasoned(claim, [reasoned_interaction(sequences[0])])
+    assert list_sequences(await store.claim_reason("a", 10, 1_000)) == sequences[1:]
 
 
 async def test_a_claim_committed_in_parts_holds_the_rest_until_the_last(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     await store.commit_reasoned(
-        claim, [reasoned(sequences[0], text(user(0), 1, "first"))], more=True
+        claim, [reasoned_interaction(sequences[0], text(user(0), 1, "first"))], more=True
     )
     assert (await store.load_texts([user(0)]))[user(0)].profile.lines[0].text == "first"
     assert await store.claim_reason("b", 10, 1_000) is None
     await store.commit_reasoned(
-        claim, [reasoned(sequences[1]), reasoned(sequences[2], text(user(0), 2, "second"))]
+        claim,
+        [
+            reasoned_interaction(sequences[1]),
+            reasoned_interaction(sequences[2], text(user(0), 2, "second")),
+        ],
     )
     assert await store.get_reasoned_through() == sequences[3] - 1
-    assert claimed(await store.claim_reason("b", 10, 1_000)) == sequences[3:]
+    assert list_sequences(await store.claim_reason("b", 10, 1_000)) == sequences[3:]
     with pytest.raises(LeaseLost):
-        await store.commit_reasoned(claim, [reasoned(sequences[3])], more=True)
+        await store.commit_reasoned(claim, [reasoned_interaction(sequences[3])], more=True)
 
 
 async def test_what_was_committed_of_a_claim_stays_when_it_is_taken_over(store, sequences, clock):
     late = await store.claim_reason("late", 10, 1_000)
-    await store.commit_reasoned(late, [reasoned(sequences[0])], more=True)
+    await store.commit_reasoned(late, [reasoned_interaction(sequences[0])], more=True)
     clock.ms += 1_000
     taken = await store.claim_reason("quick", 10, 1_000)
-    assert claimed(taken) == sequences[1:]
+    assert list_sequences(taken) == sequences[1:]
     with pytest.raises(LeaseLost):
-        await store.commit_reasoned(late, [reasoned(sequences[1])], more=True)
+        await store.commit_reasoned(late, [reasoned_interaction(sequences[1])], more=True)
 
 
 async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does_not_come_back(
@@ -159,7 +164,7 @@ async def test_a_claim_that_is_prolonged_stands_and_one_that_was_taken_over_does
     await store.renew_claims([kept.token], 1_000)
     clock.ms += 600
     taken = await store.claim_reason("b", 10, 1_000)
-    assert claimed(taken) == claimed(left)
+    assert list_sequences(taken) == list_sequences(left)
     await store.renew_claims([kept.token, left.token], 1_000)
     await finish(store, kept)
     with pytest.raises(LeaseLost):
@@ -172,10 +177,14 @@ async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(
     late = await store.claim_reason("late", 2, 1_000)
     clock.ms += 1_000
     taken = await store.claim_reason("quick", 2, 1_000)
-    assert claimed(taken) == claimed(late)
+    assert list_sequences(taken) == list_sequences(late)
     with pytest.raises(LeaseLost):
-        await store.commit_reasoned(late, [reasoned(sequences[0], text(user(0), 1, "late"))])
-    await store.commit_reasoned(taken, [reasoned(sequences[0], text(user(0), 1, "quick"))])
+        await store.commit_reasoned(
+            late, [reasoned_interaction(sequences[0], text(user(0), 1, "late"))]
+        )
+    await store.commit_reasoned(
+        taken, [reasoned_interaction(sequences[0], text(user(0), 1, "quick"))]
+    )
     assert (await store.load_texts([user(0)]))[user(0)].profile.lines[0].text == "quick"
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(taken, [])
@@ -184,8 +193,10 @@ async def test_a_claim_that_expired_is_taken_over_and_the_late_commit_refused(
 async def test_a_version_that_does_not_follow_changes_nothing(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     wrong = [
-        reasoned(sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)),
-        reasoned(sequences[1], text(user(1), 2)),
+        reasoned_interaction(
+            sequences[0], text(user(0), 1), gradients=(gradient(sequences[0], 3),)
+        ),
+        reasoned_interaction(sequences[1], text(user(1), 2)),
     ]
     with pytest.raises(VersionClash) as raised:
         await store.commit_reasoned(claim, wrong)
@@ -200,8 +211,8 @@ async def test_several_versions_of_one_client_in_one_commit(store, sequences):
     await finish(
         store,
         claim,
-        reasoned(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
-        reasoned(sequences[2], text(user(0), 3, "later")),
+        reasoned_interaction(sequences[0], text(user(0), 1, "heard"), text(user(0), 2, "kept")),
+        reasoned_interaction(sequences[2], text(user(0), 3, "later")),
     )
     assert (await store.get_text_at(user(0), sequences[0])).profile.lines[0].text == "kept"
     assert (await store.get_text_at(user(0), sequences[1])).profile.version == 2
@@ -220,9 +231,7 @@ async def test_a_text_comes_back_as_it_was(store, sequences, strange):
     await store.commit_texts([written], [merge], sequences[0])
     assert (await store.load_texts([user(0)]))[user(0)] == written
     assert (
-        await merges_of_client(store, user(0))
-        == [merge]
-        == await store.get_merges_of_message(5, 2, 9)
+        await list_merges(store, user(0)) == [merge] == await store.get_merges_of_message(5, 2, 9)
     )
 
 
@@ -248,7 +257,7 @@ async def test_a_client_without_text_has_an_empty_profile(store):
 
 async def test_a_dead_letter_blocks_nobody(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await finish(store, claim, reasoned(sequences[1], failure="no answer"))
+    await finish(store, claim, reasoned_interaction(sequences[1], failure="no answer"))
     assert list(await store.get_dead_letters(10)) == [(sequences[1], "no answer")]
     assert await store.get_reasoned_through() == await store.get_learned_through()
 
@@ -259,7 +268,7 @@ async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):
         store,
         claim,
         *(
-            reasoned(
+            reasoned_interaction(
                 n, gradients=(gradient(n, 7), gradient(n, 3), gradient(n, user(0), Module.PROFILE))
             )
             for n in sequences[:3]
@@ -281,33 +290,40 @@ async def letters(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
     dead = [sequences[place] for place in (1, 2, 4)]
     await finish(
-        store, claim, *(reasoned(sequence, failure=f"no answer to {sequence}") for sequence in dead)
+        store,
+        claim,
+        *(reasoned_interaction(sequence, failure=f"no answer to {sequence}") for sequence in dead),
     )
     return dead
 
 
 async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, letters, clock):
     first = await store.claim_dead_letters("a", 2, 1_000)
-    assert claimed(first) == letters[:2]
+    assert list_sequences(first) == letters[:2]
     second = await store.claim_dead_letters("b", 2, 5_000)
-    assert claimed(second) == letters[2:]
+    assert list_sequences(second) == letters[2:]
     assert await store.claim_dead_letters("c", 2, 1_000) is None
     clock.ms += 1_000
     third = await store.claim_dead_letters("c", 9, 1_000)
-    assert claimed(third) == letters[:2]
+    assert list_sequences(third) == letters[:2]
     with pytest.raises(LeaseLost):
         await store.commit_reasoned(first, [])
 
 
 async def test_a_dead_letter_waits_for_an_earlier_one_of_its_user(store, sequences):
     claim = await store.claim_reason("a", 10, 1_000)
-    await finish(store, claim, *(reasoned(sequence, failure="away") for sequence in sequences))
+    await finish(
+        store, claim, *(reasoned_interaction(sequence, failure="away") for sequence in sequences)
+    )
     first = await store.claim_dead_letters("a", 1, 1_000)
-    assert claimed(first) == sequences[:1]
+    assert list_sequences(first) == sequences[:1]
     others = await store.claim_dead_letters("b", 10, 1_000)
-    assert claimed(others) == [sequences[1], sequences[3], sequences[4]]
-    await store.commit_reasoned(first, [reasoned(sequences[0], late=99)])
-    assert claimed(await store.claim_dead_letters("c", 10, 1_000)) == [sequences[2], sequences[5]]
+    assert list_sequences(others) == [sequences[1], sequences[3], sequences[4]]
+    await store.commit_reasoned(first, [reasoned_interaction(sequences[0], late=99)])
+    assert list_sequences(await store.claim_dead_letters("c", 10, 1_000)) == [
+        sequences[2],
+        sequences[5],
+    ]
 
 
 async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_stays_one(
@@ -318,8 +334,8 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
     await store.commit_reasoned(
         claim,
         [
-            reasoned(letters[0], text(user(1), 1, "late"), late=late),
-            reasoned(letters[1], failure="still no answer", late=late),
+            reasoned_interaction(letters[0], text(user(1), 1, "late"), late=late),
+            reasoned_interaction(letters[1], failure="still no answer", late=late),
         ],
     )
     assert list(await store.get_dead_letters(9)) == [
@@ -329,7 +345,7 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
     assert await store.get_text_at(user(1), late - 1) is None
     assert (await store.get_text_at(user(1), late)).profile.lines[0].text == "late"
     assert await store.get_reasoned_through() == await store.get_learned_through()
-    assert claimed(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
+    assert list_sequences(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
 
 
 async def test_versions_of_many_and_of_nobody(store, sequences):
@@ -368,7 +384,12 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
     ]
     assert await store.count_message_reach(9) == []
     await store.commit_reasoned(
-        claim, [reasoned(sequences[0], text(user(0), 1), text(user(1), 1), merges=tuple(heard))]
+        claim,
+        [
+            reasoned_interaction(
+                sequences[0], text(user(0), 1), text(user(1), 1), merges=tuple(heard)
+            )
+        ],
     )
     assert await store.count_message_reach(9) == [
         MessageReach(router=3, clients=2, merged=3, filtered=1, empty=0, fell_out=0),
@@ -383,7 +404,7 @@ async def test_reach_counts_clients_once_and_every_outcome(store, sequences):
 async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_comes_twice(
     store, sequences
 ):
-    def merges(*routers):
+    def make_merges(*routers):
         return [
             MessageMerge(
                 ref=user(0), profile_version=1, router=router, router_version=1, outcome="merged"
@@ -392,13 +413,13 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
         ]
 
     assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (0, [])
-    await store.commit_texts([text(user(0), 1)], merges(3, 1), sequences[2])
+    await store.commit_texts([text(user(0), 1)], make_merges(3, 1), sequences[2])
     claim = await store.claim_reason("a", 10, 1_000)
     await finish(
         store,
         claim,
-        reasoned(sequences[0], merges=tuple(merges(2))),
-        reasoned(sequences[1], failure="no answer"),
+        reasoned_interaction(sequences[0], merges=tuple(make_merges(2))),
+        reasoned_interaction(sequences[1], failure="no answer"),
     )
     assert await store.get_merges_through() == 3
     found = await store.get_merges_after(0, 9, 9)
@@ -411,14 +432,14 @@ async def test_merges_are_numbered_in_the_order_of_their_commits_and_no_number_c
     assert [one.number for one in await store.get_merges_after(0, 2, 9)] == [1, 2]
 
 
-async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, sequences, opened):
+async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, sequences, reopen):
     merge = MessageMerge(
         ref=user(0), profile_version=1, router=3, router_version=1, outcome="merged"
     )
     await store.commit_texts([text(user(0), 1)], [merge, merge], sequences[0])
     while await store.prune(await store.get_recorded_through(), 10) is not None:
         pass
-    store = await opened()
+    store = await reopen()
     assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (2, [])
     await store.commit_texts([], [merge], sequences[0])
     assert [one.number for one in await store.get_merges_after(0, 9, 9)] == [3]

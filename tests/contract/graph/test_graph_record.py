@@ -24,14 +24,14 @@ from tests.contract.graph_store import (
     change,
     event,
     item,
-    recorded,
+    record_pairs,
     user,
 )
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 
 
-async def statuses(store, *events, auto_create=True):
+async def record_events(store, *events, auto_create=True):
     answer = await store.record(list(events), auto_create=auto_create)
     return [outcome.status.value for outcome in answer.outcomes], [
         outcome.sequence for outcome in answer.outcomes
@@ -39,12 +39,12 @@ async def statuses(store, *events, auto_create=True):
 
 
 async def test_a_repeat_is_a_duplicate_with_the_first_ones_sequence(store):
-    _, (first,) = await statuses(store, event("a"))
-    assert await statuses(store, event("a")) == (["duplicate"], [first])
+    _, (first,) = await record_events(store, event("a"))
+    assert await record_events(store, event("a")) == (["duplicate"], [first])
 
 
 async def test_repeats_within_one_call_count_too(store):
-    names, sequences = await statuses(
+    names, sequences = await record_events(
         store, event("a"), event("a"), event("a", content="other"), event("b"), event("b")
     )
     assert names == ["accepted", "duplicate", "conflict", "accepted", "duplicate"]
@@ -54,9 +54,12 @@ async def test_repeats_within_one_call_count_too(store):
 
 
 async def test_other_content_is_refused_and_changes_nothing(store):
-    await statuses(store, event("a", "u0", "i0"))
+    await record_events(store, event("a", "u0", "i0"))
     through = await store.get_recorded_through()
-    assert await statuses(store, event("a", "u9", "i9", content="other")) == (["conflict"], [0])
+    assert await record_events(store, event("a", "u9", "i9", content="other")) == (
+        ["conflict"],
+        [0],
+    )
     assert await store.get_recorded_through() == through
     assert await store.find_refs([ClientKey(kind=USER, id="u9")]) == [None]
     keys = [ClientKey(kind=ITEM, id="i0"), ClientKey(kind=USER, id="u0")]
@@ -72,7 +75,7 @@ async def test_other_content_is_refused_and_changes_nothing(store):
 
 async def test_unknown_clients_are_named_one_by_one(store):
     await store.upsert_clients([change(USER, "u0"), change(ITEM, "i0")])
-    names, _ = await statuses(
+    names, _ = await record_events(
         store,
         event("a", "u1"),
         event("b", "u0", "i1"),
@@ -102,9 +105,9 @@ async def test_users_and_items_have_separate_ids(store):
 
 async def test_the_log_has_no_gap_and_slices_join(store):
     await store.upsert_clients([change(ITEM, "i0", title="A")])
-    await recorded(store, ("u0", "i0"), ("u1", "i1"))
+    await record_pairs(store, ("u0", "i0"), ("u1", "i1"))
     await store.upsert_clients([change(ITEM, "i0", title="B")])
-    await recorded(store, ("u0", "i1"))
+    await record_pairs(store, ("u0", "i1"))
     whole = await store.read_log(0, 1_000)
     sequences = sorted(
         [*whole.interactions.sequence.tolist(), *(entry.sequence for entry in whole.entries)]
@@ -162,13 +165,13 @@ async def test_a_cancelled_caller_harms_nobody(store):
 
 
 async def test_a_call_that_fails_leaves_no_trace(store):
-    await recorded(store, ("u0", "i0"))
+    await record_pairs(store, ("u0", "i0"))
     through = await store.get_recorded_through()
     with pytest.raises(InvalidInput):
         await store.record([event("good", "fresh"), event("bad\0", "u0")], auto_create=True)
     assert await store.get_recorded_through() == through
     assert await store.find_refs([ClientKey(kind=USER, id="fresh")]) == [None]
-    assert await recorded(store, ("u0", "i0")) == [through + 1]
+    assert await record_pairs(store, ("u0", "i0")) == [through + 1]
 
 
 async def test_upserting_the_same_twice_changes_nothing(store):
@@ -253,7 +256,7 @@ async def test_any_text_comes_back_as_it_was(store, strange):
     assert row is not None
     assert row.event_id == strange
     assert (row.user, row.item) == (user(0), item(0))
-    assert (await statuses(store, event(strange, strange, strange)))[0] == ["duplicate"]
+    assert (await record_events(store, event(strange, strange, strange)))[0] == ["duplicate"]
 
 
 @pytest.mark.parametrize("made", MARKED)
@@ -279,30 +282,30 @@ async def test_ids_of_any_characters_stay_apart(tmp_path_factory, made, ids):
         await store.close()
 
 
-async def test_commit_times_never_go_back(store, opened, clock):
-    await recorded(store, ("u0", "i0"))
+async def test_commit_times_never_go_back(store, reopen, clock):
+    await record_pairs(store, ("u0", "i0"))
     first, then = await store.get_recorded_through(), clock.ms
     clock.ms -= 3_600_000
-    await recorded(store, ("u0", "i1"))
-    store = await opened()
-    await recorded(store, ("u0", "i2"))
+    await record_pairs(store, ("u0", "i1"))
+    store = await reopen()
+    await record_pairs(store, ("u0", "i2"))
     last = await store.get_recorded_through()
     assert await store.get_sequence_at(then - 1) == 0
     assert await store.get_sequence_at(then) == last
     clock.ms = then + 5
-    await recorded(store, ("u0", "i3"))
+    await record_pairs(store, ("u0", "i3"))
     assert await store.get_sequence_at(then + 4) == last > first
 
 
-async def test_all_of_it_is_there_after_a_restart(store, opened):
-    await recorded(store, ("u0", "i0"), ("u1", "i1"))
+async def test_all_of_it_is_there_after_a_restart(store, reopen):
+    await record_pairs(store, ("u0", "i0"), ("u1", "i1"))
     await store.put_blob("embedder", b"\x00\xff")
     through = await store.get_recorded_through()
-    store = await opened()
+    store = await reopen()
     assert await store.get_recorded_through() == through
     assert await store.get_blob("embedder") == b"\x00\xff"
     assert await store.get_blob("other") is None
-    assert (await statuses(store, event("new", "u1", "i1")))[1] == [through + 1]
+    assert (await record_events(store, event("new", "u1", "i1")))[1] == [through + 1]
 
 
 async def test_a_fact_under_a_lease_is_not_overwritten_by_a_holder_that_lost_it(store, clock):
@@ -317,7 +320,7 @@ async def test_a_fact_under_a_lease_is_not_overwritten_by_a_holder_that_lost_it(
 
 
 async def test_interactions_are_found_by_sequence_and_event(store):
-    sequences = await recorded(store, ("u0", "i0"), ("u1", "i0"), ("u0", "i1"))
+    sequences = await record_pairs(store, ("u0", "i0"), ("u1", "i0"), ("u0", "i1"))
     rows = await store.get_interactions([sequences[2], 10_000, sequences[0]])
     assert [row.sequence for row in rows] == [sequences[2], sequences[0]]
     assert await store.find_event("nobody") is None

@@ -14,12 +14,12 @@ from tests.contract.graph_store import (
     MARKED,
     TurnedClock,
     checkpoint,
+    create_clients,
     edge,
-    edges_at,
     item,
-    known_clients,
+    list_edges_at,
     message,
-    recorded,
+    record_pairs,
     run_round,
     text,
     user,
@@ -29,13 +29,13 @@ ANN, BOB = user(0), user(1)
 
 
 @pytest.fixture
-async def store(opened):
-    store = await opened()
-    await known_clients(store)
+async def store(reopen):
+    store = await reopen()
+    await create_clients(store)
     return store
 
 
-def heard(waiting, ref):
+def list_versions(waiting, ref):
     return [(message.router, message.version) for message in waiting[ref]]
 
 
@@ -50,7 +50,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     assert await store.get_last_round() is None, "before: no round"
     assert (
         await store.get_edges([ANN]),
-        await edges_at(store, ANN, 99),
+        await list_edges_at(store, ANN, 99),
         await store.get_members(3, 9),
     ) == ({ANN: []}, [], []), "before: no edges"
     assert (
@@ -58,7 +58,9 @@ async def test_a_round_is_invisible_until_it_is_published(store):
         await store.get_router_version(3, 1),
         await store.get_contributions(BOB, 9),
     ) == ([], None, []), "before: no router versions"
-    assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [], "before: no message waits"
+    assert list_versions(await store.get_waiting_messages({ANN: 0}), ANN) == [], (
+        "before: no message waits"
+    )
     assert (await store.get_attributes(["jazz"]), await store.get_client_attributes([BOB])) == (
         {},
         {BOB: ()},
@@ -66,7 +68,7 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     published = await store.publish_round(lease, round_)
     assert await store.get_last_round() == published, "after: the round"
     assert [found.ref for found in (await store.get_edges([ANN]))[ANN]] == [ANN], "after: its edge"
-    assert heard(await store.get_waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
+    assert list_versions(await store.get_waiting_messages({ANN: 0}), ANN) == [(3, 1)], (
         "after: its message waits"
     )
     assert (await store.get_attributes(["jazz", "opera"]))["jazz"].holders == 2, (
@@ -88,7 +90,7 @@ async def test_the_last_rounds_are_the_published_ones_newest_last(store):
 
 
 async def test_a_round_is_an_entry_of_the_log(store):
-    await recorded(store, ("u0", "i0"))
+    await record_pairs(store, ("u0", "i0"))
     published = await run_round(store, boundary=2)
     (entry,) = (await store.read_log(2, 9)).entries
     assert (entry.kind, entry.number, entry.sequence) == (
@@ -98,7 +100,7 @@ async def test_a_round_is_an_entry_of_the_log(store):
     )
 
 
-async def test_what_a_crashed_round_staged_is_discarded(store, opened):
+async def test_what_a_crashed_round_staged_is_discarded(store, reopen):
     await run_round(store, versions=(message(3, 1, BOB),), opened=(edge(3, ANN),))
     await run_round(
         store,
@@ -107,7 +109,7 @@ async def test_what_a_crashed_round_staged_is_discarded(store, opened):
         opened=(edge(4, ANN),),
         publish=False,
     )
-    store = await opened()
+    store = await reopen()
     assert [found.router for found in (await store.get_edges([ANN]))[ANN]] == [3]
     published = await run_round(store, versions=(message(3, 2, BOB, words="again"),))
     assert published.number == 2
@@ -116,11 +118,11 @@ async def test_what_a_crashed_round_staged_is_discarded(store, opened):
     assert await store.get_router_version(4, 1) is None
 
 
-async def test_a_round_that_was_not_published_leaves_the_postponed_arrivals(store, clock, opened):
+async def test_a_round_that_was_not_published_leaves_the_postponed_arrivals(store, clock, reopen):
     lease = await store.acquire_lease("round", "test", 60_000)
     await store.publish_round(lease, await store.begin_round(lease, 0), b"of round 1")
     await run_round(store, versions=(message(3, 1, BOB),), publish=False)
-    store = await opened()
+    store = await reopen()
     assert await store.get_blob(POSTPONED_ARRIVALS) == b"of round 1"
     await run_round(store)
     assert await store.get_blob(POSTPONED_ARRIVALS) == b"of round 1"
@@ -165,12 +167,12 @@ async def test_edges_as_they_stood(store):
         store, opened=(edge(1, ANN, 0.25), edge(2, ANN, 0.75), edge(1, BOB, 0.5))
     )
     second = await run_round(store, closed=((1, ANN), (2, ANN)), opened=(edge(2, ANN, 0.125),))
-    assert await edges_at(store, ANN, first.sequence - 1) == []
-    then = await edges_at(store, ANN, second.sequence - 1)
+    assert await list_edges_at(store, ANN, first.sequence - 1) == []
+    then = await list_edges_at(store, ANN, second.sequence - 1)
     assert [(found.router, found.score) for found in then] == [(2, 0.75), (1, 0.25)]
     (now,) = (await store.get_edges([ANN]))[ANN]
     assert (now.router, now.score, now.from_sequence) == (2, 0.125, second.sequence)
-    assert await edges_at(store, ANN, second.sequence) == [now]
+    assert await list_edges_at(store, ANN, second.sequence) == [now]
     assert [found.ref for found in await store.get_members(1, 9)] == [BOB]
 
 
@@ -254,17 +256,19 @@ async def test_a_new_client_does_not_hear_a_router_of_an_earlier_bootstrap(store
     await open_epoch(store, 3, 2)
     await run_round(store, opened=(edge(3, item(1)), edge(4, item(1))))
     waiting = await store.get_waiting_messages(dict.fromkeys((ANN, item(0), item(1)), 0))
-    assert heard(waiting, ANN) == [(4, 2)], "its first edge opened in the round after a bootstrap"
-    assert heard(waiting, item(0)) == [(4, 2)], "what was sent later, in place of the first"
-    assert heard(waiting, item(1)) == [(4, 2)], "its first edge opened after an evolution"
+    assert list_versions(waiting, ANN) == [(4, 2)], (
+        "its first edge opened in the round after a bootstrap"
+    )
+    assert list_versions(waiting, item(0)) == [(4, 2)], "what was sent later, in place of the first"
+    assert list_versions(waiting, item(1)) == [(4, 2)], "its first edge opened after an evolution"
     earlier = await store.get_waiting_messages({item(0): 0}, 2)
-    assert heard(earlier, item(0)) == [(4, 1)], "its first edge opened before the bootstrap"
+    assert list_versions(earlier, item(0)) == [(4, 1)], "its first edge opened before the bootstrap"
 
 
 async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
     """Numbers go on; an evolution's epoch is of its bootstrap's era."""
 
-    async def newest(at=None):
+    async def read_newest_versions(at=None):
         return [
             (version.router, version.version)
             for version in await store.get_router_versions([5, 4, 3], at)
@@ -272,21 +276,24 @@ async def test_a_router_of_an_earlier_bootstrap_was_another_community(store):
 
     before = [replace(message(router, 1, ANN), epoch=0) for router in (3, 4, 5)]
     await run_round(store, versions=tuple(before))
-    assert await newest() == [(3, 1), (4, 1), (5, 1)]
+    assert await read_newest_versions() == [(3, 1), (4, 1), (5, 1)]
     await open_epoch(store, 1, 1)
     at = await store.get_recorded_through()
-    assert await newest() == []
+    assert await read_newest_versions() == []
     await run_round(store, versions=(message(3, 2, ANN), message(5, 2, ANN)))
-    assert await newest() == [(3, 2), (5, 2)]
+    assert await read_newest_versions() == [(3, 2), (5, 2)]
     await open_epoch(store, 2, 1)
     await run_round(store, versions=(replace(message(3, 3, ANN), epoch=2),))
-    assert await newest() == [(3, 3), (5, 2)]
+    assert await read_newest_versions() == [(3, 3), (5, 2)]
     assert await store.get_version_numbers([5, 4, 3, 9]) == {3: 3, 4: 1, 5: 2}
-    assert (await newest(at - 1), await newest(at)) == ([(3, 1), (4, 1), (5, 1)], [])
+    assert (await read_newest_versions(at - 1), await read_newest_versions(at)) == (
+        [(3, 1), (4, 1), (5, 1)],
+        [],
+    )
 
 
 async def test_clients_changed_between_two_sequences(store):
-    first, second, third = await recorded(store, *[("u0", "i0")] * 3)
+    first, second, third = await record_pairs(store, *[("u0", "i0")] * 3)
     await store.commit_texts([text(BOB, 1)], [], first)
     await store.commit_texts([text(ANN, 1), text(BOB, 2)], [], second)
     await store.commit_texts([text(item(0), 1)], [], third)
@@ -299,8 +306,8 @@ async def test_messages_of_a_later_round_wait_for_a_later_reader(store):
     await run_round(
         store, versions=(message(3, 2, BOB), message(4, 1, BOB)), opened=(edge(4, ANN),)
     )
-    assert heard(await store.get_waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
-    assert heard(await store.get_waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
+    assert list_versions(await store.get_waiting_messages({ANN: 0}, 1), ANN) == [(3, 1)]
+    assert list_versions(await store.get_waiting_messages({ANN: 1}), ANN) == [(3, 2), (4, 1)]
 
 
 class Copies:
@@ -351,8 +358,8 @@ async def test_what_comes_from_a_client_alone_takes_no_place_of_what_it_has_not_
     await run_round(store, versions=(message(3, 1, ANN, BOB),), opened=(edge(3, ANN), edge(3, BOB)))
     await run_round(store, versions=(message(3, 2, ANN),))
     waiting = await store.get_waiting_messages({ANN: 0, BOB: 0})
-    assert heard(waiting, ANN) == [(3, 1)]
-    assert heard(waiting, BOB) == [(3, 2)]
+    assert list_versions(waiting, ANN) == [(3, 1)]
+    assert list_versions(waiting, BOB) == [(3, 2)]
 
 
 EXAMPLES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -367,7 +374,7 @@ async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, made, rou
     store = MAKERS[made](tmp_path_factory.mktemp("copies"), TurnedClock())
     await store.open()
     try:
-        await known_clients(store)
+        await create_clients(store)
         copies, current, watermarks = Copies(), set(), dict.fromkeys(CLIENTS, 0)
         for number, (sent, table, receivers) in enumerate(rounds, 1):
             closed, opened = sorted(current - table), sorted(table - current)
@@ -385,7 +392,7 @@ async def test_what_arrives_is_the_same_as_if_copied(tmp_path_factory, made, rou
             )
             waiting = await store.get_waiting_messages({ref: watermarks[ref] for ref in receivers})
             for ref in receivers:
-                assert heard(waiting, ref) == copies.receive(ref)
+                assert list_versions(waiting, ref) == copies.receive(ref)
                 assert all(one.senders != {ref} for one in waiting[ref])
                 if waiting[ref]:
                     watermarks[ref] = number

@@ -3,12 +3,12 @@
 import pytest
 
 from propagation.model import StoreCorrupt
-from tests.contract.inside_cases import ANN, finds_damage, lived
-from tests.neo4j_server.shared import shared_server
+from tests.contract.inside_cases import ANN, assert_damage_is_found, fill_store
+from tests.neo4j_server.shared import get_shared_server
 
 pytestmark = [
     pytest.mark.neo4j,
-    pytest.mark.parametrize("opened", ["neo4j"], indirect=True),
+    pytest.mark.parametrize("reopen", ["neo4j"], indirect=True),
 ]
 DAMAGES = {
     "the last learned block, which a checkpoint covers": (
@@ -83,9 +83,9 @@ DAMAGES = {
 @pytest.mark.parametrize(("statement", "found"), DAMAGES.values(), ids=DAMAGES)
 async def test_what_was_damaged_is_found(store, statement, found):
     async def damage():
-        shared_server().run(statement)
+        get_shared_server().run(statement)
 
-    await finds_damage(store, damage, found)
+    await assert_damage_is_found(store, damage, found)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ async def test_what_was_damaged_is_found(store, statement, found):
     ],
 )
 async def test_a_damaged_text_is_not_read(store, damage):
-    await lived(store)
-    shared_server().run(
+    await fill_store(store)
+    get_shared_server().run(
         f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} AND p.version = 2 SET p.{damage}"
     )
     with pytest.raises(StoreCorrupt, match=f"client {ANN}: version 2 of its profile"):

@@ -8,17 +8,17 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from services.cli.operator.doctor import find_lasting
 from tests.contract.graph_store import (
+    create_clients,
     event,
-    known_clients,
     learn_all,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
     user,
 )
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = pytest.mark.neo4j
 LOOKS, WRITERS = 60, 4
@@ -27,10 +27,10 @@ LOOKS, WRITERS = 60, 4
 @pytest.fixture
 async def stores(tmp_path):
     """A store that is checked, and one that writes to the same database."""
-    both = [Neo4jStore(server_for(tmp_path).settings) for _ in range(2)]
+    both = [Neo4jStore(get_server(tmp_path).settings) for _ in range(2)]
     for store in both:
         await store.open()
-    await known_clients(both[0])
+    await create_clients(both[0])
     yield both
     for store in both:
         await store.close()
@@ -62,30 +62,32 @@ async def test_commits_between_the_reads_are_no_finding(stores, monkeypatch):
 
     async def commit():
         version = next(versions)
-        (sequence,) = await recorded(written, ("u0", "i0"))
+        (sequence,) = await record_pairs(written, ("u0", "i0"))
         await learn_all(written)
         claim = await written.claim_reason("w", 9, 1_000)
-        await written.commit_reasoned(claim, [reasoned(sequence, text(user(0), version))])
+        await written.commit_reasoned(
+            claim, [reasoned_interaction(sequence, text(user(0), version))]
+        )
         await run_round(written, versions=(message(1, version, user(0)),))
 
-    async def after_commits(*arguments, **options):
+    async def commit_and_run(*arguments, **options):
         await commit()
         return await run(*arguments, **options)
 
-    monkeypatch.setattr(checked.database, "_run", after_commits)
+    monkeypatch.setattr(checked.database, "_run", commit_and_run)
     assert await find_lasting(checked.check) == []
 
 
 async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
     checked, written = stores
-    broken, _ = await recorded(written, ("u0", "i0"), ("u1", "i1"))
-    server_for(tmp_path).run(
+    broken, _ = await record_pairs(written, ("u0", "i0"), ("u1", "i1"))
+    get_server(tmp_path).run(
         "MATCH (i:Interaction {sequence: $broken})-[did:DID]-() DELETE did", broken=broken
     )
-    server_for(tmp_path).run("MATCH (e:LogEntry) WITH e LIMIT 1 DELETE e")
+    get_server(tmp_path).run("MATCH (e:LogEntry) WITH e LIMIT 1 DELETE e")
 
     async def look():
-        await recorded(written, ("u2", "i2"))
+        await record_pairs(written, ("u2", "i2"))
         return await checked.check()
 
     unconnected, lacking = await find_lasting(look)

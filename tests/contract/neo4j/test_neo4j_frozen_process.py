@@ -10,7 +10,7 @@ import time
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 ANSWER_SECONDS = 4.0
 WRITER = """
@@ -35,7 +35,7 @@ asyncio.run(write())
 
 
 @contextlib.asynccontextmanager
-async def frozen_writer(settings):
+async def run_frozen_writer(settings):
     """A process that is stopped while its transaction holds the log."""
     password = settings.password.get_secret_value()
     fields = settings.model_dump_json().replace("*" * 10, password)
@@ -57,11 +57,13 @@ async def frozen_writer(settings):
 
 @pytest.mark.neo4j
 async def test_the_server_ends_the_transaction_of_a_frozen_process(tmp_path):
-    settings = server_for(tmp_path).settings
+    settings = get_server(tmp_path).settings
     store = Neo4jStore(settings)
     await store.open()
     try:
-        async with frozen_writer(settings.model_copy(update={"answer_seconds": ANSWER_SECONDS})):
+        async with run_frozen_writer(
+            settings.model_copy(update={"answer_seconds": ANSWER_SECONDS})
+        ):
             begun = time.monotonic()
             await store.database.write(lambda one: one.execute("record/log/wait_for_log"))
             waited = time.monotonic() - begun

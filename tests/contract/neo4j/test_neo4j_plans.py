@@ -7,47 +7,47 @@ from propagation.adapters.neo4j.connection import load_statements
 from propagation.model import Attribute
 from services.inspection.queries import load_queries
 from tests.contract.graph_store import (
+    create_clients,
     edge,
     item,
-    known_clients,
     learn_all,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
     user,
 )
-from tests.neo4j_server.shared import server_for
-from tests.neo4j_server.statement_headers import header
+from tests.neo4j_server.shared import get_server
+from tests.neo4j_server.statement_headers import read_header
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.parametrize("opened", ["neo4j"], indirect=True)]
+pytestmark = [pytest.mark.neo4j, pytest.mark.parametrize("reopen", ["neo4j"], indirect=True)]
 NOT_EXPLAINED = ("connection/count_nodes", "connection/list_indexes", "connection/await_indexes")
 NEVER = ("AllNodesScan", "CartesianProduct", "RelationshipTypeScan", "AllRelationshipsScan")
 
 
-def operators(plan):
+def list_operators(plan):
     yield plan["operatorType"].split("@")[0], plan.get("args", {}).get("Details", "")
     for child in plan.get("children", ()):
-        yield from operators(child)
+        yield from list_operators(child)
 
 
-def above_seeks(plan, above=""):
+def find_operators_above_seeks(plan, above=""):
     """What takes the rows of each index seek, once they are filtered."""
     operator = plan["operatorType"].split("@")[0]
     if "IndexSeek" in operator:
         yield above
     for child in plan.get("children", ()):
-        yield from above_seeks(
+        yield from find_operators_above_seeks(
             child, above if operator in ("Filter", "CacheProperties") else operator
         )
 
 
-def faults(server):
+def find_faults(server):
     """What is wrong with each statement's plan on the database as it is."""
     found = []
     asked = [
-        (name, header(name).get("scans", ""), one.sent)
+        (name, read_header(name).get("scans", ""), one.sent)
         for name, one in load_statements().items()
         if not name.startswith(NOT_EXPLAINED)
     ]
@@ -62,7 +62,7 @@ def faults(server):
     for (name, scans, _), plan in zip(
         asked, server.plans([query for *_, query in asked]), strict=True
     ):
-        for operator, details in operators(plan):
+        for operator, details in list_operators(plan):
             if any(never in operator for never in NEVER):
                 found.append(f"{name}: {operator} {details}")
             if operator == "NodeByLabelScan" and details.split(":")[-1] not in scans:
@@ -81,24 +81,25 @@ async def test_what_was_current_is_one_step_into_the_index_not_a_sort_of_all_tha
     store, tmp_path
 ):
     statements = load_statements()
-    plans = server_for(tmp_path).plans([statements[name].sent for name in ONE_BY_THE_INDEX])
+    plans = get_server(tmp_path).plans([statements[name].sent for name in ONE_BY_THE_INDEX])
     for name, plan in zip(ONE_BY_THE_INDEX, plans, strict=True):
-        found = list(above_seeks(plan))
+        found = list(find_operators_above_seeks(plan))
         assert found, name
         assert all(operator == "Limit" for operator in found), (name, found)
 
 
 async def test_plans_on_an_empty_database(store, tmp_path):
-    assert faults(server_for(tmp_path)) == []
+    assert find_faults(get_server(tmp_path)) == []
 
 
 async def test_plans_on_a_database_with_something_in_it(store, tmp_path):
-    await known_clients(store, 200)
-    sequences = await recorded(store, *((f"u{n % 50}", f"i{n % 90}") for n in range(400)))
+    await create_clients(store, 200)
+    sequences = await record_pairs(store, *((f"u{n % 50}", f"i{n % 90}") for n in range(400)))
     await learn_all(store)
     claim = await store.claim_reason("w", 400, 10_000)
     await store.commit_reasoned(
-        claim, [reasoned(n, text(user(place), 1)) for place, n in enumerate(sequences[:200])]
+        claim,
+        [reasoned_interaction(n, text(user(place), 1)) for place, n in enumerate(sequences[:200])],
     )
     lease = await store.acquire_lease("round", "test", 60_000)
     versions = tuple(
@@ -114,4 +115,4 @@ async def test_plans_on_a_database_with_something_in_it(store, tmp_path):
         lease, round_, [Attribute(name=f"a{n}", holders=2) for n in range(300)], {}
     )
     await store.publish_round(lease, round_)
-    assert faults(server_for(tmp_path)) == []
+    assert find_faults(get_server(tmp_path)) == []

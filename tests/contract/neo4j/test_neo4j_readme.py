@@ -17,13 +17,13 @@ from tests.contract.graph_store import (
     gradient,
     learn_all,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
 )
 from tests.neo4j_server.server import Server
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 from tests.unit.workflow.small_database import begun, engine_on, event, item_key, live, user_key
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -65,7 +65,7 @@ class Schema:
             self.relationships[type_] |= {key} - {None, EVERYWHERE}
 
 
-def documented() -> Schema:
+def read_documented_schema() -> Schema:
     """What the README names: a heading or a first cell with labels, then tables of properties."""
     found = Schema()
     labels: list[str] = []
@@ -128,7 +128,7 @@ class Rewriter:
         return RouterDecision(EvolutionKind.REWRITE, "says more of jazz", (("", "A text."),))
 
 
-async def fill(folder, look) -> None:
+async def fill_graph(folder, look) -> None:
     """Write to a graph in every way; call `look` where something does not stay."""
     async with begun(engine_on(folder, "neo4j", holdout=10, evolve_support=2)) as engine:
         await live(engine, 1, 60)
@@ -147,17 +147,17 @@ async def fill(folder, look) -> None:
         look()
         await engine.forget(user_key(2))
         look()
-    store = Neo4jStore(server_for(folder).settings)
+    store = Neo4jStore(get_server(folder).settings)
     await store.open()
     try:
-        await write_what_an_offline_engine_does_not(store, look)
+        await write_marks_of_a_model(store, look)
     finally:
         await store.close()
 
 
-async def write_what_an_offline_engine_does_not(store, look) -> None:
+async def write_marks_of_a_model(store, look) -> None:
     """A language model's marks, a dead letter, a threshold, and a round that is not published."""
-    sequences = await recorded(store, ("new", "record"), ("new", "record"))
+    sequences = await record_pairs(store, ("new", "record"), ("new", "record"))
     await learn_all(store)
     [ref, other] = await store.find_refs([user_key(0), user_key(1)])
     versions = await store.get_text_versions()
@@ -167,8 +167,8 @@ async def write_what_an_offline_engine_does_not(store, look) -> None:
     await store.commit_reasoned(
         claim,
         [
-            reasoned(sequences[0], usage=asked, gradients=(gradient(sequences[0], 1),)),
-            reasoned(sequences[1], failure="nothing usable"),
+            reasoned_interaction(sequences[0], usage=asked, gradients=(gradient(sequences[0], 1),)),
+            reasoned_interaction(sequences[1], failure="nothing usable"),
         ],
     )
     await store.commit_texts(
@@ -192,16 +192,18 @@ async def write_what_an_offline_engine_does_not(store, look) -> None:
 def graph(tmp_path_factory):
     """A filled graph: (its server, all that was seen in it)."""
     folder = tmp_path_factory.mktemp("readme")
-    server, seen = server_for(folder), Schema()
-    asyncio.run(fill(folder, lambda: seen.look(server)))
+    server, seen = get_server(folder), Schema()
+    asyncio.run(fill_graph(folder, lambda: seen.look(server)))
     return server, seen
 
 
 def test_the_readme_names_all_that_is_in_a_graph(graph):
     _, seen = graph
-    named = documented()
+    named = read_documented_schema()
     lacking = [
-        f"{label}.{key}" for label, keys in seen.nodes.items() for key in keys - of(named, label)
+        f"{label}.{key}"
+        for label, keys in seen.nodes.items()
+        for key in keys - list_properties(named, label)
     ]
     lacking += [
         f"{type_}.{key}"
@@ -213,18 +215,18 @@ def test_the_readme_names_all_that_is_in_a_graph(graph):
     assert seen.relationships.keys() == named.relationships.keys()
 
 
-def of(named, label):
+def list_properties(named, label):
     """Properties of a label, also of those that its nodes have besides or had before."""
     return set().union(*(named.nodes.get(one, set()) for one in (label, *BESIDE.get(label, ()))))
 
 
 def test_the_readme_names_nothing_that_no_graph_has(graph):
     _, seen = graph
-    named = documented()
+    named = read_documented_schema()
     absent = {
         f"{label}.{key}"
         for label, keys in named.nodes.items()
-        for key in keys - of(seen, label)
+        for key in keys - list_properties(seen, label)
         if f"{label}.{key}" not in UNSEEN
     }
     absent |= {

@@ -7,26 +7,26 @@ import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.model import StoreUnreachable
-from tests.contract.graph_store import known_clients, user
-from tests.neo4j_server.shared import server_for
+from tests.contract.graph_store import create_clients, user
+from tests.neo4j_server.shared import get_server
 
 pytestmark = pytest.mark.neo4j
 ANN, BOB = user(0), user(1)
 
 
-async def store_on(folder, seconds):
-    store = Neo4jStore(server_for(folder).settings.model_copy(update={"retry_seconds": seconds}))
+async def open_store(folder, seconds):
+    store = Neo4jStore(get_server(folder).settings.model_copy(update={"retry_seconds": seconds}))
     await store.open()
     return store
 
 
-async def crossed(store):
+async def cross_transactions(store):
     """Two transactions that each hold a client and want the other's: (what became of each, how
     often each was begun)."""
     held = {ANN: asyncio.Event(), BOB: asyncio.Event()}
     begun = {ANN: 0, BOB: 0}
 
-    async def both(first, second):
+    async def lock_both(first, second):
         async def work(transaction):
             begun[first] += 1
             await transaction.execute("reason/texts/lock_clients", refs=[first])
@@ -37,14 +37,16 @@ async def crossed(store):
 
         await store.database.write(work)
 
-    return await asyncio.gather(both(ANN, BOB), both(BOB, ANN), return_exceptions=True), begun
+    return await asyncio.gather(
+        lock_both(ANN, BOB), lock_both(BOB, ANN), return_exceptions=True
+    ), begun
 
 
 async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path, caplog):
-    store = await store_on(tmp_path, 30.0)
+    store = await open_store(tmp_path, 30.0)
     try:
-        await known_clients(store)
-        outcomes, begun = await crossed(store)
+        await create_clients(store)
+        outcomes, begun = await cross_transactions(store)
         assert outcomes == [None, None]
         assert sum(begun.values()) > 2, "somebody had to begin again"
         assert [await store.get_blob(f"of {ref}") for ref in (ANN, BOB)] == [b"here", b"here"]
@@ -57,10 +59,10 @@ async def test_a_deadlock_is_tried_again_and_both_come_through(tmp_path, caplog)
 
 
 async def test_without_patience_one_side_is_told_and_has_written_nothing(tmp_path):
-    store = await store_on(tmp_path, 0.0)
+    store = await open_store(tmp_path, 0.0)
     try:
-        await known_clients(store)
-        outcomes, begun = await crossed(store)
+        await create_clients(store)
+        outcomes, begun = await cross_transactions(store)
         assert sorted(begun.values()) == [1, 1]
         failed = {
             ref: outcome
@@ -79,7 +81,7 @@ async def test_without_patience_one_side_is_told_and_has_written_nothing(tmp_pat
 async def test_a_transaction_that_lost_a_node_is_run_again(tmp_path):
     """As when another one deletes it between two operators of a statement: the server's error is
     the same where the statement deletes it itself."""
-    store, begun = await store_on(tmp_path, 30.0), 0
+    store, begun = await open_store(tmp_path, 30.0), 0
 
     async def work(transaction):
         nonlocal begun

@@ -22,29 +22,29 @@ from propagation.model import (
 from tests.contract.graph_store import (
     TurnedClock,
     change,
+    create_clients,
     event,
-    known_clients,
     learn_all,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     text,
     user,
 )
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 
 @pytest.fixture
 def server(tmp_path):
-    return server_for(tmp_path)
+    return get_server(tmp_path)
 
 
-async def opening(settings):
+async def open_and_close(settings):
     store = Neo4jStore(settings, TurnedClock())
     await store.open()
     await store.close()
 
 
-def indexes(server):
+def list_indexes(server):
     return sorted(name for (name,) in server.run("SHOW INDEXES YIELD name"))
 
 
@@ -52,29 +52,29 @@ def indexes(server):
 async def test_somebody_elses_database_is_left_alone(server):
     server.run("CREATE (:Theirs {id: 1})-[:KNOWS]->(:Theirs {id: 2})")
     server.run("DROP CONSTRAINT client_ref IF EXISTS")
-    before = indexes(server)
+    before = list_indexes(server)
     with pytest.raises(StoreForeign, match="another application"):
-        await opening(server.settings)
+        await open_and_close(server.settings)
     assert server.run("MATCH (n) RETURN labels(n), n.id ORDER BY n.id") == [
         [["Theirs"], 1],
         [["Theirs"], 2],
     ]
-    assert indexes(server) == before
+    assert list_indexes(server) == before
 
 
 @pytest.mark.neo4j
 async def test_a_lost_index_is_made_again(server):
-    await opening(server.settings)
-    before = indexes(server)
+    await open_and_close(server.settings)
+    before = list_indexes(server)
     server.run("DROP INDEX message_of_round")
-    await opening(server.settings)
-    assert indexes(server) == before
+    await open_and_close(server.settings)
+    assert list_indexes(server) == before
 
 
 @pytest.mark.neo4j
 async def test_relationships_are_not_indexed_by_type(server):
     """No statement asks for them (test_neo4j_plans.py), and recording would pay for it."""
-    await opening(server.settings)
+    await open_and_close(server.settings)
     assert server.run(
         "SHOW INDEXES YIELD type, entityType WHERE type = 'LOOKUP' RETURN entityType"
     ) == [["NODE"]]
@@ -82,8 +82,8 @@ async def test_relationships_are_not_indexed_by_type(server):
 
 @pytest.mark.neo4j
 async def test_several_processes_open_an_empty_database_at_once(server):
-    await opening(server.settings)
-    before = indexes(server)
+    await open_and_close(server.settings)
+    before = list_indexes(server)
     for _ in range(3):
         server.empty()
         for (name,) in server.run("SHOW CONSTRAINTS YIELD name"):
@@ -92,22 +92,22 @@ async def test_several_processes_open_an_empty_database_at_once(server):
             "SHOW INDEXES YIELD name, type WHERE type <> 'LOOKUP' RETURN name"
         ):
             server.run(f"DROP INDEX {name}")
-        await asyncio.gather(*(opening(server.settings) for _ in range(4)))
-        assert indexes(server) == before
+        await asyncio.gather(*(open_and_close(server.settings) for _ in range(4)))
+        assert list_indexes(server) == before
 
 
 @pytest.mark.neo4j
 async def test_a_newer_schema_is_refused(server):
-    await opening(server.settings)
+    await open_and_close(server.settings)
     server.run("MATCH (m:Meta) SET m.schema = 999")
     with pytest.raises(SchemaTooNew, match="has schema 999"):
-        await opening(server.settings)
+        await open_and_close(server.settings)
 
 
 @pytest.mark.neo4j
 async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatch):
     """The mechanism, tried with a made-up version: this release has one."""
-    await opening(server.settings)
+    await open_and_close(server.settings)
     newest = max(load_schema_steps())
     folder = tmp_path / "cypher"
     shutil.copytree(str(schema.find_cypher_folder()), folder)
@@ -116,12 +116,12 @@ async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatc
     )
     monkeypatch.setattr(schema, "find_cypher_folder", lambda: folder)
     try:
-        await opening(server.settings)
+        await open_and_close(server.settings)
         assert server.run("MATCH (m:Meta) RETURN m.schema") == [[newest + 1]]
-        assert "made_up" in indexes(server)
+        assert "made_up" in list_indexes(server)
         monkeypatch.undo()
         with pytest.raises(SchemaTooNew):
-            await opening(server.settings)
+            await open_and_close(server.settings)
     finally:
         server.run("DROP INDEX made_up IF EXISTS")
 
@@ -130,13 +130,13 @@ async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatc
 async def test_a_wrong_password_is_said_and_not_shown(server):
     wrong = server.settings.model_copy(update={"password": SecretStr("not-the-password")})
     with pytest.raises(StoreRefused, match="user or password") as raised:
-        await opening(wrong)
+        await open_and_close(wrong)
     assert "not-the-password" not in f"{raised.value} {wrong}"
 
 
 async def test_a_server_that_is_down_is_said_at_once():
     with pytest.raises(StoreUnreachable, match="does not answer"):
-        await opening(Neo4jSettings(uri="bolt://127.0.0.1:1"))
+        await open_and_close(Neo4jSettings(uri="bolt://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ async def test_replica_sync_record_at_once_without_a_gap(server):
     for store in stores:
         await store.open()
     try:
-        await asyncio.gather(*(recorded_by(store, place) for place, store in enumerate(stores)))
+        await asyncio.gather(*(record_calls(store, place) for place, store in enumerate(stores)))
         part = await stores[0].read_log(0, 10_000)
         assert len(part.interactions) == 80
         assert len(part.interactions) + len(part.entries) == await stores[1].get_recorded_through()
@@ -172,7 +172,7 @@ async def test_replica_sync_record_at_once_without_a_gap(server):
             await store.close()
 
 
-async def recorded_by(store, place):
+async def record_calls(store, place):
     for n in range(20):
         await store.record(
             [
@@ -189,11 +189,13 @@ async def test_the_story_of_a_line_can_be_walked(server):
     store = Neo4jStore(server.settings, TurnedClock())
     await store.open()
     try:
-        await known_clients(store)
-        (sequence,) = await recorded(store, ("u0", "i0"))
+        await create_clients(store)
+        (sequence,) = await record_pairs(store, ("u0", "i0"))
         await learn_all(store)
         claim = await store.claim_reason("w", 9, 1_000)
-        await store.commit_reasoned(claim, [reasoned(sequence, text(user(0), 1, "likes jazz"))])
+        await store.commit_reasoned(
+            claim, [reasoned_interaction(sequence, text(user(0), 1, "likes jazz"))]
+        )
         await store.upsert_clients([change(ClientKind.USER, "u0", title="Ann")])
     finally:
         await store.close()

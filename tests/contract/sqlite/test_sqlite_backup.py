@@ -36,27 +36,27 @@ from tests.contract.graph_store import (
     item,
     learn_all,
     message,
-    reasoned,
-    recorded,
+    reasoned_interaction,
+    record_pairs,
     run_round,
     text,
     user,
 )
 
 
-def silent(done, total):
+def check_progress(done, total):
     assert 0 <= done <= total
 
 
-def restored(copy):
+def restore_copy(copy):
     """Return the database that a back-up makes."""
     target = copy.with_name("restored.db")
-    SqliteFiles(target).restore(copy, silent)
+    SqliteFiles(target).restore(copy, check_progress)
     return target
 
 
 @contextmanager
-def forged(copy):
+def forge_backup(copy):
     """Yield a connection that changes a back-up, whose digest is made again."""
     with copy.open("r+b") as file:
         file.truncate(copy.stat().st_size - backup_digest.SIZE)
@@ -65,11 +65,11 @@ def forged(copy):
     append_digest(copy)
 
 
-def new(path):
+def make_store(path):
     return SqliteStore(path, TurnedClock())
 
 
-async def filled(store, draw):
+async def fill_store(store, draw):
     """A little of everything that a database can hold, drawn."""
     words = [*STRANGE, "jazz", "opera"]
     await store.upsert_clients(
@@ -108,7 +108,7 @@ async def filled(store, draw):
     await store.commit_reasoned(
         claim,
         [
-            reasoned(
+            reasoned_interaction(
                 work.sequence,
                 text(ref, 1, str(draw.choice(words)), weight=float(draw.random())),
                 gradients=(gradient(work.sequence, ref),),
@@ -133,16 +133,16 @@ def path(tmp_path):
 
 
 @pytest.fixture
-async def kept(path):
+async def database(path):
     """A closed database with something in it."""
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await filled(store, np.random.default_rng(3))
+    await fill_store(store, np.random.default_rng(3))
     await store.close()
     return path
 
 
-def contents(path):
+def read_tables(path):
     """Every row of every table, in order."""
     with closing(sqlite3.connect(path)) as connection:
         tables = [
@@ -167,24 +167,24 @@ def test_exported_restored_and_exported_again_is_the_same_to_the_byte(tmp_path, 
     first, second = folder / "first.db", folder / "second.db"
 
     async def live():
-        store = new(first)
+        store = make_store(first)
         await store.open()
-        await filled(store, np.random.default_rng(seed))
+        await fill_store(store, np.random.default_rng(seed))
         await store.close()
 
     asyncio.run(live())
-    rows = SqliteFiles(first).export(folder / "first.jsonl", silent)
-    SqliteFiles(second).restore(folder / "first.jsonl", silent)
-    assert SqliteFiles(second).export(folder / "second.jsonl", silent) == rows
+    rows = SqliteFiles(first).export(folder / "first.jsonl", check_progress)
+    SqliteFiles(second).restore(folder / "first.jsonl", check_progress)
+    assert SqliteFiles(second).export(folder / "second.jsonl", check_progress) == rows
     assert (folder / "first.jsonl").read_bytes() == (folder / "second.jsonl").read_bytes()
-    assert contents(first) == contents(second)
+    assert read_tables(first) == read_tables(second)
     shutil.rmtree(folder)
 
 
 async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path, tmp_path):
     """It is another process in life; here another connection, between whose steps the store
     commits."""
-    store = new(path)
+    store = make_store(path)
     await store.open()
     for n in range(8):
         await store.record(
@@ -193,7 +193,7 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
         )
     files, loop, through = SqliteFiles(path), asyncio.get_running_loop(), []
 
-    def writes(done, total):
+    def write_meanwhile(done, total):
         if len(through) < 3:
             name = f"during-{len(through)}"
             asyncio.run_coroutine_threadsafe(
@@ -201,12 +201,12 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
             ).result(10)
             through.append(done)
 
-    size = await asyncio.to_thread(files.backup, tmp_path / "copy.db", writes)
+    size = await asyncio.to_thread(files.backup, tmp_path / "copy.db", write_meanwhile)
     assert len(through) == 3, "it was written while it was copied"
     assert size == (tmp_path / "copy.db").stat().st_size
     after = await store.get_recorded_through()
     await store.close()
-    copy = new(restored(tmp_path / "copy.db"))
+    copy = make_store(restore_copy(tmp_path / "copy.db"))
     await copy.open()
     assert await copy.check() == []
     assert await copy.get_recorded_through() == after - 3
@@ -217,27 +217,27 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
 
 @pytest.mark.parametrize("command", ["backup", "export"])
 async def test_a_copy_into_no_folder_is_refused_before_anything_is_made(path, tmp_path, command):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     await store.close()
     copy = getattr(SqliteFiles(path), command)
     with pytest.raises(PropagationError, match="nofolder is not a folder"):
-        copy(tmp_path / "nofolder" / "copy", silent)
+        copy(tmp_path / "nofolder" / "copy", check_progress)
     assert not (tmp_path / "nofolder").exists()
 
 
 async def test_a_back_up_holds_nothing_that_a_process_had_begun(path, tmp_path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u", "i"))
+    await record_pairs(store, ("u", "i"))
     await learn_all(store)
     await run_round(
         store, versions=(message(1, 1, user(0)),), opened=(edge(1, user(0)),), publish=False
     )
     await store.claim_reason("worker", 10, 10_000)
-    SqliteFiles(path).backup(tmp_path / "copy.db", silent)
+    SqliteFiles(path).backup(tmp_path / "copy.db", check_progress)
     await store.close()
-    assert SqliteFiles(restored(tmp_path / "copy.db")).list_leftovers() == []
+    assert SqliteFiles(restore_copy(tmp_path / "copy.db")).list_leftovers() == []
     assert [found.split()[:2] for found in SqliteFiles(path).list_leftovers()] == [
         ["2", "leases"],
         ["1", "claim"],
@@ -258,7 +258,7 @@ async def test_a_copy_that_was_begun_beside_it_goes_when_it_is_opened(path, capl
     begun = [path.with_name(f"{path.name}.partial{end}") for end in ("", "-wal")]
     for part in begun:
         part.write_bytes(bytes(3 << 20))
-    store = new(path)
+    store = make_store(path)
     await store.open()
     assert [part for part in begun if part.exists()] == []
     await store.close()
@@ -282,7 +282,7 @@ def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
 async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migrated(
     path, monkeypatch
 ):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     await store.acquire_lease("learn", "killed", 10_000)
     await store.close()
@@ -291,50 +291,52 @@ async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migra
     assert SqliteFiles(path).list_leftovers() == []
 
 
-async def test_a_restored_copy_is_the_database_it_was(kept, tmp_path):
-    SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
+async def test_a_restored_copy_is_the_database_it_was(database, tmp_path):
+    SqliteFiles(database).backup(tmp_path / "copy.db", check_progress)
     target = tmp_path / "new" / "graph.db"
     target.parent.mkdir()
-    SqliteFiles(target).restore(tmp_path / "copy.db", silent)
-    assert contents(target) == contents(tmp_path / "copy.db")
-    store = new(target)
+    SqliteFiles(target).restore(tmp_path / "copy.db", check_progress)
+    assert read_tables(target) == read_tables(tmp_path / "copy.db")
+    store = make_store(target)
     await store.open()
     assert await store.check() == []
     await store.close()
 
 
-async def test_a_restore_overwrites_only_when_told_and_never_replays_the_old_log(kept, tmp_path):
-    SqliteFiles(kept).backup(tmp_path / "copy.db", silent)
-    before = contents(tmp_path / "copy.db")
+async def test_a_restore_overwrites_only_when_told_and_never_replays_the_old_log(
+    database, tmp_path
+):
+    SqliteFiles(database).backup(tmp_path / "copy.db", check_progress)
+    before = read_tables(tmp_path / "copy.db")
     writer = sqlite3.connect(
-        kept, isolation_level=None
+        database, isolation_level=None
     )  # as a killed process leaves it: commits in the log alone
     writer.execute("PRAGMA wal_autocheckpoint=0")
     writer.execute("UPDATE client SET title = 'later'")
-    shutil.copy(f"{kept}-wal", tmp_path / "log")
-    shutil.copy(kept, tmp_path / "old")
+    shutil.copy(f"{database}-wal", tmp_path / "log")
+    shutil.copy(database, tmp_path / "old")
     writer.close()
-    shutil.copy(tmp_path / "old", kept)
-    shutil.copy(tmp_path / "log", f"{kept}-wal")
+    shutil.copy(tmp_path / "old", database)
+    shutil.copy(tmp_path / "log", f"{database}-wal")
     with pytest.raises(PropagationError, match="--force"):
-        SqliteFiles(kept).restore(tmp_path / "copy.db", silent)
-    SqliteFiles(kept).restore(tmp_path / "copy.db", silent, replace=True)
-    assert contents(kept) == before
+        SqliteFiles(database).restore(tmp_path / "copy.db", check_progress)
+    SqliteFiles(database).restore(tmp_path / "copy.db", check_progress, replace=True)
+    assert read_tables(database) == before
 
 
-async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
-    before = contents(kept)
+async def test_what_is_not_sound_replaces_nothing(database, tmp_path):
+    before = read_tables(database)
     (tmp_path / "text").write_text("no database\n")
     (tmp_path / "short.jsonl").write_bytes(b"")
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as theirs:
         theirs.execute("CREATE TABLE theirs (x)")
     theirs.close()
-    SqliteFiles(kept).backup(tmp_path / "newer.db", silent)
-    with forged(tmp_path / "newer.db") as newer:
+    SqliteFiles(database).backup(tmp_path / "newer.db", check_progress)
+    with forge_backup(tmp_path / "newer.db") as newer:
         newer.execute("PRAGMA user_version=999")
-    SqliteFiles(kept).backup(tmp_path / "broken.db", silent)
-    with forged(tmp_path / "broken.db") as broken:
+    SqliteFiles(database).backup(tmp_path / "broken.db", check_progress)
+    with forge_backup(tmp_path / "broken.db") as broken:
         broken.execute("DELETE FROM client")
     for name, error in (
         ("text", BrokenData),
@@ -344,15 +346,15 @@ async def test_what_is_not_sound_replaces_nothing(kept, tmp_path):
         ("broken.db", StoreCorrupt),
     ):
         with pytest.raises(error):
-            SqliteFiles(kept).restore(tmp_path / name, silent, replace=True)
-    assert contents(kept) == before
+            SqliteFiles(database).restore(tmp_path / name, check_progress, replace=True)
+    assert read_tables(database) == before
     assert not list(tmp_path.glob("*.partial*"))
 
 
-async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(kept, tmp_path):
+async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(database, tmp_path):
     copy = tmp_path / "copy.db"
-    SqliteFiles(kept).backup(copy, silent)
-    before, whole = contents(kept), copy.read_bytes()
+    SqliteFiles(database).backup(copy, check_progress)
+    before, whole = read_tables(database), copy.read_bytes()
     places = {*range(24), *range(len(whole) - backup_digest.SIZE, len(whole))}
     places |= {int(place) for place in np.random.default_rng(1).integers(len(whole), size=100)}
     for place in sorted(places):
@@ -360,45 +362,45 @@ async def test_a_back_up_with_one_changed_byte_is_refused_and_replaces_nothing(k
         changed[place] ^= 1 << place % 8
         copy.write_bytes(changed)
         with pytest.raises(PropagationError, match=r"fetch .* again.*nothing was replaced"):
-            SqliteFiles(kept).restore(copy, silent, replace=True)
+            SqliteFiles(database).restore(copy, check_progress, replace=True)
     for cut in (whole[:-1], whole[: -backup_digest.SIZE], whole[:-5_000], whole + b"\n"):
         copy.write_bytes(cut)
         with pytest.raises(StoreCorrupt, match="has no digest at its end"):
-            SqliteFiles(kept).restore(copy, silent, replace=True)
-    assert contents(kept) == before
+            SqliteFiles(database).restore(copy, check_progress, replace=True)
+    assert read_tables(database) == before
     copy.write_bytes(whole)
-    SqliteFiles(kept).restore(copy, silent, replace=True)
-    assert contents(kept) == contents(copy)
+    SqliteFiles(database).restore(copy, check_progress, replace=True)
+    assert read_tables(database) == read_tables(copy)
 
 
-async def test_an_export_with_one_changed_byte_is_refused_and_replaces_nothing(kept, tmp_path):
+async def test_an_export_with_one_changed_byte_is_refused_and_replaces_nothing(database, tmp_path):
     source = tmp_path / "all.jsonl"
-    SqliteFiles(kept).export(source, silent)
-    before, whole = contents(kept), source.read_bytes()
+    SqliteFiles(database).export(source, check_progress)
+    before, whole = read_tables(database), source.read_bytes()
     places = {int(place) for place in np.random.default_rng(2).integers(len(whole), size=150)}
     for place in sorted(places | set(range(len(whole) - 80, len(whole)))):
         changed = bytearray(whole)
         changed[place] ^= 1 << place % 7
         source.write_bytes(changed)
         with pytest.raises(PropagationError):
-            SqliteFiles(kept).restore(source, silent, replace=True)
-    assert contents(kept) == before
+            SqliteFiles(database).restore(source, check_progress, replace=True)
+    assert read_tables(database) == before
 
 
-async def test_a_back_up_is_opened_by_no_command_before_it_is_restored(kept, tmp_path):
+async def test_a_back_up_is_opened_by_no_command_before_it_is_restored(database, tmp_path):
     copy = tmp_path / "copy.db"
-    SqliteFiles(kept).backup(copy, silent)
+    SqliteFiles(database).backup(copy, check_progress)
     whole, files = copy.read_bytes(), SqliteFiles(copy)
     for work in (
         files.list_leftovers,
         files.compact,
-        lambda: files.backup(tmp_path / "second.db", silent),
-        lambda: files.export(tmp_path / "second.jsonl", silent),
+        lambda: files.backup(tmp_path / "second.db", check_progress),
+        lambda: files.export(tmp_path / "second.jsonl", check_progress),
     ):
         with pytest.raises(PropagationError, match="is a back-up; check it and make"):
             work()
     with pytest.raises(PropagationError, match="is a back-up"):
-        await new(copy).open()
+        await make_store(copy).open()
     assert copy.read_bytes() == whole
 
 
@@ -413,12 +415,12 @@ HARMS = {
 
 
 @pytest.mark.parametrize("said", HARMS)
-async def test_a_harmed_export_says_where(kept, tmp_path, said):
+async def test_a_harmed_export_says_where(database, tmp_path, said):
     source = tmp_path / "all.jsonl"
-    SqliteFiles(kept).export(source, silent)
+    SqliteFiles(database).export(source, check_progress)
     source.write_bytes(b"".join(HARMS[said](source.read_bytes().splitlines(keepends=True))))
     with pytest.raises(BrokenData, match=said):
-        SqliteFiles(tmp_path / "new.db").restore(source, silent)
+        SqliteFiles(tmp_path / "new.db").restore(source, check_progress)
     assert not list(tmp_path.glob("new.db*")), "nor its lock file"
 
 
@@ -427,24 +429,24 @@ async def test_a_harmed_export_says_where(kept, tmp_path, said):
     [b"\0", b"\n", b"\n\n", b"x", b'{"client": {}}\n', b'{"end": {}}\n', b"\0" * 100_000],
     ids=lambda appended: repr(appended[:16]),
 )
-async def test_an_export_to_which_something_was_appended_is_refused(kept, tmp_path, appended):
+async def test_an_export_to_which_something_was_appended_is_refused(database, tmp_path, appended):
     source = tmp_path / "all.jsonl"
-    SqliteFiles(kept).export(source, silent)
-    before, whole = contents(kept), source.read_bytes()
+    SqliteFiles(database).export(source, check_progress)
+    before, whole = read_tables(database), source.read_bytes()
     source.write_bytes(whole + appended)
     with pytest.raises(BrokenData, match=r"more follows this line.*fetch it again") as refusal:
-        SqliteFiles(kept).restore(source, silent, replace=True)
+        SqliteFiles(database).restore(source, check_progress, replace=True)
     assert refusal.value.line == whole.count(b"\n")
-    assert contents(kept) == before
+    assert read_tables(database) == before
 
 
 async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u", "i"))
-    SqliteFiles(path).backup(tmp_path / "copy.db", silent)
+    await record_pairs(store, ("u", "i"))
+    SqliteFiles(path).backup(tmp_path / "copy.db", check_progress)
     for work in (
-        lambda: SqliteFiles(path).restore(tmp_path / "copy.db", silent, replace=True),
+        lambda: SqliteFiles(path).restore(tmp_path / "copy.db", check_progress, replace=True),
         SqliteFiles(path).compact,
     ):
         with pytest.raises(StoreBusy):
@@ -453,34 +455,34 @@ async def test_a_database_in_use_is_neither_replaced_nor_compacted(path, tmp_pat
 
 
 async def test_compacting_keeps_every_row_and_gives_room_back(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await filled(store, np.random.default_rng(4))
+    await fill_store(store, np.random.default_rng(4))
     await store.put_blob("large", b"x" * 3_000_000)
     await store.put_blob("large", b"")
     await store.close()
-    before = contents(path)
+    before = read_tables(path)
     large, small = SqliteFiles(path).compact()
     assert small < large - 2_500_000
     assert path.stat().st_size == small
-    assert contents(path) == before
-    await (store := new(path)).open()
+    assert read_tables(path) == before
+    await (store := make_store(path)).open()
     assert await store.check() == []
     await store.close()
 
 
-def test_nothing_overwrites_a_file_that_is_there(tmp_path, kept):
+def test_nothing_overwrites_a_file_that_is_there(tmp_path, database):
     (tmp_path / "there").write_text("mine")
-    for work in (SqliteFiles(kept).backup, SqliteFiles(kept).export):
+    for work in (SqliteFiles(database).backup, SqliteFiles(database).export):
         with pytest.raises(PropagationError, match="--force"):
-            work(tmp_path / "there", silent)
+            work(tmp_path / "there", check_progress)
         with pytest.raises(PropagationError):
-            work(kept, silent)
+            work(database, check_progress)
     assert (tmp_path / "there").read_text() == "mine"
 
 
-def test_an_export_is_what_a_person_can_read(kept, tmp_path):
-    SqliteFiles(kept).export(tmp_path / "all.jsonl", silent)
+def test_an_export_is_what_a_person_can_read(database, tmp_path):
+    SqliteFiles(database).export(tmp_path / "all.jsonl", check_progress)
     rows = [orjson.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
     assert rows[0]["propagation"]["tables"]["client"][:3] == ["ref", "kind", "id"]
     bodies = [row["profile_version"]["body"] for row in rows if "profile_version" in row]
@@ -491,7 +493,7 @@ def test_an_export_is_what_a_person_can_read(kept, tmp_path):
 @pytest.mark.parametrize("way", ["backup", "export"])
 async def test_what_is_no_file_is_never_replaced(tmp_path, way):
     """A device, for who may write to /dev."""
-    store = new(tmp_path / "graph.db")
+    store = make_store(tmp_path / "graph.db")
     await store.open()
     await store.close()
     pipe, folder = tmp_path / "pipe", tmp_path / "folder"
@@ -500,25 +502,27 @@ async def test_what_is_no_file_is_never_replaced(tmp_path, way):
     for target in (pipe, folder):
         for replace in (False, True):
             with pytest.raises(PropagationError, match="is not a regular file"):
-                getattr(SqliteFiles(tmp_path / "graph.db"), way)(target, silent, replace=replace)
+                getattr(SqliteFiles(tmp_path / "graph.db"), way)(
+                    target, check_progress, replace=replace
+                )
     assert (pipe.is_fifo(), folder.is_dir()) == (True, True)
 
 
 async def test_what_a_link_leads_to_is_replaced_and_the_link_stays(tmp_path):
-    store = new(tmp_path / "graph.db")
+    store = make_store(tmp_path / "graph.db")
     await store.open()
     await store.close()
     (tmp_path / "volume").mkdir()
     link, kept = tmp_path / "copy.db", tmp_path / "volume" / "copy.db"
     link.symlink_to(kept)
     files = SqliteFiles(tmp_path / "graph.db")
-    files.backup(link, silent)
+    files.backup(link, check_progress)
     assert kept.is_file()
     with pytest.raises(PropagationError, match="already exists"):
-        files.backup(link, silent)
-    files.backup(link, silent, replace=True)
-    SqliteFiles(tmp_path / "graph.db").backup(tmp_path / "other.db", silent)
-    SqliteFiles(link).restore(tmp_path / "other.db", silent, replace=True)
+        files.backup(link, check_progress)
+    files.backup(link, check_progress, replace=True)
+    SqliteFiles(tmp_path / "graph.db").backup(tmp_path / "other.db", check_progress)
+    SqliteFiles(link).restore(tmp_path / "other.db", check_progress, replace=True)
     assert (
         link.is_symlink(),
         [path.name for path in kept.parent.iterdir() if "lock" not in path.name],
@@ -533,25 +537,25 @@ async def test_nothing_takes_the_place_of_a_file_whose_log_somebody_reads(
     acknowledged."""
     monkeypatch.setattr(commands, "FOLD_MS", 50)
     path, copy = tmp_path / "graph.db", tmp_path / "copy.db"
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u", "before"))
-    SqliteFiles(path).backup(copy, silent)
+    await record_pairs(store, ("u", "before"))
+    SqliteFiles(path).backup(copy, check_progress)
     reader = sqlite3.connect(path)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM interaction").fetchone()
-    await recorded(store, *[("u", "i")] * 30)
+    await record_pairs(store, *[("u", "i")] * 30)
     await store.close()
-    whole = contents(path)
+    whole = read_tables(path)
     replacing = (
         SqliteFiles(path).compact
         if way == "compact"
-        else lambda: SqliteFiles(path).restore(copy, silent, replace=True)
+        else lambda: SqliteFiles(path).restore(copy, check_progress, replace=True)
     )
     with pytest.raises(StoreBusy, match="another program reads it"):
         replacing()
-    assert contents(path) == whole
+    assert read_tables(path) == whole
     assert SqliteFiles(path).list_leftovers() == []
     reader.close()
     replacing()
-    assert (contents(path) == whole) == (way == "compact")
+    assert (read_tables(path) == whole) == (way == "compact")

@@ -4,10 +4,10 @@ import pytest
 
 from propagation.adapters.sqlite.reason.text_bodies import build_body
 from propagation.model import DamagedText
-from tests.contract.graph_store import recorded, text
-from tests.contract.inside_cases import ANN, BOB, finds_damage, lived
+from tests.contract.graph_store import record_pairs, text
+from tests.contract.inside_cases import ANN, BOB, assert_damage_is_found, fill_store
 
-pytestmark = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
 DAMAGES = {
     "the last learned block, which a checkpoint covers": (
         "DELETE FROM learned WHERE through = (SELECT max(through) FROM learned)",
@@ -126,11 +126,11 @@ async def test_what_was_damaged_is_found(store, statement, found):
     async def damage():
         await store.database.write(lambda connection: connection.execute(statement))
 
-    await finds_damage(store, damage, found)
+    await assert_damage_is_found(store, damage, found)
 
 
 async def test_a_body_that_was_written_by_hand_is_found(store):
-    await lived(store)
+    await fill_store(store)
     (line,) = text(ANN, 1, "likes jazz \x1b[31m").profile.lines
     await store.database.write(
         lambda connection: connection.execute(
@@ -142,7 +142,7 @@ async def test_a_body_that_was_written_by_hand_is_found(store):
 
 
 async def test_a_damaged_text_is_named_as_such_and_the_database_still_takes_events(store):
-    await lived(store)
+    await fill_store(store)
     await store.database.write(
         lambda connection: connection.execute(
             "UPDATE profile_version SET body = x'00ff' WHERE ref = ?", (ANN,)
@@ -150,4 +150,4 @@ async def test_a_damaged_text_is_named_as_such_and_the_database_still_takes_even
     )
     with pytest.raises(DamagedText, match="doctor"):
         await store.load_texts([ANN])
-    await recorded(store, ("u0", "i0"))
+    await record_pairs(store, ("u0", "i0"))

@@ -31,7 +31,7 @@ from tests.contract.graph_store import (
     checkpoint,
     event,
     learn_all,
-    recorded,
+    record_pairs,
     user,
     withdraw,
 )
@@ -42,28 +42,28 @@ def path(tmp_path):
     return tmp_path / "graph.db"
 
 
-def new(path):
+def make_store(path):
     return SqliteStore(path, TurnedClock())
 
 
-async def limit(store, pages):
+async def limit_size(store, pages):
     """Let the file grow no further, as on a full disk."""
     await store.database.write(
         lambda connection: connection.execute(f"PRAGMA max_page_count={pages}").close(), alone=True
     )
 
 
-async def opening(path):
-    store = new(path)
+async def open_and_close(path):
+    store = make_store(path)
     await store.open()
     await store.close()
 
 
 async def test_only_its_owner_may_read_the_file(path):
     os.umask(0o022)
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u", "i"))
+    await record_pairs(store, ("u", "i"))
     modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
     await store.close()
     assert set(modes.values()) == {0o600}, modes
@@ -71,24 +71,24 @@ async def test_only_its_owner_may_read_the_file(path):
 
 async def test_a_file_in_a_folder_that_does_not_exist_is_refused_and_nothing_is_made(tmp_path):
     with pytest.raises(PropagationError, match=r"nowhere/deep/graph\.db .*folder"):
-        await opening(tmp_path / "nowhere" / "deep" / "graph.db")
+        await open_and_close(tmp_path / "nowhere" / "deep" / "graph.db")
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_second_service_is_told_who_holds_the_file(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     with pytest.raises(StoreBusy, match=f"held by process {os.getpid()}"):
-        await opening(path)
+        await open_and_close(path)
     await store.close()
-    await opening(path)
+    await open_and_close(path)
 
 
 @pytest.mark.slow
 async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_without_the_lock_file(
     path,
 ):
-    store, hard = new(path), path.with_name("hard.db")
+    store, hard = make_store(path), path.with_name("hard.db")
     await store.open()
     os.link(path, hard)
     path.with_name("graph.db.lock").unlink()
@@ -108,7 +108,7 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
         assert str(name) in done.stderr
         assert f"process {os.getpid()}" in done.stderr
     await store.close()
-    await opening(hard)
+    await open_and_close(hard)
 
 
 @pytest.mark.parametrize(
@@ -117,24 +117,24 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
     ids=["damage", "newer"],
 )
 async def test_a_schema_that_is_none_of_ours_is_refused(path, version, error, said):
-    await opening(path)
+    await open_and_close(path)
     with sqlite3.connect(path) as other:
         other.execute(f"PRAGMA user_version={version}")
     other.close()
     with pytest.raises(error, match=said):
-        await opening(path)
+        await open_and_close(path)
 
 
 async def test_a_file_that_is_no_database(path):
     path.write_bytes(b"this is not a database, whatever its name says" * 100)
     with pytest.raises(StoreCorrupt, match="back-up"):
-        await opening(path)
+        await open_and_close(path)
 
 
 async def test_an_opening_that_fails_leaves_no_lock_file(path):
     path.write_bytes(b"no database" * 1_000)
     with pytest.raises(StoreCorrupt):
-        await new(path).open()
+        await make_store(path).open()
     assert not path.with_name("graph.db.lock").exists()
 
 
@@ -142,8 +142,8 @@ async def test_an_opening_that_fails_at_its_last_step_frees_the_file(path, monke
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("no new thread")))
         with pytest.raises(RuntimeError, match="no new thread"):
-            await new(path).open()
-    await opening(path)
+            await make_store(path).open()
+    await open_and_close(path)
 
 
 async def test_another_programs_database_is_left_alone(path):
@@ -152,12 +152,12 @@ async def test_another_programs_database_is_left_alone(path):
     other.close()
     before = path.read_bytes()
     with pytest.raises(StoreCorrupt, match="another program's"):
-        await opening(path)
+        await open_and_close(path)
     assert path.read_bytes() == before
 
 
 async def test_damage_inside_the_file_is_found(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     await store.upsert_clients(
         [change(ClientKind.ITEM, f"i{n}", description="x" * 2_000) for n in range(500)]
@@ -167,26 +167,26 @@ async def test_damage_inside_the_file_is_found(path):
         file.seek(path.stat().st_size // 2 // 4096 * 4096)
         file.write(os.urandom(40_960))
     with pytest.raises(StoreCorrupt, match="back-up"):
-        await new(path).open()
+        await make_store(path).open()
 
 
 async def test_damage_met_while_open_stops_the_acks(path):
-    def meets_it(connection: sqlite3.Connection) -> None:
+    def raise_malformed(connection: sqlite3.Connection) -> None:
         error = sqlite3.DatabaseError("database disk image is malformed")
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
 
-    store = new(path)
+    store = make_store(path)
     await store.open()
     with pytest.raises(StoreCorrupt):
-        await store.database.read(meets_it)
+        await store.database.read(raise_malformed)
     with pytest.raises(StoreCorrupt):
         await store.upsert_clients([change(ClientKind.ITEM, "late")])
     await store.close()
 
 
 async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     await store.upsert_clients([change(ClientKind.ITEM, "early")])
     path.rename(path.with_name("elsewhere.db"))
@@ -202,9 +202,9 @@ async def test_a_file_that_was_removed_or_replaced_stops_the_acks(path):
 async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
     """Several callers share a commit: each is accepted whole or refused whole, and refused ones may
     come again."""
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await limit(store, pages=146)
+    await limit_size(store, pages=146)
     acked, refused = [], []
     for n in range(40):
         calls = [
@@ -219,12 +219,12 @@ async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
             (refused if isinstance(answer, StoreFull) else acked).append(call)
     assert acked
     assert refused
-    await _holds(store, acked, refused)
+    await _assert_holds(store, acked, refused)
     assert (await store.load_texts([user(0)]))[user(0)].profile.version == 0
     await store.close()
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await _holds(store, acked, refused)
+    await _assert_holds(store, acked, refused)
     for call in refused:
         answer = await store.record(call, auto_create=True)
         assert {outcome.status.value for outcome in answer.outcomes} == {"accepted"}
@@ -232,7 +232,7 @@ async def test_a_full_disk_refuses_whole_calls_and_recovers(path):
     await store.close()
 
 
-async def _holds(store, acked, refused):
+async def _assert_holds(store, acked, refused):
     part = await store.read_log(0, 100_000)
     assert len(part.interactions) == sum(len(call) for call in acked)
     assert len(part.interactions) + len(part.entries) == await store.get_recorded_through()
@@ -246,10 +246,10 @@ async def _holds(store, acked, refused):
 
 
 async def test_a_full_disk_leaves_the_last_checkpoint(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await limit(store, pages=732)
-    await recorded(store, ("u", "i"))
+    await limit_size(store, pages=732)
+    await record_pairs(store, ("u", "i"))
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)
     await store.save_checkpoint(lease, checkpoint(1))
@@ -262,20 +262,20 @@ async def test_a_full_disk_leaves_the_last_checkpoint(path):
 
 
 async def test_a_claim_outlives_no_restart_of_its_only_process(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u0", "i0"))
+    await record_pairs(store, ("u0", "i0"))
     await learn_all(store)
     await store.claim_reason("gone", 10, 600_000)
     await store.close()
-    store = new(path)
+    store = make_store(path)
     await store.open()
     assert await store.claim_reason("new", 10, 1_000) is not None
     await store.close()
 
 
 async def test_a_closed_store_says_so(path):
-    store = new(path)
+    store = make_store(path)
     await store.open()
     await store.close()
     for call in (store.get_recorded_through(), store.put_blob("a", b"")):
@@ -283,34 +283,34 @@ async def test_a_closed_store_says_so(path):
             await call
 
 
-def _next_version(monkeypatch, statements):
+def _add_migration(monkeypatch, statements):
     """A release whose schema is the one after the newest."""
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, statements))
 
 
 async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, monkeypatch):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("u", "i"))
+    await record_pairs(store, ("u", "i"))
     await store.close()
-    _next_version(monkeypatch, "CREATE TABLE added (x); INSERT INTO added VALUES (7);")
-    store = new(path)
+    _add_migration(monkeypatch, "CREATE TABLE added (x); INSERT INTO added VALUES (7);")
+    store = make_store(path)
     await store.open()
-    assert await recorded(store, ("u", "j")) == [4]
+    assert await record_pairs(store, ("u", "j")) == [4]
     await store.close()
     with sqlite3.connect(path) as migrated:
         assert migrated.execute("PRAGMA user_version").fetchone() == (schema.get_newest_version(),)
         assert migrated.execute("SELECT x FROM added").fetchall() == [(7,)]
     migrated.close()
-    await opening(path)
+    await open_and_close(path)
 
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkeypatch):
-    await opening(path)
+    await open_and_close(path)
     before = schema.get_newest_version()
-    _next_version(monkeypatch, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
+    _add_migration(monkeypatch, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
     with pytest.raises(sqlite3.OperationalError):
-        await opening(path)
+        await open_and_close(path)
     with sqlite3.connect(path) as half:
         assert half.execute("PRAGMA user_version").fetchone() == (before,)
         tables = half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'")
@@ -319,9 +319,9 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkey
 
 
 async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):
-    store = new(path)
+    store = make_store(path)
     await store.open()
-    await recorded(store, ("ann", "blue"))
+    await record_pairs(store, ("ann", "blue"))
     await learn_all(store)
     lease = await store.acquire_lease("learn", "test", 10_000)
     numbers = np.random.default_rng(5).random(1_000)
@@ -344,13 +344,13 @@ async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path
 
 
 async def test_a_sweep_beside_that_fails_is_told(path, monkeypatch, caplog):
-    store = new(path)
+    store = make_store(path)
     await store.open()
 
-    async def refused():
+    async def raise_full():
         raise StoreFull("no space")
 
-    monkeypatch.setattr(store, "sweep", refused)
+    monkeypatch.setattr(store, "sweep", raise_full)
     store.sweep_after_commit()
     await store.close()
     assert "no space" in caplog.text

@@ -3,16 +3,16 @@
 import pytest
 
 from tests.contract.inside_cases import (
-    keeps_due_what_is_taken_back_during_a_wipe,
-    reads_parts_of_another_size,
+    assert_other_part_sizes_are_read,
+    assert_wiping_stays_due,
 )
 
-pytestmark = pytest.mark.parametrize("opened", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
 
 
-async def test_a_checkpoint_in_parts_of_another_size_is_read(opened, monkeypatch):
-    await reads_parts_of_another_size(opened, monkeypatch)
+async def test_a_checkpoint_in_parts_of_another_size_is_read(reopen, monkeypatch):
+    await assert_other_part_sizes_are_read(reopen, monkeypatch)
 
 
 async def test_what_is_taken_back_while_somebody_wipes_stays_due(store, monkeypatch):
-    await keeps_due_what_is_taken_back_during_a_wipe(store, monkeypatch)
+    await assert_wiping_stays_due(store, monkeypatch)

@@ -8,7 +8,7 @@ from tests.contract.graph_store import (
     checkpoint,
     learn_all,
     message,
-    recorded,
+    record_pairs,
     run_round,
     text,
     user,
@@ -25,7 +25,7 @@ async def prune(store):
         pass
 
 
-async def counted_run(folder, idle):
+async def count_instructions(folder, idle):
     """Virtual machine instructions, in tens, of a run after one client changed its text; `idle`
     others have texts, which cite a message each."""
     store = SqliteStore(folder, TurnedClock())
@@ -36,7 +36,7 @@ async def counted_run(folder, idle):
             await run_round(store, versions=(message(router, 1, user(0)),))
         await run_round(store, versions=(message(HEARD_BY_ONE, 1, user(1)),))
         await run_round(store, versions=(message(HEARD_BY_ONE, 2, user(1)),))
-        [first] = await recorded(store, ("u0", "i0"))
+        [first] = await record_pairs(store, ("u0", "i0"))
         cited = {user(n): (n % (idle // 10), 1) for n in range(1, idle + 1)}
         cited[user(0)] = (HEARD_BY_ONE, 1)
         merges = [MessageMerge(ref, 1, *key, "merged") for ref, key in cited.items()]
@@ -45,7 +45,7 @@ async def counted_run(folder, idle):
         )
         await prune(store)
         assert await store.get_router_version(HEARD_BY_ONE, 1) is not None, "a text cites it"
-        [later] = await recorded(store, ("u0", "i0"))
+        [later] = await record_pairs(store, ("u0", "i0"))
         await store.commit_texts([text(user(0), 2)], [], later)
         ran = []
         readers = [store.database._on_loop, *store.database._by_thread.values()]
@@ -61,8 +61,8 @@ async def counted_run(folder, idle):
 
 
 async def test_a_run_takes_as_long_with_many_idle_clients_as_with_few(tmp_path):
-    few = await counted_run(tmp_path / "few.db", 200)
-    many = await counted_run(tmp_path / "many.db", 3_200)
+    few = await count_instructions(tmp_path / "few.db", 200)
+    many = await count_instructions(tmp_path / "many.db", 3_200)
     assert few > 0
     assert many < 1.5 * few, f"{few} with 200 idle clients, {many} with 3,200"
 
@@ -74,7 +74,7 @@ async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
         await store.upsert_clients([change(ClientKind.USER, "u0"), change(ClientKind.USER, "u1")])
         for version in (1, 2):
             await run_round(store, versions=(message(HEARD_BY_ONE, version, user(1)),))
-        [first] = await recorded(store, ("u0", "i0"))
+        [first] = await record_pairs(store, ("u0", "i0"))
         key = (HEARD_BY_ONE, 1)
         merge = MessageMerge(user(0), 1, *key, "merged")
         await store.commit_texts([text(user(0), 1, cites=key)], [merge], first)
@@ -85,7 +85,7 @@ async def test_what_a_forgotten_client_cited_is_not_counted_any_more(tmp_path):
         lease = await store.acquire_lease("learn", "test", 10_000)
         erasure = Withdrawal(EntryKind.ERASURE, (user(0),), rows, erased=user(0))
         await withdraw(store, lease, erasure, checkpoint(first, barrier=True))
-        await recorded(store, ("u1", "i1"))
+        await record_pairs(store, ("u1", "i1"))
         await prune(store)
         assert await store.get_router_version(*key) is None
     finally:

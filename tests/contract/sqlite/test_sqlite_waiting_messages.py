@@ -20,14 +20,14 @@ from propagation.reception.message_buffer import (
 REFS, ROUTERS, ROUNDS = range(4), range(4), range(1, 9)
 
 
-def empty_database():
+def build_empty_database():
     """The bytes of a database with its tables, which take longer to make than an example."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create_tables(connection)
         return connection.serialize()
 
 
-EMPTY_DATABASE = empty_database()
+EMPTY_DATABASE = build_empty_database()
 
 
 @st.composite
@@ -69,7 +69,7 @@ def test_the_store_finds_what_the_rule_finds_in_the_whole_history(edges, sent, w
         connection.deserialize(EMPTY_DATABASE)
         insert_facts(connection, edges, sent)
         found = read_waiting_keys(connection, watermarks, through)
-    assert found == waiting_by_rule(edges, sent, watermarks, through)
+    assert found == find_waiting_by_rule(edges, sent, watermarks, through)
 
 
 def insert_facts(connection, edges, sent):
@@ -105,7 +105,7 @@ def insert_facts(connection, edges, sent):
     )
 
 
-def waiting_by_rule(edges, sent, watermarks, through):
+def find_waiting_by_rule(edges, sent, watermarks, through):
     receivers = []
     for ref, watermark in watermarks.items():
         own = [edge for owner, edge in edges if owner == ref and edge.opened <= through]
@@ -114,18 +114,18 @@ def waiting_by_rule(edges, sent, watermarks, through):
     search = WaitingMessages(receivers, through)
     current = {}
     for router, round_ in search.list_rounds():
-        newest = newest_of(sent, Window(router, 0, round_, ref=-1))
+        newest = find_newest(sent, Window(router, 0, round_, ref=-1))
         if newest is not None:
             current[router, round_] = newest
     from_others = {}
     for window in search.list_own_windows(current):
-        newest = newest_of(sent, window)
+        newest = find_newest(sent, window)
         if newest is not None:
             from_others[window] = newest
     return search.choose(current, from_others)
 
 
-def newest_of(sent, window):
+def find_newest(sent, window):
     """The newest message in a window that does not come from the window's client alone."""
     inside = [
         one

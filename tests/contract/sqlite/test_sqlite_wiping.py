@@ -19,7 +19,7 @@ GONE = "said by a client that left"
 COUNT = 600
 
 
-async def opened(path):
+async def open_store(path):
     store = SqliteStore(path, TurnedClock())
     await store.open()
     return store
@@ -28,7 +28,7 @@ async def opened(path):
 @pytest.fixture
 async def store(tmp_path):
     """A store whose pages were split and whose rows were deleted."""
-    store = await opened(tmp_path / "graph.db")
+    store = await open_store(tmp_path / "graph.db")
     for part in range(0, COUNT, 50):
         names = [f"{number * 7_919 % COUNT}" for number in range(part, part + 50)]
         await store.upsert_clients(
@@ -39,7 +39,7 @@ async def store(tmp_path):
     await store.close()
 
 
-def traces(path):
+def count_traces(path):
     """Count the traces in the file and in its log."""
     log = path.with_name(path.name + "-wal")
     found = path.read_bytes() + (log.read_bytes() if log.exists() else b"")
@@ -47,11 +47,11 @@ def traces(path):
 
 
 async def test_nothing_is_left_in_the_file_nor_in_the_log(store):
-    assert traces(store.database.path) > 0, "deleting alone leaves traces"
+    assert count_traces(store.database.path) > 0, "deleting alone leaves traces"
     await store.wipe()
-    assert traces(store.database.path) == 0
+    assert count_traces(store.database.path) == 0
     await store.upsert_clients([change(ClientKind.ITEM, "later")])
-    assert traces(store.database.path) == 0, "pages in the writer's cache bring nothing back"
+    assert count_traces(store.database.path) == 0, "pages in the writer's cache bring nothing back"
     assert await store.check() == []
 
 
@@ -74,7 +74,7 @@ async def test_events_are_recorded_while_the_file_is_written_anew(store):
         await store.upsert_clients([change(ClientKind.ITEM, f"i{number}")])
     await wiping
     assert await store.count_clients(ClientKind.ITEM) == 20
-    assert traces(store.database.path) == 0
+    assert count_traces(store.database.path) == 0
 
 
 async def test_a_reader_that_needs_the_log_puts_wiping_off(store, monkeypatch):
@@ -87,7 +87,7 @@ async def test_a_reader_that_needs_the_log_puts_wiping_off(store, monkeypatch):
         with pytest.raises(StoreBusy, match="night"):
             await store.wipe()
     await store.wipe()
-    assert traces(store.database.path) == 0
+    assert count_traces(store.database.path) == 0
 
 
 async def test_the_writer_overwrites_what_it_deletes(store):
@@ -97,7 +97,7 @@ async def test_the_writer_overwrites_what_it_deletes(store):
     assert mode == 1
 
 
-def _write_anew_until_killed(path):
+def _vacuum_until_killed(path):
     connection = sqlite3.connect(path, isolation_level=None)
     while True:
         connection.execute("VACUUM")
@@ -106,7 +106,7 @@ def _write_anew_until_killed(path):
 @pytest.mark.slow
 async def test_a_kill_while_the_file_is_written_anew_loses_nothing(tmp_path):
     path = tmp_path / "graph.db"
-    store = await opened(path)
+    store = await open_store(path)
     names = [f"i{number}" for number in range(COUNT)]
     await store.upsert_clients(
         [change(ClientKind.ITEM, name, description="x" * 2_000) for name in names]
@@ -114,13 +114,13 @@ async def test_a_kill_while_the_file_is_written_anew_loses_nothing(tmp_path):
     await store.close()
     for seconds in (0.2, 0.33, 0.47):
         process = multiprocessing.get_context("spawn").Process(
-            target=_write_anew_until_killed, args=(path,)
+            target=_vacuum_until_killed, args=(path,)
         )
         process.start()
         await asyncio.sleep(1 + seconds)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-        store = await opened(path)
+        store = await open_store(path)
         assert await store.check() == []
         found = await store.scan_clients(ClientKind.ITEM, -1, 2 * COUNT)
         assert [client.key.id for client in found] == names

@@ -17,7 +17,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.schedule.calendar_job import JobState
 from tests.crash.neo4j.services_on_neo4j import SECONDS, serving, until
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALL_SECONDS, DAY_MS = 5, 86_400_000
@@ -99,7 +99,7 @@ async def taken_over(server, store, gone):
 
 
 async def test_takeover_lateness_and_one_night(tmp_path):
-    server = server_for(tmp_path)
+    server = get_server(tmp_path)
     store = Neo4jStore(server.settings)
     await store.open()
     await store.put_blob(

@@ -11,7 +11,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from tests.crash.neo4j.services_on_neo4j import serving, until
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 300, 12, 3.0
@@ -38,7 +38,7 @@ async def calls_of(service):
 
 
 async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
-    server = server_for(tmp_path)
+    server = get_server(tmp_path)
     async with fake_llm(Script(latency=0.02)) as endpoint, contextlib.AsyncExitStack() as stack:
         services = await asyncio.gather(
             *(

@@ -29,7 +29,7 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await qdrants.make(opened, "fitted", HashedEmbedder().dimension)
+    await qdrants.make_collections(opened, "fitted", HashedEmbedder().dimension)
     yield opened
     await store.close()
 

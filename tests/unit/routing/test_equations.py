@@ -80,7 +80,7 @@ async def index(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     opened = NumpyIndex(SqlitePoints(store.database))
-    await qdrants.make(opened, "table", 2)
+    await qdrants.make_collections(opened, "table", 2)
     yield opened
     await store.close()
 

@@ -17,7 +17,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.neo4j_server.shared import server_for
+from tests.neo4j_server.shared import get_server
 
 EVERYTHING = (
     "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
@@ -62,7 +62,7 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
 
 def engine_on(folder: Path, store: str = "sqlite", **workflow: object) -> Engine:
     """Build an engine; `store`: "neo4j" is the server that all tests of a run share."""
-    server = {"neo4j": server_for(folder).settings} if store == "neo4j" else {}
+    server = {"neo4j": get_server(folder).settings} if store == "neo4j" else {}
     return build_engine(
         Settings(
             store=store,
@@ -179,7 +179,7 @@ def left_in(folder: Path, words: list[str]) -> list[str]:
 def left_in_graph(folder: Path, words: list[str]) -> list[str]:
     """Which of the words some property of a node or a relationship holds, and where."""
     found = []
-    for kind, properties in server_for(folder).run(EVERYTHING):
+    for kind, properties in get_server(folder).run(EVERYTHING):
         for name, value in properties.items():
             text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
             found += [

@@ -10,7 +10,7 @@ from propagation.adapters.neo4j.connection.statements import parse_statement
 from propagation.adapters.neo4j.forget.client_export import STATEMENTS
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.ports import EXPORTED_KINDS
-from tests.neo4j_server.statement_headers import header
+from tests.neo4j_server.statement_headers import read_header
 
 ADAPTER = Path("propagation/adapters/neo4j")
 GOOD = "// name: a/b\n// purpose: says it\n// parameters: ref, now\nSET $ref.at = $now;\n"
@@ -26,7 +26,7 @@ def used_parameters(text):
 
 def test_every_file_says_its_name_purpose_and_parameters():
     for name, statement in load_statements().items():
-        said = header(name)
+        said = read_header(name)
         assert said["name"] == name
         assert said["purpose"]
         assert statement.parameters == used_parameters(statement.text), name

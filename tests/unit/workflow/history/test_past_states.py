@@ -12,13 +12,13 @@ from propagation.workflow.history.watch import (
     WatchEventKind,
     get_newest_position,
 )
-from tests.contract.graph.test_graph_evolution import REPORT, publication
+from tests.contract.graph.test_graph_evolution import REPORT, stage_publication
 from tests.contract.graph_store import (
     TurnedClock,
     edge,
     learn_all,
     message,
-    recorded,
+    record_pairs,
     run_round,
     user,
 )
@@ -41,7 +41,7 @@ async def evolved(store):
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )
     await store.put_blob(build_data_settings_blob(0), made_with.blob)
-    await recorded(store, ("u0", "i0"), ("u1", "i1"))
+    await record_pairs(store, ("u0", "i0"), ("u1", "i1"))
     await learn_all(store)
     await run_round(
         store,
@@ -50,7 +50,7 @@ async def evolved(store):
     )
     await learn_all(store)
     before = await store.get_recorded_through()
-    return before, await store.publish_evolution(*await publication(store))
+    return before, await store.publish_evolution(*await stage_publication(store))
 
 
 async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_new_ones(store):

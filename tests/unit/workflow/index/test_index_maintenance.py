@@ -74,7 +74,7 @@ class ServerWire(qdrants.Relay):
         self.client, self.prefix = client, prefix
 
     def reach(self):
-        return qdrants.to_server(self.port)
+        return qdrants.connect_to_server(self.port)
 
     async def freeze(self):
         """Until then a call fails at once: gRPC waits before it connects again."""
@@ -91,8 +91,8 @@ async def local_wire(path):
 
 @asynccontextmanager
 async def server_wire(path):
-    prefix = qdrants.prefix_of(str(path))
-    async with qdrants.server_for(prefix) as client:
+    prefix = qdrants.build_prefix(str(path))
+    async with qdrants.open_client(prefix) as client:
         wire = ServerWire(client, prefix)
         await wire.mend()
         yield wire

@@ -10,7 +10,7 @@ from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW, FORM
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import DamagedNumbers
 from services.cli.operator.doctor import _check_store
-from tests.neo4j_server.shared import shared_server
+from tests.neo4j_server.shared import get_shared_server
 from tests.unit.workflow.small_database import STORES, begin, engine_on, live
 
 pytestmark = pytest.mark.slow
@@ -67,13 +67,13 @@ async def write(store, through, damage):
 
         await store.database.write(work)
     elif damage is None:
-        shared_server().run("MATCH (b:LearnedBlock {through: $t}) DELETE b", t=through)
+        get_shared_server().run("MATCH (b:LearnedBlock {through: $t}) DELETE b", t=through)
     else:
-        ((size, drawn, wrote),) = shared_server().run(
+        ((size, drawn, wrote),) = get_shared_server().run(
             "MATCH (b:LearnedBlock {through: $t}) RETURN b.size, b.drawn, b.wrote", t=through
         )
         columns = damage(bytes(drawn) + bytes(wrote), size)
-        shared_server().run(
+        get_shared_server().run(
             "MATCH (b:LearnedBlock {through: $t}) SET b.drawn = $drawn, b.wrote = $wrote",
             t=through,
             drawn=columns[: len(drawn)],
@@ -198,11 +198,11 @@ async def test_a_checkpoint_with_a_changed_byte_is_found_and_made_again(blocks, 
     if isinstance(engine.store, SqliteStore):
         await engine.store.database.write(lambda connection: connection.execute(on_sqlite))
     else:
-        ((id_, data),) = shared_server().run(
+        ((id_, data),) = get_shared_server().run(
             "MATCH (p:CheckpointPart {name: 'history', part: 0})"
             " RETURN p.checkpoint, p.data ORDER BY p.checkpoint DESC LIMIT 1"
         )
-        shared_server().run(
+        get_shared_server().run(
             "MATCH (p:CheckpointPart {name: 'history', part: 0, checkpoint: $id})"
             " SET p.data = $data",
             id=id_,
