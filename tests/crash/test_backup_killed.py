@@ -21,10 +21,10 @@ pytestmark = pytest.mark.slow
 ITEMS = 12_000
 
 
-def made(path):
+def make_database(path):
     """A database of some 20 MB."""
 
-    async def live():
+    async def fill():
         store = SqliteStore(path, SystemClock())
         await store.open()
         await store.upsert_clients(
@@ -34,10 +34,10 @@ def made(path):
         await learn_all(store)
         await store.close()
 
-    asyncio.run(live())
+    asyncio.run(fill())
 
 
-def soundness(path):
+def check_database(path):
     """(what is wrong with it, how far it goes)."""
 
     async def look():
@@ -51,7 +51,7 @@ def soundness(path):
     return asyncio.run(look())
 
 
-def dying(work, folder, after):
+def run_and_die(work, folder, after):
     """In a process of its own: killed at the `after`-th word of progress, or so many milliseconds
     into what says nothing."""
     words = 0
@@ -62,13 +62,13 @@ def dying(work, folder, after):
         if words >= after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def later():
+    def kill_later():
         time.sleep(after / 1_000)
         os.kill(os.getpid(), signal.SIGKILL)
 
     files = SqliteFiles(folder / "graph.db")
     if work == "compact":
-        threading.Thread(target=later).start()
+        threading.Thread(target=kill_later).start()
         files.compact()
         time.sleep(60)
     elif work in ("backup", "export"):
@@ -77,8 +77,10 @@ def dying(work, folder, after):
         files.restore(folder / work, progress, replace=True)
 
 
-def killed_in(work, folder, after):
-    process = multiprocessing.get_context("spawn").Process(target=dying, args=(work, folder, after))
+def run_until_killed(work, folder, after):
+    process = multiprocessing.get_context("spawn").Process(
+        target=run_and_die, args=(work, folder, after)
+    )
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
@@ -86,17 +88,17 @@ def killed_in(work, folder, after):
 
 def test_kill_9_inside_of_each_of_them(tmp_path):
     path = tmp_path / "graph.db"
-    made(path)
+    make_database(path)
     files = SqliteFiles(path)
     files.backup(tmp_path / "copy", lambda done, total: None)
     files.export(tmp_path / "lines", lambda done, total: None)
-    whole = soundness(path)
+    whole = check_database(path)
     assert whole[0] == []
     for work in ("backup", "export"):
         for after in (1, 2):
-            killed_in(work, tmp_path, after)
+            run_until_killed(work, tmp_path, after)
             assert not (tmp_path / "out").exists()
-            assert soundness(path) == whole
+            assert check_database(path) == whole
         getattr(files, work)(
             tmp_path / "out", lambda done, total: None
         )  # what was left does not stand in the way
@@ -104,7 +106,7 @@ def test_kill_9_inside_of_each_of_them(tmp_path):
         (tmp_path / "out").unlink()
     for work, moments in (("copy", (1, 2)), ("lines", (1, 4)), ("compact", (1, 20, 60, 120, 250))):
         for after in moments:
-            killed_in(work, tmp_path, after)
-            assert soundness(path) == whole
+            run_until_killed(work, tmp_path, after)
+            assert check_database(path) == whole
     files.restore(tmp_path / "lines", lambda done, total: None, replace=True)
-    assert soundness(path) == whole
+    assert check_database(path) == whole

@@ -37,11 +37,11 @@ class Killed(BaseException):
     """The process is gone at this step."""
 
 
-def engine_on(folder):
+def make_engine(folder):
     return build_engine(Settings(database=folder / "graph.db", workflow=SMALL))
 
 
-async def live(engine):
+async def record_history(engine):
     """A catalogue and some events, all learned and reasoned."""
     draw = np.random.default_rng(5)
     await engine.upsert_clients(
@@ -69,7 +69,7 @@ async def live(engine):
     await engine.drain()
 
 
-async def contents(engine):
+async def read_visible_state(engine):
     """Return what a caller can see of a database: two that are equal in it are equal to callers."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.get_text_versions()))
@@ -84,42 +84,42 @@ async def contents(engine):
     )
 
 
-def stopping_at(step, stop):
-    def say(words):
+def make_stop(step, stop):
+    def stop_at_step(words):
         if words == step:
             stop()
 
-    return say
+    return stop_at_step
 
 
 def raise_killed():
     raise Killed
 
 
-def kill_me():
+def kill_self():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("step", BEFORE)
 async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
-    engine = engine_on(tmp_path)
+    engine = make_engine(tmp_path)
     await engine.open()
-    await live(engine)
-    before, state = await contents(engine), engine.numbers.view.state
+    await record_history(engine)
+    before, state = await read_visible_state(engine), engine.numbers.view.state
     with pytest.raises(Killed):
-        await engine.init(stopping_at(step, raise_killed))
+        await engine.init(make_stop(step, raise_killed))
     await engine.store.close()  # the rest of the process is dropped as it is
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     await again.open()
     try:
-        assert await contents(again) == before
+        assert await read_visible_state(again) == before
         assert differing_arrays(again.numbers.view.state, state) == []
-        await the_epoch_is_whole(again, await again.init())
+        await assert_epoch_is_whole(again, await again.init())
     finally:
         await again.close()
 
 
-async def the_epoch_is_whole(engine, epoch):
+async def assert_epoch_is_whole(engine, epoch):
     assert await engine.store.get_current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
@@ -139,10 +139,10 @@ def init_and_die(folder, step):
     import asyncio
 
     async def run():
-        engine = engine_on(folder)
+        engine = make_engine(folder)
         await engine.open()
-        await live(engine)
-        await engine.init(stopping_at(step, kill_me))
+        await record_history(engine)
+        await engine.init(make_stop(step, kill_self))
 
     asyncio.run(run())
 
@@ -155,12 +155,12 @@ async def test_kill_9_of_a_process_that_bootstraps(tmp_path, step):
     process.start()
     process.join(120)
     assert process.exitcode == -signal.SIGKILL
-    engine = engine_on(tmp_path)
+    engine = make_engine(tmp_path)
     await engine.open()
     try:
         epoch = await engine.store.get_current_epoch()
         assert (epoch is not None) == (step in AFTER)
-        await the_epoch_is_whole(engine, epoch or await engine.init())
+        await assert_epoch_is_whole(engine, epoch or await engine.init())
         assert await engine.store.get_recorded_through() > EVENTS
     finally:
         await engine.close()

@@ -28,7 +28,7 @@ UNFINISHED = (
 )
 
 
-def get_settings(database):
+def make_settings(database):
     return Settings(
         database=database,
         server=ServerSettings(port=0),
@@ -45,25 +45,25 @@ def serve_with_many_checkpoints(database, pipe):
     from services.server import serve
 
     learner.CHECKPOINT_EVERY, checkpoint_pieces.PIECE_BYTES = 300, 2_048
-    asyncio.run(serve(get_settings(database), pipe.send))
+    asyncio.run(serve(make_settings(database), pipe.send))
 
 
-def unfinished(database):
+def count_unfinished(database):
     """(checkpoints that are being written, their parts so far)."""
     reading = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)
     with closing(reading) as connection:
         return connection.execute(UNFINISHED).fetchone()
 
 
-async def killed_amid_a_checkpoint(process, database):
+async def kill_amid_checkpoint(process, database):
     """Wait until one is half written, and kill; what was on disk then."""
     until = time.monotonic() + LONGEST_SECONDS
     while time.monotonic() < until:
-        checkpoints, parts = await asyncio.to_thread(unfinished, database)
+        checkpoints, parts = await asyncio.to_thread(count_unfinished, database)
         if checkpoints and parts >= 3:
             os.kill(process.pid, signal.SIGKILL)
             await asyncio.to_thread(process.join)
-            if unfinished(database)[0]:
+            if count_unfinished(database)[0]:
                 return
             raise AssertionError("it was complete before the kill: make parts smaller")
         await asyncio.sleep(0.001)
@@ -80,10 +80,10 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         )
         process.start()
         load = asyncio.create_task(caller.push(await asyncio.to_thread(ours.recv)))
-        await killed_amid_a_checkpoint(process, database)
+        await kill_amid_checkpoint(process, database)
         assert process.exitcode == -signal.SIGKILL
         await load
-    engine = build_engine(get_settings(database))
+    engine = build_engine(make_settings(database))
     await engine.open()
     try:
         store = engine.store
@@ -96,8 +96,8 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         assert differing_arrays(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
-    lease_holder = build_engine(get_settings(database))
+    lease_holder = build_engine(make_settings(database))
     await lease_holder.open()
     await lease_holder.rebuild()
     await lease_holder.close()
-    assert unfinished(database) == (0, 0)
+    assert count_unfinished(database) == (0, 0)

@@ -32,7 +32,7 @@ TEXTS = (
 )
 
 
-def atomic_files(folder):
+def write_atomic_files(folder):
     """Users who like one style each, in RecBole's atomic files."""
     folder.mkdir()
     rows = [
@@ -52,7 +52,7 @@ def atomic_files(folder):
     return folder
 
 
-async def started(folder, database, server):
+async def start_evaluation(folder, database, server):
     assignments = (
         f"database={database}",
         "reasoner=openai",
@@ -83,28 +83,28 @@ async def started(folder, database, server):
     )
 
 
-async def ended(process):
+async def read_result(process):
     output, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()[-2_000:]
     assert "Traceback" not in errors.decode()
     return json.loads(output)
 
 
-def texts_in(database):
+def read_texts(database):
     with closing(sqlite3.connect(database)) as connection:
         return [connection.execute(query).fetchall() for query in TEXTS]
 
 
 async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
-    folder = atomic_files(tmp_path / "small")
+    folder = write_atomic_files(tmp_path / "small")
     async with fake_llm(Script(latency=0.02)) as server:
-        whole = await ended(await started(folder, tmp_path / "whole.db", server))
+        whole = await read_result(await start_evaluation(folder, tmp_path / "whole.db", server))
         calls = server.seen.calls.total()
         assert calls > KILLED_AFTER[-1], "the kills fall within the run"
         killed = 0
         for after in KILLED_AFTER:
             begun = server.seen.calls.total()
-            process = await started(folder, tmp_path / "killed.db", server)
+            process = await start_evaluation(folder, tmp_path / "killed.db", server)
             while server.seen.calls.total() - calls < after and process.returncode is None:  # noqa: ASYNC110 - a process is watched
                 await asyncio.sleep(0.005)
             killed += process.returncode is None and server.seen.calls.total() > begun
@@ -112,7 +112,7 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
                 process.kill()
             await process.communicate()
         assert killed == len(KILLED_AFTER), "each run was killed while it asked"
-        resumed = await ended(await started(folder, tmp_path / "killed.db", server))
+        resumed = await read_result(await start_evaluation(folder, tmp_path / "killed.db", server))
         again = server.seen.calls.total() - 2 * calls
     assert (whole["runs"], resumed["runs"]) == (1, 1 + len(KILLED_AFTER)), (
         "each start counts as a run"
@@ -126,7 +126,9 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}, (
         "the result is the same"
     )
-    assert texts_in(tmp_path / "killed.db") == texts_in(tmp_path / "whole.db"), "so are the texts"
+    assert read_texts(tmp_path / "killed.db") == read_texts(tmp_path / "whole.db"), (
+        "so are the texts"
+    )
     assert again < calls / 2, (
         "what was in flight at a kill, or not written yet, is asked again, and no more"
     )

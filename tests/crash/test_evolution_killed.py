@@ -27,12 +27,12 @@ def evolve_and_die(folder, step):
         await lived(engine, STYLES[:3], 600, loyal=1.0)  # enough to tell three communities apart
         found = getattr(engine.store, step)
 
-        async def dying(*arguments, **named):
+        async def die(*arguments, **named):
             if step == AFTER:
                 await found(*arguments, **named)
             os.kill(os.getpid(), signal.SIGKILL)
 
-        setattr(engine.store, step, dying)
+        setattr(engine.store, step, die)
         setattr(Verdict, "published", True)  # noqa: B010  # thirty users are too few for it to tell
         await engine.evolve()
 

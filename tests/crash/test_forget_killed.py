@@ -39,7 +39,7 @@ class Killed(BaseException):
     """The process is gone at this step."""
 
 
-async def prepared(folder):
+async def prepare_engine(folder):
     engine = engine_on(folder)
     await engine.open()
     await begin(engine)
@@ -47,7 +47,7 @@ async def prepared(folder):
     return engine, [one.event_id for one in events if one.user_id == KEY.id]
 
 
-async def is_whole(engine, folder, mine, *, gone):
+async def assert_whole(engine, folder, mine, *, gone):
     words = [KEY.id, *mine]
     assert (await engine.store.find_refs([KEY]) == [None]) == gone
     assert await engine.store.check() == []
@@ -64,30 +64,30 @@ async def is_whole(engine, folder, mine, *, gone):
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
-    engine, mine = await prepared(tmp_path)
+    engine, mine = await prepare_engine(tmp_path)
     before = engine.numbers.view.state.adoptions.copy()
 
-    async def killed(*_, **__):
+    async def raise_killed(*_, **__):
         raise Killed
 
     with monkeypatch.context() as broken:
-        broken.setattr(*STEPS[step], killed)
+        broken.setattr(*STEPS[step], raise_killed)
         with pytest.raises(Killed):
             await engine.forgetting.forget(KEY, wipe=True)
     await engine.store.close()  # the rest of the process is dropped as it is
     again = engine_on(tmp_path)
     await again.open()
     try:
-        await is_whole(again, tmp_path, mine, gone=step not in BEFORE)
+        await assert_whole(again, tmp_path, mine, gone=step not in BEFORE)
         if step in BEFORE:
             assert (again.numbers.view.state.adoptions == before).all()
             assert (await again.forgetting.forget(KEY, wipe=True)).events_erased == len(mine)
-            await is_whole(again, tmp_path, mine, gone=True)
+            await assert_whole(again, tmp_path, mine, gone=True)
     finally:
         await again.close()
 
 
-async def no_reindex(*_, **__):
+async def fail_reindex(*_, **__):
     raise AssertionError("the index need not be made again")
 
 
@@ -95,14 +95,14 @@ async def no_reindex(*_, **__):
 async def test_a_retraction_and_a_restart_without_making_the_index_again(
     tmp_path, monkeypatch, dies
 ):
-    engine, mine = await prepared(tmp_path)
+    engine, mine = await prepare_engine(tmp_path)
 
-    async def killed(*_, **__):
+    async def raise_killed(*_, **__):
         raise Killed
 
     with monkeypatch.context() as broken:
         if dies:
-            broken.setattr(Withdrawer, "publish", killed)
+            broken.setattr(Withdrawer, "publish", raise_killed)
             with pytest.raises(Killed):
                 await engine.forgetting.retract(mine)
         else:
@@ -116,7 +116,7 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
         await engine.store.close()
     else:
         await engine.close()
-    monkeypatch.setattr(IndexMaintenance, "reindex", no_reindex)
+    monkeypatch.setattr(IndexMaintenance, "reindex", fail_reindex)
     again = engine_on(tmp_path)
     await again.open()
     try:
@@ -133,20 +133,20 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
 
 @pytest.mark.parametrize("step", BEFORE)
 async def test_a_process_that_fails_inside_and_lives_on(tmp_path, monkeypatch, step):
-    engine, mine = await prepared(tmp_path)
+    engine, mine = await prepare_engine(tmp_path)
 
-    async def broken(*_, **__):
+    async def raise_no_space(*_, **__):
         raise OSError("no space")
 
     with monkeypatch.context() as failing:
-        failing.setattr(*STEPS[step], broken)
+        failing.setattr(*STEPS[step], raise_no_space)
         with pytest.raises(OSError, match="no space"):
             await engine.forgetting.forget(KEY, wipe=True)
     try:
         await live(engine, 2, 30)
-        await is_whole(engine, tmp_path, mine, gone=False)
+        await assert_whole(engine, tmp_path, mine, gone=False)
         await engine.forgetting.forget(KEY, wipe=True)
-        await is_whole(engine, tmp_path, mine, gone=True)
+        await assert_whole(engine, tmp_path, mine, gone=True)
     finally:
         await engine.close()
 
@@ -158,7 +158,7 @@ def forget_and_die(folder, step):
         os.kill(os.getpid(), signal.SIGKILL)
 
     async def run():
-        engine, _ = await prepared(folder)
+        engine, _ = await prepare_engine(folder)
         owner, name = STEPS[step]
         setattr(owner, name, die)
         await engine.forgetting.forget(KEY, wipe=True)

@@ -37,7 +37,7 @@ main.run()
 """
 
 
-def start(folder, *arguments, **environment):
+def start_program(folder, *arguments, **environment):
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
     return subprocess.Popen(
@@ -50,7 +50,7 @@ def start(folder, *arguments, **environment):
     )
 
 
-def end(process, number):
+def end_program(process, number):
     """Return the exit code; fail if the end takes too long."""
     began = time.monotonic()
     process.send_signal(number)
@@ -59,7 +59,7 @@ def end(process, number):
     return process.returncode
 
 
-def processes_of(folder):
+def find_processes(folder):
     """Return the ids of processes whose environment names this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -105,28 +105,28 @@ def test_a_signal_while_the_command_line_is_loaded_ends_it_without_a_stack_trace
 @pytest.mark.parametrize("after", [0.5, 2.0, 4.0, 7.0])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_demo(tmp_path, number, after):
-    demo = start(tmp_path, "demo")
+    demo = start_program(tmp_path, "demo")
     wait_until(lambda: list((tmp_path / "temporary").glob("propagation-demo-*")))
     time.sleep(after)
-    assert end(demo, number) in INTERRUPTED
-    wait_until(lambda: not processes_of(tmp_path), LIMIT_SECONDS)
+    assert end_program(demo, number) in INTERRUPTED
+    wait_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_demo_killed_leaves_no_process(tmp_path):
-    demo = start(tmp_path, "demo")
-    wait_until(lambda: len(processes_of(tmp_path)) >= 2)
+    demo = start_program(tmp_path, "demo")
+    wait_until(lambda: len(find_processes(tmp_path)) >= 2)
     demo.kill()
     demo.communicate(timeout=60)
-    wait_until(lambda: not processes_of(tmp_path), LIMIT_SECONDS)
+    wait_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("options", [("--vary", "buffer=1,4"), ("--seeds", "9"), ()])
 def test_evaluate(tmp_path, options, ratings):
-    evaluate = start(tmp_path, "evaluate", ratings, *options)
+    evaluate = start_program(tmp_path, "evaluate", ratings, *options)
     time.sleep(6)
     assert evaluate.poll() is None, evaluate.communicate()
-    assert end(evaluate, signal.SIGTERM) in INTERRUPTED
+    assert end_program(evaluate, signal.SIGTERM) in INTERRUPTED
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
@@ -144,45 +144,49 @@ def ratings(tmp_path):
 def test_a_service_whose_kernel_cache_is_partly_filled_stops_while_it_starts(tmp_path):
     cache = tmp_path / "kernels"
     environment = {"NUMBA_CACHE_DIR": str(cache)}
-    filling = start(tmp_path, "serve", "--port", "0", **environment)
+    filling = start_program(tmp_path, "serve", "--port", "0", **environment)
     wait_until(lambda: list(cache.rglob("*.nbi")))
-    assert end(filling, signal.SIGTERM) == 0
-    again = start(tmp_path, "serve", "--port", "0", **environment)
+    assert end_program(filling, signal.SIGTERM) == 0
+    again = start_program(tmp_path, "serve", "--port", "0", **environment)
     time.sleep(5)
     assert again.poll() is None
-    assert end(again, signal.SIGTERM) == 0
-    assert processes_of(cache) == []
+    assert end_program(again, signal.SIGTERM) == 0
+    assert find_processes(cache) == []
 
 
 def test_the_compiling_child_ends_with_a_killed_service(tmp_path):
     cache = tmp_path / "kernels"
-    service = start(tmp_path, "serve", "--port", "0", NUMBA_CACHE_DIR=str(cache))
+    service = start_program(tmp_path, "serve", "--port", "0", NUMBA_CACHE_DIR=str(cache))
     wait_until(lambda: list(cache.rglob("*.nbi")))
     service.kill()
     service.communicate(timeout=60)
-    wait_until(lambda: not processes_of(cache), LIMIT_SECONDS)
+    wait_until(lambda: not find_processes(cache), LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("command", ["backup", "export", "restore", "compact", "doctor", "init"])
 def test_commands_on_a_file(tmp_path, command, ratings):
     options = ["--database", tmp_path / "graph.db"]
     options += [part for setting in SETTINGS for part in ("--set", setting)]
-    complete(start(tmp_path, "replay", ratings, "--first", "2000", *options))
+    wait_for_success(start_program(tmp_path, "replay", ratings, "--first", "2000", *options))
     if command == "restore":
-        complete(start(tmp_path, "backup", "copy.db", *options))
+        wait_for_success(start_program(tmp_path, "backup", "copy.db", *options))
     given = {"backup": ["out.db"], "export": ["out.jsonl"], "restore": ["copy.db"]}
     for after in (0.4, 0.7, 1.0, 1.6):
         force = ["--force"] if command in given else []
-        running = start(tmp_path, command, *given.get(command, []), *force, *options)
+        running = start_program(tmp_path, command, *given.get(command, []), *force, *options)
         time.sleep(after)
         # -SIGTERM: it came while Python still loaded the command line
-        assert end(running, signal.SIGTERM) in (ExitCode.DONE, *INTERRUPTED, -signal.SIGTERM)
+        assert end_program(running, signal.SIGTERM) in (
+            ExitCode.DONE,
+            *INTERRUPTED,
+            -signal.SIGTERM,
+        )
         assert not list(tmp_path.glob("*.partial*"))
         assert list((tmp_path / "temporary").iterdir()) == []
-    complete(start(tmp_path, "doctor", *options))
+    wait_for_success(start_program(tmp_path, "doctor", *options))
 
 
-def complete(process):
+def wait_for_success(process):
     """Wait for the end of a command, which must be good."""
     output, errors = process.communicate(timeout=250)
     assert process.returncode == 0, output + errors
@@ -191,28 +195,28 @@ def complete(process):
 def test_a_background_job_whose_ctrl_c_is_ignored_unwinds_at_sigterm(tmp_path):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        model = start(tmp_path, "fake-llm", "--port", "0")
+        model = start_program(tmp_path, "fake-llm", "--port", "0")
     finally:
         signal.signal(signal.SIGINT, before)
     assert model.stdout.readline().startswith("listening on ")
     began = time.monotonic()
-    assert end(model, signal.SIGTERM) in INTERRUPTED
+    assert end_program(model, signal.SIGTERM) in INTERRUPTED
     assert time.monotonic() - began < FORCED_SECONDS
 
 
 def test_fake_llm(tmp_path):
-    model = start(tmp_path, "fake-llm", "--port", "0")
+    model = start_program(tmp_path, "fake-llm", "--port", "0")
     assert model.stdout.readline().startswith("listening on ")
-    assert end(model, signal.SIGTERM) in INTERRUPTED
+    assert end_program(model, signal.SIGTERM) in INTERRUPTED
 
 
 async def test_watch(tmp_path):
     service = ServiceProcess(tmp_path / "graph.db")
     address = await service.start()
     try:
-        watch = start(tmp_path, "watch", "--address", address)
+        watch = start_program(tmp_path, "watch", "--address", address)
         await asyncio.sleep(2)
-        assert end(watch, signal.SIGTERM) in INTERRUPTED
+        assert end_program(watch, signal.SIGTERM) in INTERRUPTED
     finally:
         await service.end(signal.SIGKILL)
 
@@ -223,15 +227,17 @@ async def test_the_drafting_child_ends_with_a_killed_service(tmp_path):
     children = []
     while not children:
         await asyncio.sleep(0.05)
-        children = processes_that_run("services.reasoning.child_process", tmp_path)
+        children = find_processes_of_module("services.reasoning.child_process", tmp_path)
     await asyncio.sleep(1)  # it drafts
     await service.end(signal.SIGKILL)
     await load
     await asyncio.sleep(LIMIT_SECONDS)
-    assert not set(children) & set(processes_that_run("services.reasoning.child_process", tmp_path))
+    assert not set(children) & set(
+        find_processes_of_module("services.reasoning.child_process", tmp_path)
+    )
 
 
-def processes_that_run(module, folder):
+def find_processes_of_module(module, folder):
     """Return the ids of processes that run a module and have a file of this folder open."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

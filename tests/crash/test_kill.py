@@ -35,10 +35,10 @@ async def test_nothing_is_lost_or_doubled(tmp_path):
     last = ServiceProcess(database)
     await drain(await last.start(), DRAIN_SECONDS)
     assert await last.end(signal.SIGTERM) == 0
-    await _agrees(database, caller)
+    await _assert_agrees(database, caller)
 
 
-async def _agrees(database, caller):
+async def _assert_agrees(database, caller):
     """The database against what its caller was promised, and every derived thing against
     the log."""
     engine = build_engine(

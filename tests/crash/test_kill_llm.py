@@ -35,7 +35,7 @@ FAULTS = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.0
 
 
 @asynccontextmanager
-async def serving(database, base_url, *more):
+async def start_service(database, base_url, *more):
     assignments = (
         "reasoner=openai",
         f"openai.base_url={base_url}",
@@ -72,7 +72,7 @@ async def serving(database, base_url, *more):
         await process.wait()
 
 
-async def reasoned(stub, at_least):
+async def wait_until_reasoned(stub, at_least):
     """Wait until so many sequences are reasoned (None: all that were recorded)."""
     while True:
         status = await stub.GetStatus(pb.GetStatusRequest())
@@ -85,15 +85,15 @@ async def reasoned(stub, at_least):
 async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
     database = tmp_path / "graph.db"
     async with fake_llm(Script(latency=0.05, faults=FAULTS)) as server:
-        async with serving(database, server.base_url) as (stub, process):
+        async with start_service(database, server.base_url) as (stub, process):
             await stub.UpsertClients(pb.UpsertClientsRequest(clients=CATALOGUE))
             answer = await stub.RecordInteractions(
                 pb.RecordInteractionsRequest(interactions=HISTORY)
             )
-            await reasoned(stub, answer.sequence - EVENTS // 2)
+            await wait_until_reasoned(stub, answer.sequence - EVENTS // 2)
             process.kill()
-        async with serving(database, server.base_url) as (stub, _):
-            await reasoned(stub, None)
+        async with start_service(database, server.base_url) as (stub, _):
+            await wait_until_reasoned(stub, None)
     with closing(sqlite3.connect(database)) as connection:
         done = connection.execute(
             "SELECT count(*) FROM interaction JOIN reasoned USING (sequence)"
@@ -106,12 +106,15 @@ async def test_a_kill_in_the_middle_loses_and_doubles_nothing(tmp_path):
 async def test_sigterm_does_not_wait_for_an_endpoint_that_hangs(tmp_path):
     database = tmp_path / "graph.db"
     async with fake_llm(Script(latency=0.01)) as server:
-        async with serving(database, server.base_url, "server.grace_seconds=2") as (stub, process):
+        async with start_service(database, server.base_url, "server.grace_seconds=2") as (
+            stub,
+            process,
+        ):
             await stub.UpsertClients(pb.UpsertClientsRequest(clients=CATALOGUE))
             first = await stub.RecordInteractions(
                 pb.RecordInteractionsRequest(interactions=HISTORY[:USERS])
             )
-            await reasoned(stub, first.sequence)
+            await wait_until_reasoned(stub, first.sequence)
             server.script = Script(latency=600)
             await stub.RecordInteractions(
                 pb.RecordInteractionsRequest(interactions=HISTORY[USERS:])
@@ -125,8 +128,8 @@ async def test_sigterm_does_not_wait_for_an_endpoint_that_hangs(tmp_path):
                 "those that were about to go out, and no more"
             )
         server.script = Script(latency=0.01)
-        async with serving(database, server.base_url) as (stub, _):
-            await reasoned(stub, None)
+        async with start_service(database, server.base_url) as (stub, _):
+            await wait_until_reasoned(stub, None)
     with closing(sqlite3.connect(database)) as connection:
         assert connection.execute(
             "SELECT count(*), count(DISTINCT sequence) FROM reasoned"

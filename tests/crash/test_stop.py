@@ -70,16 +70,16 @@ def test_a_service_that_compiles_its_kernels_stops_when_it_is_told_to(tmp_path, 
     )
     assert service.stderr is not None
     assert any("compiling kernels" in line for line in service.stderr)
-    compiling = _compiling(tmp_path)
+    compiling = _find_compilers(tmp_path)
     while not compiling:  # it has not begun
-        compiling = _compiling(tmp_path)
+        compiling = _find_compilers(tmp_path)
     service.send_signal(number)
     service.communicate(timeout=20)
     assert service.returncode == 0
-    assert not _compiling(tmp_path)
+    assert not _find_compilers(tmp_path)
 
 
-def _compiling(folder):
+def _find_compilers(folder):
     """Processes that compile into this folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -19,7 +19,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-async def between(reader, writer, change):
+async def copy_bytes(reader, writer, change):
     """Bytes of one direction, until one end closes."""
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(65_536):
@@ -29,20 +29,20 @@ async def between(reader, writer, change):
 
 
 @contextlib.asynccontextmanager
-async def reached_by(port, neo4j, change=bytes):
+async def relay_port(port, neo4j, change=bytes):
     """The real server under another port, which breaks with all its connections at the end;
     `change`: its answers' bytes."""
     host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
     meetings, writers = set(), []
 
-    async def met(reader, writer):
+    async def relay(reader, writer):
         meetings.add(asyncio.current_task())
         writers.append(writer)
         up, down = await asyncio.open_connection(host, int(real))
         writers.append(down)
-        await asyncio.gather(between(reader, down, bytes), between(up, writer, change))
+        await asyncio.gather(copy_bytes(reader, down, bytes), copy_bytes(up, writer, change))
 
-    server = await asyncio.start_server(met, "127.0.0.1", port)
+    server = await asyncio.start_server(relay, "127.0.0.1", port)
     try:
         yield
     finally:
@@ -124,7 +124,7 @@ class VanishingHost:
 
 
 @contextlib.asynccontextmanager
-async def vanishing_host(neo4j):
+async def open_vanishing_host(neo4j):
     host = VanishingHost(neo4j)
     host.come_back()
     try:
@@ -134,7 +134,7 @@ async def vanishing_host(neo4j):
 
 
 @contextlib.asynccontextmanager
-async def served(folder, neo4j_port, password, *more):
+async def start_service(folder, neo4j_port, password, *more):
     """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""
     port = free_port()
     environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
@@ -167,7 +167,7 @@ async def served(folder, neo4j_port, password, *more):
             await process.communicate()
 
 
-async def health_of(channel):
+async def read_health(channel):
     return (
         await health_pb2_grpc.HealthStub(channel).Check(
             health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=SECONDS

@@ -19,7 +19,7 @@ ANSWER_TOKENS = 20
 SIDE_BY_SIDE = 4
 
 
-async def spent(order):
+async def spend_until_refused(order):
     """Tokens, as the server counted them."""
     store = (
         Neo4jStore(Neo4jSettings(**order["neo4j"]))
@@ -32,12 +32,12 @@ async def spent(order):
     )
     endpoint = create_openai_endpoint(options, None, store, process_name())
 
-    async def asking():
+    async def ask():
         while True:
             await endpoint.chat("forward@1", ASKED, ANSWER_TOKENS)
 
     for ended in await asyncio.gather(
-        *(asking() for _ in range(SIDE_BY_SIDE)), return_exceptions=True
+        *(ask() for _ in range(SIDE_BY_SIDE)), return_exceptions=True
     ):
         if not (isinstance(ended, ReasonerUnavailable) and "tokens_per_day" in str(ended)):
             raise ended
@@ -49,4 +49,4 @@ async def spent(order):
 
 
 if __name__ == "__main__":
-    print(asyncio.run(spent(json.loads(sys.argv[1]))))
+    print(asyncio.run(spend_until_refused(json.loads(sys.argv[1]))))

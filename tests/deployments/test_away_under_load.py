@@ -16,9 +16,9 @@ from tests.deployments.service_processes import (
     SECONDS,
     Status,
     free_port,
-    health_of,
-    reached_by,
-    served,
+    read_health,
+    relay_port,
+    start_service,
 )
 from tests.neo4j_server.shared import get_server
 
@@ -109,12 +109,12 @@ class Load:
     async def all_answered(self):
         """Wait until each caller has had one more answer."""
         before = self.answered.copy()
-        await until(
+        await wait_under_load(
             lambda: all(self.answered[caller] > before[caller] for caller in self.callers), self
         )
 
 
-async def until(condition, load):
+async def wait_under_load(condition, load):
     """Wait for the condition; raise the error of a caller that had one."""
     begun = time.monotonic()
     while not condition():
@@ -129,12 +129,12 @@ async def of_health(channel, wanted):
     """Seconds until it says so."""
     begun = time.monotonic()
     async with asyncio.timeout(SECONDS):
-        while await health_of(channel) != wanted:  # noqa: ASYNC110 - another process goes on meanwhile
+        while await read_health(channel) != wanted:  # noqa: ASYNC110 - another process goes on meanwhile
             await asyncio.sleep(0.1)
     return time.monotonic() - begun
 
 
-async def quiet(stub, after_round):
+async def wait_until_quiet(stub, after_round):
     """The status once nothing waits, nothing fails, and a round came after that one."""
     begun = time.monotonic()
     while True:
@@ -149,7 +149,7 @@ async def quiet(stub, after_round):
         await asyncio.sleep(0.2)
 
 
-async def kept(stream, lines):
+async def collect_lines(stream, lines):
     """What it logs: a pipe that nobody reads would stop it."""
     while line := await stream.readline():
         lines.append(json.loads(line))
@@ -158,7 +158,7 @@ async def kept(stream, lines):
 async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
     neo4j, port, lines = get_server(tmp_path), free_port(), []
     async with (
-        served(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (
+        start_service(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (
             process,
             own,
         ),
@@ -166,15 +166,15 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
     ):
         stub, reading = (
             PropagationServiceStub(channel),
-            asyncio.create_task(kept(process.stderr, lines)),
+            asyncio.create_task(collect_lines(process.stderr, lines)),
         )
-        async with reached_by(port, neo4j):
+        async with relay_port(port, neo4j):
             await asyncio.wait_for(process.stdout.readline(), SECONDS)
             load = Load(stub)
             await load.all_answered()
-            await until(lambda: len(load.acked) > 200, load)
+            await wait_under_load(lambda: len(load.acked) > 200, load)
             assert not load.refused
-            assert await health_of(channel) == Status.SERVING
+            assert await read_health(channel) == Status.SERVING
             before = (
                 await stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
             ).last_round.number
@@ -183,7 +183,7 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
         assert len(load.acked) - acked <= WRITERS * EVENTS_A_CALL
         acked, gone = len(load.acked), time.monotonic()
         await of_health(channel, Status.NOT_SERVING)
-        await until(
+        await wait_under_load(
             lambda: {caller for caller, _ in load.refused} >= set(load.callers) - {"recommend"},
             load,
         )
@@ -194,14 +194,14 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
             assert "does not answer" in error.details()
             assert "start the server" in error.details()
             assert "\n" not in error.details()
-        async with reached_by(port, neo4j):
+        async with relay_port(port, neo4j):
             await of_health(channel, Status.SERVING)
             await load.all_answered()
             load.refused.clear()
             await load.all_answered()
             assert not load.refused, "refused with a server there"
             await load.stop()
-            status = await quiet(stub, before)
+            status = await wait_until_quiet(stub, before)
             rows = neo4j.run("MATCH (i:Interaction) RETURN i.event_id, i.sequence")
             assert sorted(rows) == sorted(
                 [id_, sequence] for id_, sequence in load.acked.items()

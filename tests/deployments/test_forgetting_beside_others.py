@@ -29,7 +29,7 @@ pytestmark = pytest.mark.neo4j
 KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
 
 
-def process_on(folder, name):
+def make_engine(folder, name):
     settings = WorkflowSettings(**SMALL)
     store = Neo4jStore(get_server(folder).settings)
     return compose(
@@ -43,10 +43,10 @@ def process_on(folder, name):
 
 
 @pytest.fixture
-async def two(tmp_path):
+async def engines(tmp_path):
     """Both open; half of the users took the item whose word nobody else has, and messages that
     carry it wait for the others."""
-    here, there = process_on(tmp_path, "here"), process_on(tmp_path, "there")
+    here, there = make_engine(tmp_path, "here"), make_engine(tmp_path, "there")
     await here.open()
     await begin(here)
     await live(here, 2, 60)
@@ -60,13 +60,13 @@ async def two(tmp_path):
     await here.close()
 
 
-def refs():
+def list_user_refs():
     return [compute_ref(ClientKind.USER, user) for user in range(USERS)]
 
 
-async def waiting(engine):
+async def find_waiting_users(engine):
     """Users for whom a message waits that says the word."""
-    texts = await engine.store.load_texts(refs())
+    texts = await engine.store.load_texts(list_user_refs())
     found = await engine.store.get_waiting_messages(
         {ref: text.watermark for ref, text in texts.items()}
     )
@@ -77,53 +77,55 @@ async def waiting(engine):
     ]
 
 
-async def users_with_the_word(engine):
+async def find_users_with_the_word(engine):
     """Return the users whose profile has the word."""
     return [
         ref
-        for ref, text in (await engine.store.load_texts(refs())).items()
+        for ref, text in (await engine.store.load_texts(list_user_refs())).items()
         if "theremin 77" in str(text.profile.lines)
     ]
 
 
 async def test_what_the_other_one_writes_between_reading_and_taking_back_is_found(
-    two, tmp_path, monkeypatch
+    engines, tmp_path, monkeypatch
 ):
-    here, there = two
-    ready = await waiting(there)
+    here, there = engines
+    ready = await find_waiting_users(there)
     assert ready
     withdraw, tries = here.store.withdraw, 0
 
-    async def taken_back_late(*arguments):
+    async def withdraw_late(*arguments):
         nonlocal tries
         tries += 1
         if tries == 1:
-            before = set(await users_with_the_word(there))
+            before = set(await find_users_with_the_word(there))
             for ref in ready:
                 await there.profile_reader.read_merged(ref)
-            assert set(await users_with_the_word(there)) - before, "somebody heard it meanwhile"
+            assert set(await find_users_with_the_word(there)) - before, (
+                "somebody heard it meanwhile"
+            )
         return await withdraw(*arguments)
 
-    monkeypatch.setattr(here.store, "withdraw", taken_back_late)
+    monkeypatch.setattr(here.store, "withdraw", withdraw_late)
     await here.forgetting.forget(KEY)
     assert tries == 2
     assert left_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []
 
 
-async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path, monkeypatch):
-    here, there = two
-    [ref, *_] = await waiting(there)
+async def test_what_the_other_one_read_before_is_not_written_after(engines, tmp_path, monkeypatch):
+    here, there = engines
+    [ref, *_] = await find_waiting_users(there)
     commit, read, forgotten, tries = there.store.commit_texts, asyncio.Event(), asyncio.Event(), 0
 
-    async def committed_late(*arguments):
+    async def commit_late(*arguments):
         nonlocal tries
         tries += 1
         read.set()
         await forgotten.wait()
         await commit(*arguments)
 
-    monkeypatch.setattr(there.store, "commit_texts", committed_late)
+    monkeypatch.setattr(there.store, "commit_texts", commit_late)
     merging = asyncio.create_task(there.profile_reader.read_merged(ref))
     await read.wait()
     await here.forgetting.forget(KEY)
@@ -133,19 +135,19 @@ async def test_what_the_other_one_read_before_is_not_written_after(two, tmp_path
     assert left_in_graph(tmp_path, WORDS) == []
 
 
-async def test_a_claim_that_was_held_meanwhile_is_void(two, tmp_path, monkeypatch):
-    here, there = two
+async def test_a_claim_that_was_held_meanwhile_is_void(engines, tmp_path, monkeypatch):
+    here, there = engines
     await here.record([event(9_500 + user, user, 3) for user in range(1, USERS, 2)])
     while await here.learn():
         pass
     commit, read, forgotten = there.store.commit_reasoned, asyncio.Event(), asyncio.Event()
 
-    async def committed_late(*arguments, **options):
+    async def commit_late(*arguments, **options):
         read.set()
         await forgotten.wait()
         await commit(*arguments, **options)
 
-    monkeypatch.setattr(there.store, "commit_reasoned", committed_late)
+    monkeypatch.setattr(there.store, "commit_reasoned", commit_late)
     reasoning = asyncio.create_task(there.reason())
     await read.wait()
     await here.forgetting.forget(KEY)

@@ -35,7 +35,7 @@ STEPS = {
 BEFORE = ("numbers", "commit")
 
 
-def engine_on(folder):
+def make_engine(folder):
     return build_engine(
         Settings(
             store="neo4j", neo4j=get_server(folder).settings, workflow=WorkflowSettings(**SMALL)
@@ -45,11 +45,11 @@ def engine_on(folder):
 
 @pytest.fixture
 async def engine(tmp_path):
-    async with begun(engine_on(tmp_path)) as engine:
+    async with begun(make_engine(tmp_path)) as engine:
         yield engine
 
 
-async def is_sound(engine):
+async def assert_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
@@ -65,7 +65,7 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
     assert left_in_graph(tmp_path, words) == []
-    await is_sound(engine)
+    await assert_sound(engine)
     again = await engine.record(mine)
     assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
 
@@ -78,7 +78,7 @@ async def test_nothing_of_an_item_is_left(engine, tmp_path):
     assert all(left_in_graph(tmp_path, [word]) for word in words)
     await engine.forgetting.forget(key, wipe=True)
     assert left_in_graph(tmp_path, [*words, *mine]) == []
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
 async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path):
@@ -86,41 +86,41 @@ async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path
     mine = [one.event_id for one in events if one.user_id == user_key(2).id]
     done = await engine.forgetting.retract(mine)
     assert [one.retracted for one in done.events] == [True] * len(mine)
-    await is_sound(engine)
+    await assert_sound(engine)
     await engine.forgetting.forget(user_key(2), wipe=True)
     assert left_in_graph(tmp_path, mine) == []
     await live(engine, 8, 60)
-    await is_sound(engine)
+    await assert_sound(engine)
     await engine.init()
-    await is_sound(engine)
+    await assert_sound(engine)
 
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, monkeypatch, step):
-    engine = engine_on(tmp_path)
+    engine = make_engine(tmp_path)
     await engine.open()
     await begin(engine)
     key = user_key(3)
     mine = [one.event_id for one in await live(engine, 1, 60) if one.user_id == key.id]
 
-    async def stopped(*_, **__):
+    async def raise_stopped(*_, **__):
         raise BaseException("the process is gone")
 
     with monkeypatch.context() as broken:
-        broken.setattr(*STEPS[step], stopped)
+        broken.setattr(*STEPS[step], raise_stopped)
         with pytest.raises(BaseException, match="the process is gone"):
             await engine.forgetting.forget(key, wipe=True)
     await engine.store.close()  # the rest of the process is dropped as it is
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     await again.open()
     try:
         assert bool(left_in_graph(tmp_path, [key.id])) == (step in BEFORE)
         assert not await again.store.is_wiping_due()
-        await is_sound(again)
+        await assert_sound(again)
         if step in BEFORE:
             assert (await again.forgetting.forget(key, wipe=True)).events_erased == len(mine)
         assert left_in_graph(tmp_path, [key.id, *mine]) == []
-        await is_sound(again)
+        await assert_sound(again)
     finally:
         await again.close()
 
@@ -138,7 +138,7 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
             events = await live(one, 3, 60)
             await one.forgetting.retract([events[4].event_id])
         for key in (user_key(3), item_key(4)):
-            of_file, of_graph = [await exported_from(one, key) for one in (laptop, engine)]
+            of_file, of_graph = [await export_records(one, key) for one in (laptop, engine)]
             assert (
                 of_graph.keys()
                 == of_file.keys()
@@ -152,15 +152,15 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
 
 async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
     await live(engine, 4, 30)
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     embedded = []
     embed = again.embedder.embed
 
-    async def counted(texts):
+    async def embed_and_note(texts):
         embedded.extend(texts)
         return await embed(texts)
 
-    again.embedder.embed = counted
+    again.embedder.embed = embed_and_note
     await again.open()
     try:
         assert len(await again.index.get_versions(Collection.ITEMS)) == ITEMS
@@ -173,7 +173,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
         await again.close()
 
 
-async def exported_from(engine, key):
+async def export_records(engine, key):
     (ref,) = await engine.store.find_refs([key])
     found = {}
     async for kind, record in engine.store.export_client(ref):

@@ -11,7 +11,13 @@ import pytest
 from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from tests.deployments.service_processes import SECONDS, Status, health_of, served, vanishing_host
+from tests.deployments.service_processes import (
+    SECONDS,
+    Status,
+    open_vanishing_host,
+    read_health,
+    start_service,
+)
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing
 
@@ -62,7 +68,7 @@ class Writer:
 async def seconds_until_health(channel, status):
     begun = time.monotonic()
     async with asyncio.timeout(SECONDS):
-        while await health_of(channel) != status:  # noqa: ASYNC110 - another process goes on
+        while await read_health(channel) != status:  # noqa: ASYNC110 - another process goes on
             await asyncio.sleep(0.05)
     return time.monotonic() - begun
 
@@ -72,8 +78,8 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
     password = server.settings.password.get_secret_value()
     limit = f"neo4j.retry_seconds={RETRY_SECONDS}"
     async with (
-        vanishing_host(server) as host,
-        served(tmp_path, host.port, password, limit) as (process, own),
+        open_vanishing_host(server) as host,
+        start_service(tmp_path, host.port, password, limit) as (process, own),
         grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
     ):
         await asyncio.wait_for(process.stdout.readline(), SECONDS)

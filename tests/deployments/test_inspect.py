@@ -22,7 +22,7 @@ from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.inspection.py2neo_client import run_query
 from services.inspection.queries import load_queries, load_query
-from tests.deployments.test_same_outcome import catalogue, stream
+from tests.deployments.test_same_outcome import build_catalogue, draw_events
 from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -45,7 +45,7 @@ def server(tmp_path_factory):
 @pytest.fixture(scope="module")
 def facts(server):
     """Something was propagated: (an event that reached somebody, a router that it went by)."""
-    asyncio.run(_propagated(server))
+    asyncio.run(_propagate(server))
     return server.run(
         "MATCH (i:Interaction)-[:WROTE]->(p)-[b:BROUGHT]->() WHERE b.sequence = i.sequence MATCH"
         " (m:Message {router: b.router, version: b.version})-[:MERGED_INTO {outcome: 'merged'}]->()"
@@ -53,7 +53,7 @@ def facts(server):
     )[0]
 
 
-async def _propagated(server):
+async def _propagate(server):
     store = Neo4jStore(server.settings)
     engine = compose(
         store,
@@ -65,7 +65,7 @@ async def _propagated(server):
     )
     try:
         await engine.open()
-        await replay(engine, catalogue(48), stream(600, 24, 48), step=64)
+        await replay(engine, build_catalogue(48), draw_events(600, 24, 48), step=64)
     finally:
         await engine.close()
 
@@ -113,11 +113,11 @@ def test_where_a_line_came_from(server, facts):
     client, line = found[0]
     rows = ask(server, "line_origin", client=f"user:{client}", line=line)
     assert rows
-    assert any("MERGED_INTO" in kinds for kinds in (types(paths) for _, paths in rows))
-    assert any("BROUGHT" in kinds for kinds in (types(paths) for _, paths in rows))
+    assert any("MERGED_INTO" in kinds for kinds in (list_types(paths) for _, paths in rows))
+    assert any("BROUGHT" in kinds for kinds in (list_types(paths) for _, paths in rows))
 
 
-def types(paths):
+def list_types(paths):
     return {step.type for path in paths for step in path.relationships}
 
 
@@ -176,7 +176,7 @@ def test_user_1_is_not_item_1(server, namesakes):
     user, item = namesakes
     later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
 
-    def ends(paths):
+    def list_ends(paths):
         return {
             node["ref"] for path in paths for node in path.nodes if node.labels & {"User", "Item"}
         }
@@ -189,29 +189,29 @@ def test_user_1_is_not_item_1(server, namesakes):
         )[0]
         at = ask(server, "client_at", client=client, at=later)
         assert {row[1] for row in at} == {"profile", "edge"}
-        assert ends(row[-1] for row in at) == {ref}
+        assert list_ends(row[-1] for row in at) == {ref}
         origins = ask(server, "line_origin", client=client, line=line)
         assert {paths[0].start_node["ref"] for _, paths in origins} == {ref}
         itself = ask(server, "shared_routers", one=client, other="user:1")
-        assert all(ends([row[-1]]) <= {ref, user} for row in itself)
+        assert all(list_ends([row[-1]]) <= {ref, user} for row in itself)
 
 
-def test_the_command_tells_namesakes_apart(run, namesakes):
+def test_the_command_tells_namesakes_apart(run_inspect, namesakes):
     later = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=1)).isoformat()
     for client, other in (("user:1", "item:1"), ("item:1", "user:1")):
-        shown = run(
+        shown = run_inspect(
             "client_at", "--param", f"client={client}", "--param", f"at={later}", "--csv", "-"
         )
         assert f"({client})" in shown.stdout
         assert f"({other})" not in shown.stdout
-    bare = run("client_at", "--param", "client=1")
+    bare = run_inspect("client_at", "--param", "client=1")
     assert (bare.returncode, bare.stdout) == (2, "")
     assert "user:ID or item:ID" in bare.stderr
 
 
 @pytest.fixture
-def run(server):
-    def run(*arguments, **environment):
+def run_inspect(server):
+    def run_inspect(*arguments, **environment):
         return subprocess.run(
             [sys.executable, "-m", "services.cli.main", "inspect", *arguments],
             env={
@@ -226,22 +226,26 @@ def run(server):
             check=False,
         )
 
-    return run
+    return run_inspect
 
 
-def test_the_command_lists_the_questions(run):
-    assert {found["name"] for found in json.loads(run("--json").stdout)} == set(load_queries())
+def test_the_command_lists_the_questions(run_inspect):
+    assert {found["name"] for found in json.loads(run_inspect("--json").stdout)} == set(
+        load_queries()
+    )
 
 
-def test_the_command_prints_a_table(run, facts):
-    table = run("reach", "--param", f"event={facts[0]}")
+def test_the_command_prints_a_table(run_inspect, facts):
+    table = run_inspect("reach", "--param", f"event={facts[0]}")
     assert table.returncode == 0, table.stderr
     assert "-DID->" in table.stdout
 
 
-def test_the_command_writes_csv(run, facts, tmp_path):
+def test_the_command_writes_csv(run_inspect, facts, tmp_path):
     event, _ = facts
-    written = run("reach", "--param", f"event={event}", "--csv", str(tmp_path / "reach.csv"))
+    written = run_inspect(
+        "reach", "--param", f"event={event}", "--csv", str(tmp_path / "reach.csv")
+    )
     assert written.returncode == 0, written.stderr
     text = (tmp_path / "reach.csv").read_text()
     assert text.startswith('"hop","path"'), "a text is quoted, whatever separates the cells"
@@ -250,8 +254,8 @@ def test_the_command_writes_csv(run, facts, tmp_path):
     assert len(rows) > 3
 
 
-def test_an_unknown_parameter_is_refused_with_those_that_there_are(run):
-    wrong = run("reach", "--param", "evnt=1")
+def test_an_unknown_parameter_is_refused_with_those_that_there_are(run_inspect):
+    wrong = run_inspect("reach", "--param", "evnt=1")
     assert wrong.returncode == 2
     assert "event, limit" in wrong.stderr
     assert "cypher-shell" not in wrong.stderr
@@ -265,21 +269,21 @@ def test_an_unknown_parameter_is_refused_with_those_that_there_are(run):
         ("event=\udcff", "UTF-8"),
     ],
 )
-def test_an_impossible_value_is_refused_in_one_line(run, parameter, message):
-    wrong = run("reach", "--param", parameter)
+def test_an_impossible_value_is_refused_in_one_line(run_inspect, parameter, message):
+    wrong = run_inspect("reach", "--param", parameter)
     assert wrong.returncode == 2, wrong.stderr
     assert message in wrong.stderr
     assert len(wrong.stderr.splitlines()) == 1
 
 
-def test_a_value_is_no_part_of_the_query(run, facts):
-    nobody = run("reach", "--param", "event=é'; MATCH (n) DETACH DELETE n //", "--csv", "-")
+def test_a_value_is_no_part_of_the_query(run_inspect, facts):
+    nobody = run_inspect("reach", "--param", "event=é'; MATCH (n) DETACH DELETE n //", "--csv", "-")
     assert (nobody.returncode, nobody.stdout.splitlines()) == (0, ['"hop","path"'])
     assert "event=é'" in nobody.stderr
 
 
-def test_a_wrong_password_is_refused_in_one_line(run):
-    refused = run("reach", PROPAGATION_NEO4J__PASSWORD="not-the-password")
+def test_a_wrong_password_is_refused_in_one_line(run_inspect):
+    refused = run_inspect("reach", PROPAGATION_NEO4J__PASSWORD="not-the-password")
     assert refused.returncode == 4
     assert len(refused.stderr.splitlines()) == 1
 
@@ -288,11 +292,11 @@ def test_an_answer_costs_one_statement(server, facts, monkeypatch):
     """py2neo's own nodes would each be asked for again."""
     sent, auto_run, run = [], Connector.auto_run, Connector.run
 
-    def counted(self, query, *args, **kwargs):
+    def run_and_note(self, query, *args, **kwargs):
         sent.append(query)
         return auto_run(self, query, *args, **kwargs)
 
-    monkeypatch.setattr(Connector, "auto_run", counted)
+    monkeypatch.setattr(Connector, "auto_run", run_and_note)
     monkeypatch.setattr(
         Connector,
         "run",

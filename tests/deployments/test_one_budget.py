@@ -18,20 +18,20 @@ A_CALL = len(ASKED[0]["content"]) // 4 + ANSWER_TOKENS + 5
 GRANT = BUDGET // 20
 
 
-async def started(server, **store):
+async def start_spender(server, **store):
     order = json.dumps({"base_url": server.base_url, "budget": BUDGET, **store})
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.deployments.spender", order, stdout=asyncio.subprocess.PIPE
     )
 
 
-async def ended(process):
+async def read_spent_tokens(process):
     out, _ = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == 0
     return int(out)
 
 
-def counted(server):
+def count_tokens(server):
     return server.seen.prompt_tokens.total() + server.seen.completion_tokens.total()
 
 
@@ -43,27 +43,29 @@ async def test_two_at_once_share_it_and_never_pass_it(tmp_path):
     await store.close()
     plain = {**settings.model_dump(mode="json"), "password": settings.password.get_secret_value()}
     async with fake_llm(Script(latency=0.03)) as server:
-        both = [await started(server, neo4j=plain) for _ in range(2)]
-        spent = [await ended(process) for process in both]
+        both = [await start_spender(server, neo4j=plain) for _ in range(2)]
+        spent = [await read_spent_tokens(process) for process in both]
         assert min(spent) > GRANT, "both took part"
-        assert sum(spent) == counted(server)
-        assert BUDGET - 2 * A_CALL <= counted(server) <= BUDGET
-        assert await ended(await started(server, neo4j=plain)) <= A_CALL, (
+        assert sum(spent) == count_tokens(server)
+        assert BUDGET - 2 * A_CALL <= count_tokens(server) <= BUDGET
+        assert await read_spent_tokens(await start_spender(server, neo4j=plain)) <= A_CALL, (
             "a third finds nothing left"
         )
-        assert counted(server) <= BUDGET
+        assert count_tokens(server) <= BUDGET
 
 
 @pytest.mark.slow
 async def test_what_a_killed_one_held_counts_as_spent(tmp_path):
     async with fake_llm(Script(latency=0.01)) as server:
-        killed = await started(server, sqlite=str(tmp_path / "graph.db"))
-        while counted(server) < BUDGET / 3:  # noqa: ASYNC110 - another process goes on meanwhile
+        killed = await start_spender(server, sqlite=str(tmp_path / "graph.db"))
+        while count_tokens(server) < BUDGET / 3:  # noqa: ASYNC110 - another process goes on meanwhile
             await asyncio.sleep(0.01)
         killed.kill()
         await killed.wait()
         await asyncio.sleep(0.1)  # what it asked last is counted when it is answered
-        before = counted(server)
-        rest = await ended(await started(server, sqlite=str(tmp_path / "graph.db")))
-        assert counted(server) == before + rest
-        assert BUDGET - GRANT - 2 * A_CALL * 4 <= counted(server) <= BUDGET
+        before = count_tokens(server)
+        rest = await read_spent_tokens(
+            await start_spender(server, sqlite=str(tmp_path / "graph.db"))
+        )
+        assert count_tokens(server) == before + rest
+        assert BUDGET - GRANT - 2 * A_CALL * 4 <= count_tokens(server) <= BUDGET

@@ -32,7 +32,7 @@ SEED, EVENTS, LISTS = 7, 5_000, 100
 GENRES = ("jazz", "opera", "folk", "punk", "soul", "ska")
 
 
-def catalogue(items):
+def build_catalogue(items):
     return [
         ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
@@ -43,7 +43,7 @@ def catalogue(items):
     ]
 
 
-def stream(events, users, items):
+def draw_events(events, users, items):
     """Users of a genre each, who stray now and then."""
     draw = np.random.default_rng(11)
     for n in range(events):
@@ -55,14 +55,14 @@ def stream(events, users, items):
         )
 
 
-def stores(folder):
+def make_stores(folder):
     return {
         "laptop": SqliteStore(folder / "graph.db", SystemClock()),
         "neo4j": Neo4jStore(get_server(folder).settings),
     }
 
 
-async def outcome_of(store, points, clients, events, workflow):
+async def replay_and_read(store, points, clients, events, workflow):
     """Every text, message, edge, number and list that a replay left."""
     engine = compose(
         store,
@@ -100,12 +100,12 @@ async def outcome_of(store, points, clients, events, workflow):
         await engine.close()
 
 
-async def same_on_both(folder, clients, events, workflow):
+async def assert_same_on_both(folder, clients, events, workflow):
     outcomes = {}
-    for name, store in stores(folder).items():
+    for name, store in make_stores(folder).items():
         kept = SqliteStore(folder / f"points-{name}.db", SystemClock())
         await kept.open()
-        outcomes[name] = await outcome_of(
+        outcomes[name] = await replay_and_read(
             store, SqlitePoints(kept.database), clients, events, workflow
         )
         await kept.close()
@@ -122,10 +122,10 @@ async def same_on_both(folder, clients, events, workflow):
 
 @pytest.mark.parametrize("policy", ["adoption", "semantic"])
 async def test_five_hundred_events(tmp_path, policy):
-    await same_on_both(
+    await assert_same_on_both(
         tmp_path,
-        catalogue(60),
-        list(stream(500, 25, 60)),
+        build_catalogue(60),
+        list(draw_events(500, 25, 60)),
         WorkflowSettings(
             policy=policy,
             session=BankSettings(k=4),
@@ -140,8 +140,11 @@ async def test_five_hundred_events(tmp_path, policy):
 
 @pytest.mark.slow
 async def test_many_events(tmp_path):
-    await same_on_both(
-        tmp_path, catalogue(600), list(stream(1_500, 100, 600)), WorkflowSettings(auto_create=True)
+    await assert_same_on_both(
+        tmp_path,
+        build_catalogue(600),
+        list(draw_events(1_500, 100, 600)),
+        WorkflowSettings(auto_create=True),
     )
 
 
@@ -150,7 +153,7 @@ async def test_the_first_of_movielens(tmp_path):
     if not (ML100K / "u.data").exists():
         pytest.skip(f"MovieLens 100k is not in {ML100K}; ML100K names its folder")
     dataset = load_dataset(ML100K, SEED).first(EVENTS)
-    await same_on_both(
+    await assert_same_on_both(
         tmp_path,
         list(dataset.clients),
         list(check_events(dataset.events)),

@@ -44,7 +44,7 @@ SMALL = WorkflowSettings(
 
 
 @asynccontextmanager
-async def serving(folder):
+async def start_service(folder):
     settings = Settings(
         store="neo4j",
         neo4j=get_server(folder).settings,
@@ -60,7 +60,7 @@ async def serving(folder):
 
 @pytest.fixture
 async def service(tmp_path):
-    async with serving(tmp_path) as client:
+    async with start_service(tmp_path) as client:
         yield client
 
 
@@ -69,7 +69,7 @@ async def test_what_one_service_records_the_other_has_learned(tmp_path, monkeypa
     hosts = itertools.count()
     monkeypatch.setattr("socket.gethostname", lambda: f"host-{next(hosts)}")
     async with AsyncExitStack() as stack:
-        first, second = [await stack.enter_async_context(serving(tmp_path)) for _ in range(2)]
+        first, second = [await stack.enter_async_context(start_service(tmp_path)) for _ in range(2)]
         for place, (writer, reader) in enumerate(((first, second), (second, first))):
             events = [
                 pb.Interaction(event_id=f"{place}-{n}", user_id="ann", item_id=f"i{place}-{n}")

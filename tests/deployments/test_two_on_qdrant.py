@@ -20,8 +20,8 @@ from propagation.workflow.compose import compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
-from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, serving, until
-from tests.deployments.test_same_outcome import catalogue, stream
+from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, start_service, until
+from tests.deployments.test_same_outcome import build_catalogue, draw_events
 from tests.neo4j_server.shared import get_server
 
 pytestmark = [
@@ -58,7 +58,7 @@ async def deployment(tmp_path):
         )
         try:
             await engine.open()
-            await replay(engine, catalogue(ITEMS), stream(600, USERS, ITEMS), step=128)
+            await replay(engine, build_catalogue(ITEMS), draw_events(600, USERS, ITEMS), step=128)
         finally:
             await engine.close()
         yield (
@@ -75,7 +75,7 @@ async def deployment(tmp_path):
         )
 
 
-def command(folder, server, settings, *arguments):
+def run_command(folder, server, settings, *arguments):
     """Of the command line, beside the services; its JSON."""
     options = [
         part
@@ -100,14 +100,14 @@ def command(folder, server, settings, *arguments):
     return json.loads(done.stdout)
 
 
-async def sound(folder, server, settings):
+async def assert_sound(folder, server, settings):
     """`doctor` finds nothing, and has nothing to make good."""
-    found = await asyncio.to_thread(command, folder, server, settings, "doctor")
+    found = await asyncio.to_thread(run_command, folder, server, settings, "doctor")
     assert found["sound"]
     assert [finding["problem"] for finding in found["findings"] if finding["problem"]] == []
 
 
-async def collections_on(client, prefix):
+async def list_collections(client, prefix):
     return sorted(
         found.name
         for found in (await client.get_collections()).collections
@@ -115,20 +115,20 @@ async def collections_on(client, prefix):
     )
 
 
-async def points_on(client, prefix):
+async def count_points(client, prefix):
     """How many there are, by collection."""
     return {
         name.split("-")[1]: (await client.count(name)).count
-        for name in await collections_on(client, prefix)
+        for name in await list_collections(client, prefix)
     }
 
 
-async def nothing_fails(service):
+async def is_caught_up(service):
     status = await service.stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
     return not status.failing and status.reasoned_through == status.recorded_through
 
 
-async def similar_to(service, item):
+async def find_similar(service, item):
     """What is nearest by profile, with its similarity."""
     answer = await service.stub.SimilarClients(
         pb.SimilarClientsRequest(
@@ -141,34 +141,34 @@ async def similar_to(service, item):
 
 async def test_both_start_on_an_empty_one_and_it_is_filled_once(tmp_path, deployment):
     server, client, prefix, settings = deployment
-    points = await points_on(client, prefix)
+    points = await count_points(client, prefix)
     await qdrants.drop_collections(client, prefix)
     async with contextlib.AsyncExitStack() as stack:
         services = await asyncio.gather(
             *(
                 stack.enter_async_context(
-                    serving(tmp_path, server.settings, f"service-{n}", *settings)
+                    start_service(tmp_path, server.settings, f"service-{n}", *settings)
                 )
                 for n in range(2)
             )
         )
         for service in services:
-            await until(lambda service=service: nothing_fails(service))
-        assert len(await collections_on(client, prefix)) == len(Collection), (
+            await until(lambda service=service: is_caught_up(service))
+        assert len(await list_collections(client, prefix)) == len(Collection), (
             "one replica's are served, the other's lie there"
         )
-        assert await points_on(client, prefix) == points
+        assert await count_points(client, prefix) == points
         for item in ("i0", "i7", "i20"):
-            first, second = [await similar_to(service, item) for service in services]
+            first, second = [await find_similar(service, item) for service in services]
             assert len(first) == 5
             assert first == second
-    await sound(tmp_path, server, settings)
+    await assert_sound(tmp_path, server, settings)
 
 
 async def test_made_again_beside_a_service_under_events(tmp_path, deployment):
     server, client, prefix, settings = deployment
-    async with serving(tmp_path, server.settings, "service", *settings) as service:
-        before, stopped, read = await collections_on(client, prefix), asyncio.Event(), []
+    async with start_service(tmp_path, server.settings, "service", *settings) as service:
+        before, stopped, read = await list_collections(client, prefix), asyncio.Event(), []
 
         async def events():
             call = 0
@@ -190,22 +190,22 @@ async def test_made_again_beside_a_service_under_events(tmp_path, deployment):
                 call += 1
                 await asyncio.sleep(0.05)
 
-        async def reads():
+        async def keep_reading():
             while not stopped.is_set():
-                read.append(len(await similar_to(service, f"i{len(read) % ITEMS}")))
+                read.append(len(await find_similar(service, f"i{len(read) % ITEMS}")))
                 await asyncio.sleep(0.02)
 
-        load = [asyncio.create_task(events()), asyncio.create_task(reads())]
+        load = [asyncio.create_task(events()), asyncio.create_task(keep_reading())]
         await asyncio.sleep(1)
-        done = await asyncio.to_thread(command, tmp_path, server, settings, "reindex")
+        done = await asyncio.to_thread(run_command, tmp_path, server, settings, "reindex")
         await asyncio.sleep(1)
         stopped.set()
         await asyncio.gather(*load)
-        assert done["points"] >= sum((await points_on(client, prefix)).values()) / 2
+        assert done["points"] >= sum((await count_points(client, prefix)).values()) / 2
         assert set(read) == {5}, "a read found less meanwhile"
-        after = await collections_on(client, prefix)
+        after = await list_collections(client, prefix)
         assert len(after) == len(Collection)
         assert not set(before) & set(after), "made beside the old ones, which are gone"
         await service.stub.RunRound(pb.RunRoundRequest(drain=True), timeout=SECONDS)
-        await until(lambda: nothing_fails(service))
-    await sound(tmp_path, server, settings)
+        await until(lambda: is_caught_up(service))
+    await assert_sound(tmp_path, server, settings)

@@ -33,7 +33,7 @@ class Service:
 
 
 @contextlib.asynccontextmanager
-async def serving(folder, settings, name, *more):
+async def start_service(folder, settings, name, *more):
     options = [
         part
         for setting in (*SETTINGS, f"neo4j.uri={settings.uri}", *more)

@@ -36,7 +36,7 @@ def disk(tmp_path):
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-async def filled(store):
+async def fill_disk(store):
     """Record until a call is refused; return the acknowledged event ids and the refusal."""
     acked: list[str] = []
     for call in range(CALLS):
@@ -59,7 +59,7 @@ async def test_a_full_disk_stops_acknowledgements_and_loses_nothing(disk):
     )
     try:
         await store.open()
-        acked, refusal = await filled(store)
+        acked, refusal = await fill_disk(store)
         assert len(acked) > EVENTS_A_CALL
         assert isinstance(refusal, StoreFull), refusal
         with pytest.raises((StoreFull, StoreUnreachable), match="server's disk") as later:

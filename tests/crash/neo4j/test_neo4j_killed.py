@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALLS, EVENTS_A_CALL, KILLS = 60, 20, 3
 
 
-def call(number):
+def build_call(number):
     return [event(f"{number}-{n}", f"u{n}", f"i{(number + n) % 40}") for n in range(EVENTS_A_CALL)]
 
 
@@ -24,7 +24,7 @@ async def push(store, number, acked):
     """One call, sent again until it is acknowledged, as a client of the service does."""
     while number not in acked:
         try:
-            answer = await store.record(call(number), auto_create=True)
+            answer = await store.record(build_call(number), auto_create=True)
         except StoreUnreachable:
             await asyncio.sleep(0.5)
         else:
@@ -59,13 +59,13 @@ async def test_a_killed_server_loses_and_doubles_nothing(tmp_path):
         )
         await learn_all(store)
         assert await store.check() == []
-        await a_frozen_server_is_said_and_waited_for(server)
+        await check_frozen_server(server)
     finally:
         await store.close()
         await asyncio.to_thread(server.stop)
 
 
-async def a_frozen_server_is_said_and_waited_for(server):
+async def check_frozen_server(server):
     """SIGSTOP: its connections stand and nothing is answered. What was sent may be committed when
     it goes on, once."""
     store = Neo4jStore(server.settings.model_copy(update={"answer_seconds": 2.0}))

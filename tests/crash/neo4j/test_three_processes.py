@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.schedule.calendar_job import JobState
-from tests.crash.neo4j.services_on_neo4j import SECONDS, serving, until
+from tests.crash.neo4j.services_on_neo4j import SECONDS, start_service, until
 from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
@@ -76,7 +76,7 @@ class Caller:
             return
 
 
-def learner_of(server):
+def find_learner(server):
     """The process that holds the learner's lease, as its holder names it."""
     return int(
         re.search(
@@ -86,16 +86,16 @@ def learner_of(server):
     )
 
 
-async def taken_over(server, store, gone):
+async def wait_for_takeover(server, store, gone):
     """Somebody else learns what is recorded from now on, within a lease's life (and what a slow
     machine takes to notice)."""
     wanted = await store.get_recorded_through() + 1
 
-    async def learned():
+    async def is_learned():
         return await store.get_learned_through() >= wanted
 
-    await until(learned)
-    assert learner_of(server) not in gone
+    await until(is_learned)
+    assert find_learner(server) not in gone
 
 
 async def test_takeover_lateness_and_one_night(tmp_path):
@@ -110,23 +110,25 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         stack.push_async_callback(store.close)
         services = await asyncio.gather(
             *(
-                stack.enter_async_context(serving(tmp_path, server.settings, f"service-{n}", QUICK))
+                stack.enter_async_context(
+                    start_service(tmp_path, server.settings, f"service-{n}", QUICK)
+                )
                 for n in range(3)
             )
         )
         caller = Caller(services)
         pushing = [asyncio.create_task(caller.push(n)) for n in range(3)]
 
-        async def begun():
+        async def has_begun():
             return await store.get_reasoned_through() > 100
 
-        await until(begun)
-        frozen, frozen_at = learner_of(server), time.monotonic()
+        await until(has_begun)
+        frozen, frozen_at = find_learner(server), time.monotonic()
         os.kill(frozen, signal.SIGSTOP)
-        await taken_over(server, store, {frozen})
-        killed = learner_of(server)
+        await wait_for_takeover(server, store, {frozen})
+        killed = find_learner(server)
         os.kill(killed, signal.SIGKILL)
-        await taken_over(server, store, {frozen, killed})
+        await wait_for_takeover(server, store, {frozen, killed})
         await asyncio.sleep(
             max(0.0, WorkflowSettings().lease_seconds + 1 - (time.monotonic() - frozen_at))
         )
@@ -136,10 +138,10 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         await asyncio.gather(*pushing)
         recorded = max(caller.acked.values())
 
-        async def reasoned():
+        async def is_reasoned():
             return await store.get_reasoned_through() >= recorded
 
-        await until(reasoned)
+        await until(is_reasoned)
         thawed = next(service for service in services if service.pid == frozen)
         status = await thawed.stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
         assert status.learned_through >= recorded, "it goes on with what the others learned"

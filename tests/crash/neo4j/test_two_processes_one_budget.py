@@ -10,7 +10,7 @@ import pytest
 from propagation.v1 import propagation_pb2 as pb
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.crash.neo4j.services_on_neo4j import serving, until
+from tests.crash.neo4j.services_on_neo4j import start_service, until
 from tests.neo4j_server.shared import get_server
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
@@ -32,7 +32,7 @@ async def wait_until_quiet(usage):
         await asyncio.sleep(QUIET_SECONDS)
 
 
-async def calls_of(service):
+async def count_calls(service):
     status = await service.stub.GetStatus(pb.GetStatusRequest())
     return sum(prompt.calls for prompt in status.spending.prompts), status
 
@@ -43,7 +43,7 @@ async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
         services = await asyncio.gather(
             *(
                 stack.enter_async_context(
-                    serving(
+                    start_service(
                         tmp_path,
                         server.settings,
                         f"service-{n}",
@@ -79,17 +79,17 @@ async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
             )
         )
 
-        async def stopped():
+        async def is_stopped():
             """What waits for its budget says so."""
-            found = [(await calls_of(service))[1].failing.values() for service in services]
+            found = [(await count_calls(service))[1].failing.values() for service in services]
             return any("tokens_per_day" in reason for reasons in found for reason in reasons)
 
-        await until(stopped)
+        await until(is_stopped)
         await wait_until_quiet(endpoint.seen)
         spent = endpoint.seen.prompt_tokens.total() + endpoint.seen.completion_tokens.total()
         assert 0.7 * TOKENS < spent <= TOKENS
         for service in services:
-            calls, status = await calls_of(service)
+            calls, status = await count_calls(service)
             assert calls, "each of them asked"
             assert status.learned_through == status.recorded_through
             assert status.reason_lag > 0
