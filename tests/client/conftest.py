@@ -3,7 +3,7 @@
 import pytest
 
 from propagation_client import PropagationClient, Retries
-from tests.client.failing_service import FailingService, serving
+from tests.client.failing_service import FailingService, start_service
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ async def service():
 
 @pytest.fixture
 async def address(service):
-    async with serving(service) as address:
+    async with start_service(service) as address:
         yield address
 
 

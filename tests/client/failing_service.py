@@ -132,7 +132,7 @@ class FailingService(pb_grpc.PropagationServiceServicer):
 
 
 @asynccontextmanager
-async def serving(service: FailingService, port: int = 0) -> AsyncIterator[str]:
+async def start_service(service: FailingService, port: int = 0) -> AsyncIterator[str]:
     """Serve on a loopback port; yield the address."""
     server = grpc.aio.server(options=(("grpc.so_reuseport", 0),))
     pb_grpc.add_PropagationServiceServicer_to_server(service, server)

@@ -15,13 +15,13 @@ from propagation_client import (
     Unreachable,
     interaction,
 )
-from tests.client.failing_service import STARTING, FailingService, Failure, serving
+from tests.client.failing_service import STARTING, FailingService, Failure, start_service
 
 TOO_MUCH = "TOO_MUCH"
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def too_much(seconds):
+def exhausted_failure(seconds):
     return Failure.reason(EXHAUSTED, TOO_MUCH, retry_seconds=str(seconds))
 
 
@@ -61,7 +61,7 @@ async def test_an_event_that_was_not_recorded_keeps_its_id_for_later(service, cl
 
 
 async def test_a_rate_limit_is_waited_for_as_long_as_the_service_says(service, client):
-    service.failures.append(too_much(0.3))
+    service.failures.append(exhausted_failure(0.3))
     started = time.monotonic()
     await client.recommend("ann")
     assert 0.3 <= time.monotonic() - started < 3
@@ -69,7 +69,7 @@ async def test_a_rate_limit_is_waited_for_as_long_as_the_service_says(service, c
 
 
 async def test_a_wait_beyond_the_deadline_is_refused_at_once(service, client):
-    service.failures.append(too_much(30))
+    service.failures.append(exhausted_failure(30))
     started = time.monotonic()
     with pytest.raises(CallFailed) as caught:
         await client.recommend("ann", timeout=5)
@@ -148,7 +148,7 @@ async def test_a_service_that_comes_back_is_found(free_port):
             waiting = asyncio.create_task(client.record([interaction("ann", "i")]))
             await asyncio.sleep(1.5)
             assert not waiting.done()
-            async with serving(service, free_port):
+            async with start_service(service, free_port):
                 began = time.monotonic()
                 await waiting
                 assert time.monotonic() - began < 8

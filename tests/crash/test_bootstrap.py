@@ -13,7 +13,7 @@ from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +113,7 @@ async def test_killed_before_its_commit_it_did_not_happen(tmp_path, step):
     await again.open()
     try:
         assert await read_visible_state(again) == before
-        assert differing_arrays(again.numbers.view.state, state) == []
+        assert find_differing_arrays(again.numbers.view.state, state) == []
         await assert_epoch_is_whole(again, await again.init())
     finally:
         await again.close()
@@ -123,7 +123,7 @@ async def assert_epoch_is_whole(engine, epoch):
     assert await engine.store.get_current_epoch() == epoch.model_copy(update={"tau": None})
     assert engine.embedder.name == epoch.embedder
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     if await engine.is_round_due():
         await engine.run_round()
     assert await engine.index_maintenance.repair() == 0

@@ -16,7 +16,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
 from tests.crash.service import Caller
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
         assert {row.event_id: row.sequence for row in rows}.items() >= caller.acked.items()
         assert await store.check() == []
         view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
-        assert differing_arrays(view.state, engine.numbers.view.state) == []
+        assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     finally:
         await engine.close()
     lease_holder = build_engine(make_settings(database))

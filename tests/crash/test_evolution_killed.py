@@ -9,8 +9,14 @@ import pytest
 
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
-from tests.unit.workflow.evolve.planted_communities import STYLES, engine_on, lived, push, stream
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.evolve.planted_communities import (
+    STYLES,
+    draw_events,
+    make_engine,
+    open_with_history,
+    push,
+)
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +29,10 @@ def evolve_and_die(folder, step):
     import asyncio
 
     async def run():
-        engine = engine_on(folder / "graph.db")
-        await lived(engine, STYLES[:3], 600, loyal=1.0)  # enough to tell three communities apart
+        engine = make_engine(folder / "graph.db")
+        await open_with_history(
+            engine, STYLES[:3], 600, loyal=1.0
+        )  # enough to tell three communities apart
         found = getattr(engine.store, step)
 
         async def die(*arguments, **named):
@@ -47,7 +55,7 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
     process.start()
     process.join(240)
     assert process.exitcode == -signal.SIGKILL, "it was killed at the step"
-    engine = engine_on(tmp_path / "graph.db")
+    engine = make_engine(tmp_path / "graph.db")
     await engine.open()
     try:
         store, happened = engine.store, step == AFTER
@@ -59,9 +67,11 @@ async def test_kill_9_inside_an_evolution_leaves_the_old_or_the_new_epoch_whole(
         assert len((await store.get_router_maps()).maps) == happened, "so is its map"
         assert engine.numbers.view.epoch == epoch.number, "the numbers are of that epoch"
         view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
-        assert differing_arrays(view.state, engine.numbers.view.state) == [], "and equal a rebuild"
+        assert find_differing_arrays(view.state, engine.numbers.view.state) == [], (
+            "and equal a rebuild"
+        )
         assert await engine.index_maintenance.repair() == 0, "the index equals the graph"
-        await push(engine, stream(STYLES[:3], 40, seed=4))
+        await push(engine, draw_events(STYLES[:3], 40, seed=4))
         assert await store.check() == [], "the graph is sound"
         assert (await engine.evolve()).verdict, "the next run works"
     finally:

@@ -11,14 +11,14 @@ from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.learn.rebuild import rebuild_view
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
-    begin,
-    engine_on,
-    left_in,
-    left_in_rows,
-    live,
-    strange_points,
+    create_clients,
+    find_in_files,
+    find_in_rows,
+    find_strange_points,
+    make_engine,
+    record_history,
     user_key,
 )
 
@@ -40,10 +40,10 @@ class Killed(BaseException):
 
 
 async def prepare_engine(folder):
-    engine = engine_on(folder)
+    engine = make_engine(folder)
     await engine.open()
-    await begin(engine)
-    events = await live(engine, 1, 60)
+    await create_clients(engine)
+    events = await record_history(engine, 1, 60)
     return engine, [one.event_id for one in events if one.user_id == KEY.id]
 
 
@@ -52,14 +52,14 @@ async def assert_whole(engine, folder, mine, *, gone):
     assert (await engine.store.find_refs([KEY]) == [None]) == gone
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
-    assert await strange_points(engine) == []
+    assert await find_strange_points(engine) == []
     if gone:
-        assert await left_in_rows(engine, words) == []
-        assert left_in(folder, words) == []
+        assert await find_in_rows(engine, words) == []
+        assert find_in_files(folder, words) == []
     else:
-        assert set(left_in(folder, words)) == set(words)
+        assert set(find_in_files(folder, words)) == set(words)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -75,7 +75,7 @@ async def test_a_process_that_stops_inside(tmp_path, monkeypatch, step):
         with pytest.raises(Killed):
             await engine.forgetting.forget(KEY, wipe=True)
     await engine.store.close()  # the rest of the process is dropped as it is
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     await again.open()
     try:
         await assert_whole(again, tmp_path, mine, gone=step not in BEFORE)
@@ -111,17 +111,17 @@ async def test_a_retraction_and_a_restart_without_making_the_index_again(
                 not await engine.index_maintenance.is_due()
             )  # takes out of the outbox what was shown
             assert await engine.store.count_changes() == 0, "the outbox is empty"
-    assert bool(await strange_points(engine)) == dies, "old points stay only if it died"
+    assert bool(await find_strange_points(engine)) == dies, "old points stay only if it died"
     if dies:
         await engine.store.close()
     else:
         await engine.close()
     monkeypatch.setattr(IndexMaintenance, "reindex", fail_reindex)
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     await again.open()
     try:
         assert not await again.store.is_wiping_due(), "no wiping is due"
-        assert await strange_points(again) == [], "no old point is left after the start"
+        assert await find_strange_points(again) == [], "no old point is left after the start"
         assert await again.index_maintenance.repair() == 0, "the index equals the graph"
         assert (await again.index_maintenance.is_due(), await again.store.count_changes()) == (
             False,
@@ -143,7 +143,7 @@ async def test_a_process_that_fails_inside_and_lives_on(tmp_path, monkeypatch, s
         with pytest.raises(OSError, match="no space"):
             await engine.forgetting.forget(KEY, wipe=True)
     try:
-        await live(engine, 2, 30)
+        await record_history(engine, 2, 30)
         await assert_whole(engine, tmp_path, mine, gone=False)
         await engine.forgetting.forget(KEY, wipe=True)
         await assert_whole(engine, tmp_path, mine, gone=True)
@@ -174,7 +174,7 @@ async def test_kill_9_inside(tmp_path, step):
     process.start()
     process.join(120)
     assert process.exitcode == -signal.SIGKILL
-    engine = engine_on(tmp_path)
+    engine = make_engine(tmp_path)
     await engine.open()
     try:
         gone = step not in BEFORE
@@ -182,6 +182,6 @@ async def test_kill_9_inside(tmp_path, step):
         assert await engine.store.check() == []
         if not gone:
             await engine.forgetting.forget(KEY, wipe=True)
-        assert left_in(tmp_path, [KEY.id]) == []
+        assert find_in_files(tmp_path, [KEY.id]) == []
     finally:
         await engine.close()

@@ -15,7 +15,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess, drain
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ async def _assert_agrees(database, caller):
         assert await store.get_dead_letters(1) == []
         assert await store.get_reasoned_through() >= max(stored.values())
         view = await rebuild_view(store, engine.embedder, engine.data.create_first_view())
-        assert differing_arrays(view.state, engine.numbers.view.state) == []
+        assert find_differing_arrays(view.state, engine.numbers.view.state) == []
         assert await engine.index_maintenance.repair() == 0
     finally:
         await engine.close()

@@ -17,16 +17,16 @@ from tests.neo4j_server.shared import get_server
 from tests.unit.workflow.small_database import (
     SMALL,
     USERS,
-    begin,
+    build_title,
+    create_clients,
     event,
+    find_in_graph,
     item_key,
-    left_in_graph,
-    live,
-    title_of,
+    record_history,
 )
 
 pytestmark = pytest.mark.neo4j
-KEY, WORDS = item_key(3), [item_key(3).id, title_of(3), "theremin 77"]
+KEY, WORDS = item_key(3), [item_key(3).id, build_title(3), "theremin 77"]
 
 
 def make_engine(folder, name):
@@ -48,8 +48,8 @@ async def engines(tmp_path):
     carry it wait for the others."""
     here, there = make_engine(tmp_path, "here"), make_engine(tmp_path, "there")
     await here.open()
-    await begin(here)
-    await live(here, 2, 60)
+    await create_clients(here)
+    await record_history(here, 2, 60)
     await here.record([event(9_000 + user, user, 3) for user in range(0, USERS, 2)])
     await here.drain()
     await here.run_round()
@@ -109,7 +109,7 @@ async def test_what_the_other_one_writes_between_reading_and_taking_back_is_foun
     monkeypatch.setattr(here.store, "withdraw", withdraw_late)
     await here.forgetting.forget(KEY)
     assert tries == 2
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert find_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []
 
 
@@ -132,7 +132,7 @@ async def test_what_the_other_one_read_before_is_not_written_after(engines, tmp_
     forgotten.set()
     await merging
     assert tries == 2
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert find_in_graph(tmp_path, WORDS) == []
 
 
 async def test_a_claim_that_was_held_meanwhile_is_void(engines, tmp_path, monkeypatch):
@@ -154,5 +154,5 @@ async def test_a_claim_that_was_held_meanwhile_is_void(engines, tmp_path, monkey
     forgotten.set()
     await asyncio.gather(reasoning, return_exceptions=True)
     await here.drain()
-    assert left_in_graph(tmp_path, WORDS) == []
+    assert find_in_graph(tmp_path, WORDS) == []
     assert await here.store.check() == []

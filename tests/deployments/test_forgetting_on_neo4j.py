@@ -12,16 +12,16 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import get_server
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
     ITEMS,
     SMALL,
-    begin,
-    begun,
+    build_title,
+    create_clients,
+    find_in_graph,
     item_key,
-    left_in_graph,
-    live,
-    title_of,
+    open_engine,
+    record_history,
     user_key,
 )
 
@@ -45,7 +45,7 @@ def make_engine(folder):
 
 @pytest.fixture
 async def engine(tmp_path):
-    async with begun(make_engine(tmp_path)) as engine:
+    async with open_engine(make_engine(tmp_path)) as engine:
         yield engine
 
 
@@ -53,18 +53,18 @@ async def assert_sound(engine):
     """The graph, the numbers, the index agree."""
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 
 
 async def test_nothing_of_a_user_is_left(engine, tmp_path):
     key, title = user_key(3), f"Dr. Longname the {3 * 104729}th"
-    mine = [one for one in await live(engine, 1, 120) if one.user_id == key.id]
+    mine = [one for one in await record_history(engine, 1, 120) if one.user_id == key.id]
     words = [key.id, title, *(one.event_id for one in mine)]
-    assert all(left_in_graph(tmp_path, [word]) for word in words[:2])
+    assert all(find_in_graph(tmp_path, [word]) for word in words[:2])
     done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
-    assert left_in_graph(tmp_path, words) == []
+    assert find_in_graph(tmp_path, words) == []
     await assert_sound(engine)
     again = await engine.record(mine)
     assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
@@ -72,24 +72,24 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
 
 async def test_nothing_of_an_item_is_left(engine, tmp_path):
     key = item_key(3)
-    words = [key.id, title_of(3), "theremin 77"]
-    events = await live(engine, 2, 120)
+    words = [key.id, build_title(3), "theremin 77"]
+    events = await record_history(engine, 2, 120)
     mine = [one.event_id for one in events if one.item_id == key.id]
-    assert all(left_in_graph(tmp_path, [word]) for word in words)
+    assert all(find_in_graph(tmp_path, [word]) for word in words)
     await engine.forgetting.forget(key, wipe=True)
-    assert left_in_graph(tmp_path, [*words, *mine]) == []
+    assert find_in_graph(tmp_path, [*words, *mine]) == []
     await assert_sound(engine)
 
 
 async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path):
-    events = await live(engine, 7, 90)
+    events = await record_history(engine, 7, 90)
     mine = [one.event_id for one in events if one.user_id == user_key(2).id]
     done = await engine.forgetting.retract(mine)
     assert [one.retracted for one in done.events] == [True] * len(mine)
     await assert_sound(engine)
     await engine.forgetting.forget(user_key(2), wipe=True)
-    assert left_in_graph(tmp_path, mine) == []
-    await live(engine, 8, 60)
+    assert find_in_graph(tmp_path, mine) == []
+    await record_history(engine, 8, 60)
     await assert_sound(engine)
     await engine.init()
     await assert_sound(engine)
@@ -99,9 +99,9 @@ async def test_a_retracted_event_is_taken_back_and_life_goes_on(engine, tmp_path
 async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, monkeypatch, step):
     engine = make_engine(tmp_path)
     await engine.open()
-    await begin(engine)
+    await create_clients(engine)
     key = user_key(3)
-    mine = [one.event_id for one in await live(engine, 1, 60) if one.user_id == key.id]
+    mine = [one.event_id for one in await record_history(engine, 1, 60) if one.user_id == key.id]
 
     async def raise_stopped(*_, **__):
         raise BaseException("the process is gone")
@@ -114,12 +114,12 @@ async def test_a_process_that_stops_inside_is_finished_by_the_next(tmp_path, mon
     again = make_engine(tmp_path)
     await again.open()
     try:
-        assert bool(left_in_graph(tmp_path, [key.id])) == (step in BEFORE)
+        assert bool(find_in_graph(tmp_path, [key.id])) == (step in BEFORE)
         assert not await again.store.is_wiping_due()
         await assert_sound(again)
         if step in BEFORE:
             assert (await again.forgetting.forget(key, wipe=True)).events_erased == len(mine)
-        assert left_in_graph(tmp_path, [key.id, *mine]) == []
+        assert find_in_graph(tmp_path, [key.id, *mine]) == []
         await assert_sound(again)
     finally:
         await again.close()
@@ -133,9 +133,9 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
     )
     await laptop.open()
     try:
-        await begin(laptop)
+        await create_clients(laptop)
         for one in (laptop, engine):
-            events = await live(one, 3, 60)
+            events = await record_history(one, 3, 60)
             await one.forgetting.retract([events[4].event_id])
         for key in (user_key(3), item_key(4)):
             of_file, of_graph = [await export_records(one, key) for one in (laptop, engine)]
@@ -151,7 +151,7 @@ async def test_an_export_is_the_same_on_both(engine, tmp_path):
 
 
 async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
-    await live(engine, 4, 30)
+    await record_history(engine, 4, 30)
     again = make_engine(tmp_path)
     embedded = []
     embed = again.embedder.embed
@@ -166,7 +166,7 @@ async def test_a_start_embeds_nothing_that_it_has_embedded(engine, tmp_path):
         assert len(await again.index.get_versions(Collection.ITEMS)) == ITEMS
         texts = await again.store.load_texts(sorted(await again.store.get_text_versions()))
         lines = {line.text for text in texts.values() for line in text.profile.lines}
-        assert any(title_of(0) in line for line in lines)
+        assert any(build_title(0) in line for line in lines)
         assert lines.isdisjoint(embedded)
         assert await again.index_maintenance.repair() == 0
     finally:

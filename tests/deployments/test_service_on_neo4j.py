@@ -15,7 +15,7 @@ from services.server import run_service
 from tests.neo4j_server.shared import get_server
 from tests.service.calls.test_propagation import test_an_event_reaches_another_clients_profile
 from tests.service.calls.test_retract_and_forget import (
-    forgotten,
+    service_without_ann,
     test_a_forgotten_client_is_unknown,
     test_a_retracted_event_cannot_be_recorded_or_retracted_again,
     test_events_of_a_forgotten_client_are_rejected,
@@ -25,7 +25,7 @@ from tests.service.calls.test_retract_and_forget import (
 from tests.service.conftest import Client
 
 __all__ = [
-    "forgotten",
+    "service_without_ann",
     "test_a_forgotten_client_is_unknown",
     "test_a_retracted_event_cannot_be_recorded_or_retracted_again",
     "test_an_event_reaches_another_clients_profile",

@@ -18,11 +18,13 @@ class Pair:
         return self.key.read_bytes(), self.certificate.read_bytes()
 
 
-def authority(folder: Path, name: str) -> Pair:
+def make_authority(folder: Path, name: str) -> Pair:
     """Make a self-signed authority."""
-    made = _paths(folder, name)
+    made = _name_files(folder, name)
     usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
-    _openssl("req", "-x509", *_key(made), *usage, "-days", "2", "-subj", f"/CN={name}")
+    _run_openssl(
+        "req", "-x509", *_list_key_options(made), *usage, "-days", "2", "-subj", f"/CN={name}"
+    )
     return made
 
 
@@ -30,16 +32,16 @@ NAMES = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 KEYS = "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid"
 
 
-def signed(folder: Path, name: str, by: Pair, *, strict: bool = True) -> Pair:
+def make_certificate(folder: Path, name: str, by: Pair, *, strict: bool = True) -> Pair:
     """Make a certificate for localhost and 127.0.0.1, signed by an authority.
 
     Args:
         strict: Name the keys, as clients want it by default since Python 3.13.
     """
-    made, request = _paths(folder, name), folder / f"{name}.csr"
+    made, request = _name_files(folder, name), folder / f"{name}.csr"
     extensions = folder / f"{name}.ext"
     extensions.write_text(f"{NAMES}\n{KEYS}\n" if strict else f"{NAMES}\n")
-    _openssl(
+    _run_openssl(
         "req",
         "-new",
         "-newkey",
@@ -54,7 +56,7 @@ def signed(folder: Path, name: str, by: Pair, *, strict: bool = True) -> Pair:
         "-subj",
         f"/CN={name}",
     )
-    _openssl(
+    _run_openssl(
         "x509",
         "-req",
         "-in",
@@ -74,11 +76,11 @@ def signed(folder: Path, name: str, by: Pair, *, strict: bool = True) -> Pair:
     return made
 
 
-def _paths(folder: Path, name: str) -> Pair:
+def _name_files(folder: Path, name: str) -> Pair:
     return Pair(folder / f"{name}.pem", folder / f"{name}.key")
 
 
-def _key(pair: Pair) -> list[str]:
+def _list_key_options(pair: Pair) -> list[str]:
     return [
         "-newkey",
         "ec",
@@ -92,5 +94,5 @@ def _key(pair: Pair) -> list[str]:
     ]
 
 
-def _openssl(*arguments: str) -> None:
+def _run_openssl(*arguments: str) -> None:
     subprocess.run(["openssl", *arguments], check=True, capture_output=True, timeout=30)

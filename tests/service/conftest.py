@@ -1,6 +1,6 @@
 """A whole service in this process, over real gRPC.
 
-`service` is a running one; `serving` starts one with settings.
+`service` is a running one; `start_service` starts one with settings.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -54,8 +54,8 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Serving:
-    """Start a service on this test's file: `async with serving(auto_create=True) as service`.
+def start_service(tmp_path: Path) -> Serving:
+    """Start a service on this test's file: `async with start_service(auto_create=True) as service`.
 
     Arguments are workflow settings; `roles` are those of the caller's token (None: no tokens).
     """
@@ -87,7 +87,7 @@ def serving(tmp_path: Path) -> Serving:
 
 
 @pytest.fixture
-async def service(serving: Serving) -> AsyncIterator[Client]:
+async def service(start_service: Serving) -> AsyncIterator[Client]:
     """A running service that creates users and items on the way."""
-    async with serving(auto_create=True) as client:
+    async with start_service(auto_create=True) as client:
         yield client

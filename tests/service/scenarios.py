@@ -79,7 +79,7 @@ async def plant_two_communities(service, users=6, items=30) -> int:
     )
 
 
-async def code_of(call):
+async def catch_code(call):
     """Return OK, or the status code of the failure."""
     try:
         await call

@@ -11,17 +11,17 @@ def _unpack(error: grpc.aio.AioRpcError, detail):
     return detail
 
 
-def field_violation(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
+def read_field_violation(error: grpc.aio.AioRpcError) -> BadRequest.FieldViolation:
     """Return the wrong field of a call that ended with INVALID_ARGUMENT."""
     assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
     return _unpack(error, BadRequest()).field_violations[0]
 
 
-def error_info(error: grpc.aio.AioRpcError) -> ErrorInfo:
+def read_error_info(error: grpc.aio.AioRpcError) -> ErrorInfo:
     """Return the reason and the facts of any other error."""
     return _unpack(error, ErrorInfo())
 
 
-def request_info(error: grpc.aio.AioRpcError) -> RequestInfo:
+def read_request_info(error: grpc.aio.AioRpcError) -> RequestInfo:
     """Return the request id of a fault."""
     return _unpack(error, RequestInfo())

@@ -49,7 +49,7 @@ def profile(ref, *lines):
     )
 
 
-def heard(id_, router, *attributes, weight=0.4, version=1):
+def heard_line(id_, router, *attributes, weight=0.4, version=1):
     return line(
         id_,
         *attributes,

@@ -20,7 +20,7 @@ class Server:
         return calls
 
 
-async def ended(error):
+async def run_calls(error):
     """Four calls in batches of two, of which the first fails; a fifth comes afterwards."""
     server = Server(error)
     batcher = CallBatcher(server.run, lambda call: 1, limit=2, away=(StoreUnreachable,))
@@ -34,13 +34,13 @@ async def ended(error):
 
 async def test_calls_that_wait_for_a_silent_server_fail_with_the_first_batch():
     error = StoreUnreachable("no answer")
-    outcomes, batches = await ended(error)
+    outcomes, batches = await run_calls(error)
     assert outcomes == [error] * 4
     assert batches == [[0, 1], [4]]
 
 
 async def test_another_error_is_that_of_its_batch_alone():
     error = ValueError("of these calls")
-    outcomes, batches = await ended(error)
+    outcomes, batches = await run_calls(error)
     assert outcomes == [error, error, 2, 3]
     assert batches == [[0, 1], [2, 3], [4]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from tests.versions.interpreters import candidates, interpreter_at, oldest_and_newest
+from tests.versions.interpreters import ask_interpreter, choose_oldest_and_newest, find_candidates
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,8 +17,8 @@ def main() -> int:
     """Return the exit code."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     requirement = SpecifierSet(project["requires-python"])
-    interpreters = filter(None, map(interpreter_at, candidates(os.environ)))
-    chosen = oldest_and_newest(interpreters, requirement)
+    interpreters = filter(None, map(ask_interpreter, find_candidates(os.environ)))
+    chosen = choose_oldest_and_newest(interpreters, requirement)
     if not chosen:
         print(f"no Python {requirement} is found here", file=sys.stderr)
         return 1

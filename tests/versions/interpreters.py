@@ -35,7 +35,7 @@ class Interpreter:
         return f"Python {self.version} ({self.path})"
 
 
-def candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+def find_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     """Find programs that may be a Python 3: on PATH, and pyenv's versions."""
     for folder in environment.get("PATH", "").split(os.pathsep):
         programs = sorted(Path(folder).glob("python3*")) if folder else ()
@@ -44,7 +44,7 @@ def candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     yield from sorted(Path(root).glob("versions/*/bin/python3"))
 
 
-def interpreter_at(path: Path) -> Interpreter | None:
+def ask_interpreter(path: Path) -> Interpreter | None:
     """Ask a program which Python it is.
 
     A command of pyenv may exist and name no version, and Debian's Python may lack what makes
@@ -65,7 +65,7 @@ def interpreter_at(path: Path) -> Interpreter | None:
     return Interpreter(Version(version), Path(executable)) if name == "cpython" else None
 
 
-def oldest_and_newest(
+def choose_oldest_and_newest(
     interpreters: Iterable[Interpreter], requirement: SpecifierSet
 ) -> list[Interpreter]:
     """Return the first found of the oldest and of the newest version that are supported.

@@ -79,7 +79,7 @@ class Environment:
 
 
 @contextmanager
-def serving(environment: Environment) -> Iterator[str]:
+def start_service(environment: Environment) -> Iterator[str]:
     """Run the service that is installed in an environment; yield its address."""
     command = [environment.folder / "bin" / "propagation", "serve", "--auto-create"]
     command += ["--port", "0", "--database", FOLDER / "trial.db"]
@@ -117,7 +117,7 @@ def main() -> None:
     operator.pip("install", "--no-deps", client, service)
     operator.pip("check")
     print(f"the service's environment, {operator.megabytes():.0f} MB", flush=True)
-    with serving(operator) as address:
+    with start_service(operator) as address:
         print(run(application.python, "-I", APPLICATION, address), end="")
 
 

@@ -24,7 +24,14 @@ from tests.contract.graph_store import (
 )
 from tests.neo4j_server.server import Server
 from tests.neo4j_server.shared import get_server
-from tests.unit.workflow.small_database import begun, engine_on, event, item_key, live, user_key
+from tests.unit.workflow.small_database import (
+    event,
+    item_key,
+    make_engine,
+    open_engine,
+    record_history,
+    user_key,
+)
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 README = files("cypher").joinpath("README.md").read_text(encoding="utf-8")
@@ -130,10 +137,10 @@ class Rewriter:
 
 async def fill_graph(folder, look) -> None:
     """Write to a graph in every way; call `look` where something does not stay."""
-    async with begun(engine_on(folder, "neo4j", holdout=10, evolve_support=2)) as engine:
-        await live(engine, 1, 60)
+    async with open_engine(make_engine(folder, "neo4j", holdout=10, evolve_support=2)) as engine:
+        await record_history(engine, 1, 60)
         await engine.init()
-        await live(engine, 2, 90)
+        await record_history(engine, 2, 90)
         engine.evolution.planner.reasoner = Rewriter()
         assert (await engine.evolve()).published
         whole = {"description": "Of rain.", "categories": ("lp",), "metadata": {"label": "Blue"}}
@@ -141,7 +148,7 @@ async def fill_graph(folder, look) -> None:
         for title in ("Another title", "A third one"):
             await engine.upsert_clients([ClientChange(key=item_key(1), title=title, **whole)])
         await engine.record([event(8_000, 1, 1, metadata={"shop": "north"})])
-        events = await live(engine, 3, 30)
+        events = await record_history(engine, 3, 30)
         look()
         await engine.retract([events[0].event_id])
         look()

@@ -8,18 +8,18 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.v1 import propagation_pb2 as pb
 from tests.service.scenarios import ANN, propagate_opera
-from tests.service.status_details import error_info
+from tests.service.status_details import read_error_info
 
 NEVER = 10**9
 
 
-def now() -> Timestamp:
+def read_clock() -> Timestamp:
     stamp = Timestamp()
     stamp.FromNanoseconds(time.time_ns())
     return stamp
 
 
-async def profile_at(service, **as_of) -> pb.Profile:
+async def read_profile(service, **as_of) -> pb.Profile:
     answer = await service.stub.GetProfile(pb.GetProfileRequest(key=ANN, as_of=pb.AsOf(**as_of)))
     return answer.profile
 
@@ -31,9 +31,9 @@ async def test_the_future_is_refused(service, as_of):
     await propagate_opera(service)
     newest = await service.engine.store.get_recorded_through()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await profile_at(service, **as_of)
+        await read_profile(service, **as_of)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
-    info = error_info(caught.value)
+    info = read_error_info(caught.value)
     assert (info.reason, info.metadata["newest"]) == ("TOO_NEW", str(newest))
     assert str(newest) in caught.value.details()
 
@@ -41,13 +41,13 @@ async def test_the_future_is_refused(service, as_of):
 async def test_a_profile_by_sequence_and_by_time(service):
     await propagate_opera(service)
     event = await service.engine.store.find_event("ann-i3")
-    then = await profile_at(service, sequence=event.sequence)
+    then = await read_profile(service, sequence=event.sequence)
     assert then.lines
     assert pb.AUTHOR_RECEPTION not in {line.author for line in then.lines}
     assert pb.AUTHOR_RECEPTION in {
-        line.author for line in (await profile_at(service, commit_time=now())).lines
+        line.author for line in (await read_profile(service, commit_time=read_clock())).lines
     }
-    assert not (await profile_at(service, commit_time=Timestamp(seconds=1))).lines
+    assert not (await read_profile(service, commit_time=Timestamp(seconds=1))).lines
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_a_combination_that_is_refused_names_its_field(service, request_, 
     assert caught.value.details().startswith(f"{field}: ")
 
 
-async def router_at(service, number, **as_of):
+async def read_router(service, number, **as_of):
     return await service.stub.GetRouter(
         pb.GetRouterRequest(number=number, page_size=1_000, as_of=pb.AsOf(**as_of))
     )
@@ -99,7 +99,7 @@ async def test_routers_their_texts_and_tables_as_they_were(service):
         (number, "", 0) for number in range(4)
     ]
     for one in then.routers:
-        answer = await router_at(service, one.number, sequence=second.sequence - 1)
+        answer = await read_router(service, one.number, sequence=second.sequence - 1)
         assert len(answer.members) == answer.router.members == one.members
         assert all(member.from_sequence <= first.sequence for member in answer.members)
     by_time = await service.stub.ListRouters(
@@ -164,10 +164,10 @@ async def test_a_past_that_retention_dropped_is_refused(service):
     while await store.prune(5, 100) is not None:
         pass
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await profile_at(service, sequence=4)
+        await read_profile(service, sequence=4)
     assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
-    assert error_info(caught.value).metadata["oldest"] == "5"
-    assert (await profile_at(service, sequence=5)).key == ANN
+    assert read_error_info(caught.value).metadata["oldest"] == "5"
+    assert (await read_profile(service, sequence=5)).key == ANN
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await router_at(service, 0, sequence=4)
-    assert error_info(caught.value).metadata["oldest"] == "5"
+        await read_router(service, 0, sequence=4)
+    assert read_error_info(caught.value).metadata["oldest"] == "5"

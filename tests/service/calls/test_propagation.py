@@ -24,7 +24,7 @@ async def test_an_event_reaches_another_clients_profile(service):
     ]
     await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=events))
     await stub.RunRound(pb.RunRoundRequest(drain=True))
-    before = await _profile(stub, "ann")
+    before = await _read_profile(stub, "ann")
     assert not [line for line in before.lines if line.author == pb.AUTHOR_RECEPTION]
     news = [
         pb.Interaction(event_id=f"news-{user}", user_id=user, item_id="i15")
@@ -37,12 +37,12 @@ async def test_an_event_reaches_another_clients_profile(service):
     touch = pb.Interaction(event_id="later", user_id="ann", item_id="i5")
     await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=[touch]))
     await stub.RunRound(pb.RunRoundRequest(drain=True))
-    after = await _profile(stub, "ann")
+    after = await _read_profile(stub, "ann")
     heard = [line for line in after.lines if line.author == pb.AUTHOR_RECEPTION]
     assert "opera" in {name for line in heard for name in line.attributes}
 
 
-async def _profile(stub, user):
+async def _read_profile(stub, user):
     answer = await stub.GetProfile(
         pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=user))
     )

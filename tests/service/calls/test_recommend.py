@@ -15,7 +15,7 @@ async def recommend(service, sequence, user="u0", **fields) -> pb.RecommendRespo
     )
 
 
-def ids(answer: pb.RecommendResponse) -> list[str]:
+def list_item_ids(answer: pb.RecommendResponse) -> list[str]:
     return [item.item_id for item in answer.recommendations]
 
 
@@ -23,7 +23,7 @@ async def test_the_list_is_of_the_users_community_and_best_first(service):
     sequence = await plant_two_communities(service)
     answer = await recommend(service, sequence, limit=5)
     assert len(answer.recommendations) == 5
-    assert sum(int(name[1:]) < 15 for name in ids(answer)) >= 4
+    assert sum(int(name[1:]) < 15 for name in list_item_ids(answer)) >= 4
     scores = [item.score for item in answer.recommendations]
     assert scores == sorted(scores, reverse=True)
 
@@ -33,13 +33,13 @@ async def test_the_answer_says_what_it_reflects_and_who_ranked(service):
     answer = await recommend(service, sequence)
     assert answer.reflects.applied_through >= sequence
     assert (answer.ranked_by, answer.cold) == (pb.RANKER_NUMBERS, False)
-    assert answer.recommendations[0].title == f"Record {ids(answer)[0][1:]}"
+    assert answer.recommendations[0].title == f"Record {list_item_ids(answer)[0][1:]}"
 
 
 async def test_items_that_the_user_chose_are_left_out_unless_asked_for(service):
     sequence = await plant_two_communities(service)
     fresh = await recommend(service, sequence, limit=1000)
-    assert not set(ids(fresh)) & {f"i{n}" for n in range(6)}
+    assert not set(list_item_ids(fresh)) & {f"i{n}" for n in range(6)}
     everything = await recommend(service, sequence, limit=1000, exclude_seen=False)
     assert len(everything.recommendations) == 30
 
@@ -48,17 +48,17 @@ async def test_a_reasoner_that_cannot_rank_leaves_the_numbers_order(service):
     sequence = await plant_two_communities(service)
     asked = await recommend(service, sequence, ranker=pb.RANKER_REASONER)
     assert asked.ranked_by == pb.RANKER_NUMBERS
-    assert ids(asked) == ids(await recommend(service, sequence))
+    assert list_item_ids(asked) == list_item_ids(await recommend(service, sequence))
 
 
 async def test_filters_need_one_value_of_each_list(service):
     sequence = await plant_two_communities(service)
     opera = await recommend(service, sequence, attributes=["OPERA", "polka"], limit=100)
     assert opera.recommendations
-    assert all(int(name[1:]) >= 15 for name in ids(opera))
+    assert all(int(name[1:]) >= 15 for name in list_item_ids(opera))
     both = await recommend(service, sequence, attributes=["opera"], categories=["Vinyl"], limit=100)
-    assert set(ids(both)) == {name for name in ids(opera) if int(name[1:]) % 2}
-    assert not ids(await recommend(service, sequence, attributes=["polka"]))
+    assert set(list_item_ids(both)) == {name for name in list_item_ids(opera) if int(name[1:]) % 2}
+    assert not list_item_ids(await recommend(service, sequence, attributes=["polka"]))
 
 
 async def test_candidates_are_ranked_and_unknown_ones_listed(service):
@@ -71,25 +71,25 @@ async def test_candidates_are_ranked_and_unknown_ones_listed(service):
     answer = await recommend(
         service, hidden.sequence, candidate_ids=["i20", "i12", "nowhere", "i13", "i13"]
     )
-    assert set(ids(answer)) == {"i12", "i13"}
+    assert set(list_item_ids(answer)) == {"i12", "i13"}
     assert list(answer.unknown_candidate_ids) == ["i20", "nowhere"]
     filtered = await recommend(
         service, sequence, candidate_ids=["i12", "i21"], attributes=["opera"]
     )
-    assert ids(filtered) == ["i21"]
+    assert list_item_ids(filtered) == ["i21"]
 
 
 async def test_a_hidden_item_is_left_out_before_it_is_learned(service, monkeypatch):
     sequence = await plant_two_communities(service)
-    first = ids(await recommend(service, sequence))[0]
+    first = list_item_ids(await recommend(service, sequence))[0]
     with monkeypatch.context() as patch:
-        patch.setattr(service.engine.learner, "step", nothing_learned)
+        patch.setattr(service.engine.learner, "step", return_zero)
         await service.stub.UpsertClients(
             pb.UpsertClientsRequest(
                 clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id=first), hidden=True)]
             )
         )
-        assert first not in ids(await recommend(service, sequence, exclude_seen=False))
+        assert first not in list_item_ids(await recommend(service, sequence, exclude_seen=False))
         assert list(
             (await recommend(service, sequence, candidate_ids=[first])).unknown_candidate_ids
         ) == [first]
@@ -97,7 +97,7 @@ async def test_a_hidden_item_is_left_out_before_it_is_learned(service, monkeypat
 
 async def test_a_hidden_item_is_left_out_while_its_text_is_embedded(service, monkeypatch):
     sequence = await plant_two_communities(service)
-    first = ids(await recommend(service, sequence))[0]
+    first = list_item_ids(await recommend(service, sequence))[0]
     embedding, embedded = asyncio.Event(), asyncio.Event()
     embed = service.engine.embedder.embed
 
@@ -113,19 +113,19 @@ async def test_a_hidden_item_is_left_out_while_its_text_is_embedded(service, mon
         )
     )
     await asyncio.wait_for(embedding.wait(), 10)
-    meanwhile = ids(await recommend(service, sequence, exclude_seen=False))
+    meanwhile = list_item_ids(await recommend(service, sequence, exclude_seen=False))
     embedded.set()
     assert first not in meanwhile
-    assert first not in ids(await recommend(service, hidden.sequence, exclude_seen=False))
+    assert first not in list_item_ids(await recommend(service, hidden.sequence, exclude_seen=False))
 
 
-async def nothing_learned():
+async def return_zero():
     return 0
 
 
 async def test_a_hidden_item_is_left_out_until_it_is_shown_again(service):
     sequence = await plant_two_communities(service)
-    first = ids(await recommend(service, sequence))[0]
+    first = list_item_ids(await recommend(service, sequence))[0]
     for hidden in (True, False):
         upserted = await service.stub.UpsertClients(
             pb.UpsertClientsRequest(
@@ -133,7 +133,7 @@ async def test_a_hidden_item_is_left_out_until_it_is_shown_again(service):
             )
         )
         answer = await recommend(service, upserted.sequence, limit=100)
-        assert (first in ids(answer)) is not hidden
+        assert (first in list_item_ids(answer)) is not hidden
 
 
 async def test_an_unknown_user_gets_the_popular_items(service):
@@ -149,9 +149,9 @@ async def test_an_unknown_user_gets_the_popular_items(service):
     answer = await recommend(service, sequence, user="nobody at all")
     assert answer.cold
     assert len(answer.recommendations) == 10
-    assert set(ids(answer)[:2]) == {"i28", "i29"}
+    assert set(list_item_ids(answer)[:2]) == {"i28", "i29"}
     again = await recommend(service, sequence, user="nobody at all")
-    assert ids(again) == ids(answer), "the order is the same each time"
+    assert list_item_ids(again) == list_item_ids(answer), "the order is the same each time"
 
 
 async def test_explanations_for_an_unknown_user_claim_no_taste(service):
@@ -178,13 +178,13 @@ async def test_a_new_users_own_text_counts(service):
         "attributes"
     ]
     assert part.raw > 0
-    assert sum(int(name[1:]) >= 15 for name in ids(answer)) >= 8
+    assert sum(int(name[1:]) >= 15 for name in list_item_ids(answer)) >= 8
 
 
-async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
-    async with serving(auto_create=True) as service:
+async def test_an_acked_event_is_left_out_before_it_is_learned(start_service):
+    async with start_service(auto_create=True) as service:
         sequence = await plant_two_communities(service)
-        first = ids(await recommend(service, sequence))[0]
+        first = list_item_ids(await recommend(service, sequence))[0]
         await service.worker.stop()
         await service.stub.RecordInteractions(
             pb.RecordInteractionsRequest(
@@ -193,10 +193,10 @@ async def test_an_acked_event_is_left_out_before_it_is_learned(serving):
         )
         answer = await service.stub.Recommend(pb.RecommendRequest(user_id="u0", limit=100))
         assert answer.reflects.applied_through < sequence + 1
-        assert first not in ids(answer)
-        assert first in ids(await recommend(service, 0, exclude_seen=False, limit=100))
-    async with serving(auto_create=True) as service:
-        assert first not in ids(await recommend(service, 0, limit=100))
+        assert first not in list_item_ids(answer)
+        assert first in list_item_ids(await recommend(service, 0, exclude_seen=False, limit=100))
+    async with start_service(auto_create=True) as service:
+        assert first not in list_item_ids(await recommend(service, 0, limit=100))
 
 
 async def test_the_parts_sum_to_the_score(service):

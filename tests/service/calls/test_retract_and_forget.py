@@ -54,16 +54,16 @@ async def forget(service, key):
     return await service.stub.ForgetClient(pb.ForgetClientRequest(key=key))
 
 
-def outcomes(answer):
+def list_outcomes(answer):
     return [(outcome.event_id, outcome.retracted, outcome.reason) for outcome in answer.outcomes]
 
 
-async def recommended(service, user_id):
+async def list_recommended(service, user_id):
     answer = await service.stub.Recommend(pb.RecommendRequest(user_id=user_id, limit=10))
     return {one.item_id for one in answer.recommendations}, answer.cold
 
 
-async def status(call):
+async def read_failure(call):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await call
     return caught.value.code(), caught.value.details()
@@ -76,25 +76,25 @@ FORGOTTEN = (pb.INTERACTION_STATUS_REJECTED, "FORGOTTEN")
 async def test_the_item_of_a_retracted_event_can_be_recommended_again(service):
     await record(service, event("e1"), event("e2", item_id="i2"), event("e3", "bob"))
     await drain(service)
-    assert (await recommended(service, "ann"))[0] == set()
+    assert (await list_recommended(service, "ann"))[0] == set()
     answer = await retract(service, "e1", "never", "e1")
-    assert outcomes(answer) == [
+    assert list_outcomes(answer) == [
         ("e1", True, ""),
         ("never", False, "UNKNOWN"),
         ("e1", False, "RETRACTED"),
     ]
     assert answer.sequence > 0
-    assert (await recommended(service, "ann"))[0] == {"i1"}
+    assert (await list_recommended(service, "ann"))[0] == {"i1"}
 
 
 async def test_a_retracted_event_cannot_be_recorded_or_retracted_again(service):
     await record(service, event("e1"), event("e2", item_id="i2"))
     await drain(service)
     await retract(service, "e1")
-    assert outcomes(await retract(service, "e1")) == [("e1", False, "RETRACTED")]
+    assert list_outcomes(await retract(service, "e1")) == [("e1", False, "RETRACTED")]
     assert await record(service, event("e1")) == [(pb.INTERACTION_STATUS_DUPLICATE, "")]
     assert (await record(service, event("e1", item_id="i2")))[0][1] == "CONFLICT"
-    assert (await recommended(service, "ann"))[0] == {"i1"}
+    assert (await list_recommended(service, "ann"))[0] == {"i1"}
 
 
 async def test_a_duplicate_is_retracted_with_its_first(service):
@@ -103,8 +103,8 @@ async def test_a_duplicate_is_retracted_with_its_first(service):
         (pb.INTERACTION_STATUS_DUPLICATE, ""),
     ]
     await drain(service)
-    assert outcomes(await retract(service, "e1")) == [("e1", True, "")]
-    assert (await recommended(service, "ann")) == ({"i1"}, True)
+    assert list_outcomes(await retract(service, "e1")) == [("e1", True, "")]
+    assert (await list_recommended(service, "ann")) == ({"i1"}, True)
 
 
 async def test_a_retraction_of_nothing_writes_nothing(service):
@@ -115,19 +115,21 @@ async def test_a_retraction_of_nothing_writes_nothing(service):
 
 
 async def test_bad_requests_name_their_field(service):
-    assert "event_ids[1]" in (await status(retract(service, "fine", "")))[1]
-    assert "1000" in (await status(retract(service, *map(str, range(1_001)))))[1]
-    assert (await status(forget(service, pb.ClientKey(id="x"))))[
+    assert "event_ids[1]" in (await read_failure(retract(service, "fine", "")))[1]
+    assert "1000" in (await read_failure(retract(service, *map(str, range(1_001)))))[1]
+    assert (await read_failure(forget(service, pb.ClientKey(id="x"))))[
         0
     ] == grpc.StatusCode.INVALID_ARGUMENT
-    assert (await status(forget(service, user("nobody"))))[0] == grpc.StatusCode.NOT_FOUND
+    assert (await read_failure(forget(service, user("nobody"))))[0] == grpc.StatusCode.NOT_FOUND
     assert (
-        await status(service.stub.ExportClient(pb.ExportClientRequest(key=user("nobody"))).read())
+        await read_failure(
+            service.stub.ExportClient(pb.ExportClientRequest(key=user("nobody"))).read()
+        )
     )[0] == grpc.StatusCode.NOT_FOUND
 
 
 @pytest.fixture
-async def forgotten(service):
+async def service_without_ann(service):
     """A service that forgot Ann, after she chose i1 and i2, and Bob chose i1."""
     await record(service, event("e1"), event("e2", item_id="i2"), event("e3", "bob"))
     await drain(service)
@@ -139,26 +141,28 @@ async def forgotten(service):
     return service
 
 
-async def test_a_forgotten_client_is_unknown(forgotten):
-    profile = forgotten.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
-    assert (await status(profile))[0] == grpc.StatusCode.NOT_FOUND
-    assert (await status(forget(forgotten, user("ann"))))[0] == grpc.StatusCode.NOT_FOUND
+async def test_a_forgotten_client_is_unknown(service_without_ann):
+    profile = service_without_ann.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
+    assert (await read_failure(profile))[0] == grpc.StatusCode.NOT_FOUND
+    assert (await read_failure(forget(service_without_ann, user("ann"))))[
+        0
+    ] == grpc.StatusCode.NOT_FOUND
 
 
-async def test_events_of_a_forgotten_client_are_rejected(forgotten):
-    recorded = await record(forgotten, event("e1"), event("e2", "bob", "i9"))
+async def test_events_of_a_forgotten_client_are_rejected(service_without_ann):
+    recorded = await record(service_without_ann, event("e1"), event("e2", "bob", "i9"))
     assert recorded == [FORGOTTEN, FORGOTTEN]
-    assert outcomes(await retract(forgotten, "e1", "e3")) == [
+    assert list_outcomes(await retract(service_without_ann, "e1", "e3")) == [
         ("e1", False, "FORGOTTEN"),
         ("e3", True, ""),
     ]
 
 
-async def test_the_id_of_a_forgotten_client_starts_anew(forgotten):
-    assert await record(forgotten, event("new")) == [ACCEPTED]
-    await drain(forgotten)
-    assert (await recommended(forgotten, "ann")) == ({"i2"}, False)
-    answer = await forgotten.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
+async def test_the_id_of_a_forgotten_client_starts_anew(service_without_ann):
+    assert await record(service_without_ann, event("new")) == [ACCEPTED]
+    await drain(service_without_ann)
+    assert (await list_recommended(service_without_ann, "ann")) == ({"i2"}, False)
+    answer = await service_without_ann.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
     assert answer.profile.version > 0
 
 
@@ -175,10 +179,10 @@ async def test_a_forgotten_item_is_not_recommended_until_it_is_new_again(service
         service, *(event(f"e{n}", f"u{n}", "i1") for n in range(5)), event("x", "ann", "i2")
     )
     await drain(service)
-    assert "i1" in (await recommended(service, "ann"))[0]
+    assert "i1" in (await list_recommended(service, "ann"))[0]
     assert (await forget(service, item("i1"))).events_erased == 5
-    assert (await recommended(service, "ann"))[0] == {"i0", "i3"}
-    assert (await recommended(service, "u1"))[0] == {"i0", "i2", "i3"}
+    assert (await list_recommended(service, "ann"))[0] == {"i0", "i3"}
+    assert (await list_recommended(service, "u1"))[0] == {"i0", "i2", "i3"}
     candidates = await service.stub.Recommend(
         pb.RecommendRequest(user_id="ann", candidate_ids=["i1", "i0"])
     )
@@ -190,7 +194,7 @@ async def test_a_forgotten_item_is_not_recommended_until_it_is_new_again(service
     )
     await record(service, event("y", "ann", "i3"))
     await drain(service)
-    assert "i1" in (await recommended(service, "ann"))[0]
+    assert "i1" in (await list_recommended(service, "ann"))[0]
 
 
 async def test_a_client_is_forgotten_while_its_events_are_recorded(service):
@@ -231,7 +235,7 @@ async def test_a_client_is_forgotten_while_its_events_are_recorded(service):
 @pytest.mark.parametrize("name", UNUSUAL_IDS)
 async def test_any_unicode_is_an_id(service, name):
     await record(service, event(name, name, name), event("other", "bob", name))
-    assert outcomes(await retract(service, name)) == [(name, True, "")]
+    assert list_outcomes(await retract(service, name)) == [(name, True, "")]
     await drain(service)
     assert (await forget(service, item(name))).events_erased == 1
     await forget(service, user(name))

@@ -7,7 +7,7 @@ from propagation.v1 import propagation_pb2 as pb
 from tests.service.scenarios import ITEM, USER, plant_two_communities
 
 
-async def similar(service, sequence, id_, **fields) -> list[str]:
+async def find_similar(service, sequence, id_, **fields) -> list[str]:
     kind = ITEM if id_.startswith("i") else USER
     answer = await service.stub.SimilarClients(
         pb.SimilarClientsRequest(
@@ -24,29 +24,35 @@ async def similar(service, sequence, id_, **fields) -> list[str]:
 @pytest.mark.parametrize("by", [pb.SIMILARITY_UNSPECIFIED, pb.SIMILARITY_PROFILE])
 async def test_neighbours_are_of_the_own_community(service, by):
     sequence = await plant_two_communities(service)
-    users = await similar(service, sequence, "u0", by=by, limit=2)
+    users = await find_similar(service, sequence, "u0", by=by, limit=2)
     assert set(users) == {"u2", "u4"}
-    items = await similar(service, sequence, "i3", by=by)
+    items = await find_similar(service, sequence, "i3", by=by)
     assert len(items) == 10
     assert "i3" not in items
 
 
 async def test_any_kind_to_any_kind(service):
     sequence = await plant_two_communities(service)
-    items = await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_PROFILE, limit=6)
+    items = await find_similar(
+        service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_PROFILE, limit=6
+    )
     assert sum(int(name[1:]) < 15 for name in items) >= 5
     assert set(
-        await similar(service, sequence, "i3", kind=USER, by=pb.SIMILARITY_PROFILE, limit=3)
+        await find_similar(service, sequence, "i3", kind=USER, by=pb.SIMILARITY_PROFILE, limit=3)
     ) == {"u0", "u2", "u4"}
 
 
 async def test_by_routers_any_kind_is_compared(service):
     sequence = await plant_two_communities(service)
     assert (
-        len(await similar(service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_ROUTERS, limit=6))
+        len(
+            await find_similar(
+                service, sequence, "u0", kind=ITEM, by=pb.SIMILARITY_ROUTERS, limit=6
+            )
+        )
         == 6
     )
-    assert set(await similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)) == {
+    assert set(await find_similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)) == {
         f"u{n}" for n in range(1, 6)
     }
 
@@ -58,7 +64,7 @@ async def test_hidden_items_are_left_out(service):
             clients=[pb.Client(key=pb.ClientKey(kind=ITEM, id="i4"), hidden=True)]
         )
     )
-    assert "i4" not in await similar(service, hidden.sequence, "i3", limit=100)
+    assert "i4" not in await find_similar(service, hidden.sequence, "i3", limit=100)
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,8 @@ async def write_until_blocked(call) -> int:
     raise AssertionError("the service reads events although its acks are not read")
 
 
-async def test_a_stop_delivers_the_acks_of_recorded_events(serving):
-    async with serving(auto_create=True) as service:
+async def test_a_stop_delivers_the_acks_of_recorded_events(start_service):
+    async with start_service(auto_create=True) as service:
         call = service.stub.StreamInteractions()
         for number in range(20):
             await call.write(request(number))

@@ -18,7 +18,7 @@ async def upsert(service, *clients, mask=None):
     )
 
 
-async def stored(service, id_):
+async def read_client(service, id_):
     (ref,) = await service.engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id=id_)])
     return (await service.engine.store.get_clients([ref]))[0]
 
@@ -37,7 +37,7 @@ async def test_without_a_mask_only_set_fields_are_written(service):
         service, item("a", title="A", description="about", attributes=["jazz"], hidden=True)
     )
     await upsert(service, item("a", title="", hidden=False))
-    client = await stored(service, "a")
+    client = await read_client(service, "a")
     assert (client.title, client.description, client.attributes, client.hidden) == (
         "",
         "about",
@@ -54,7 +54,7 @@ async def test_a_mask_clears_empty_fields_and_keeps_the_others(service):
         ),
     )
     await upsert(service, item("a", title="other"), mask=["description", "attributes", "hidden"])
-    client = await stored(service, "a")
+    client = await read_client(service, "a")
     assert (client.title, client.description, client.attributes, client.categories) == (
         "A",
         "",
@@ -67,7 +67,7 @@ async def test_a_mask_clears_empty_fields_and_keeps_the_others(service):
 async def test_the_mask_of_all_fields_clears_what_is_empty(service):
     await upsert(service, item("a", title="A", categories=["c"]))
     await upsert(service, item("a", title="B"), mask=["*"])
-    assert (await stored(service, "a")).categories == ()
+    assert (await read_client(service, "a")).categories == ()
 
 
 async def test_changes_of_one_client_in_one_call_apply_in_order(service):
@@ -76,7 +76,7 @@ async def test_changes_of_one_client_in_one_call_apply_in_order(service):
         (True, True),
         (False, True),
     ]
-    client = await stored(service, "a")
+    client = await read_client(service, "a")
     assert (client.title, client.description) == ("2", "kept")
 
 
@@ -84,7 +84,7 @@ async def test_users_and_items_have_separate_ids(service):
     user = pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="7"), title="U")
     answer = await upsert(service, user, item("7", title="I"))
     assert [outcome.created for outcome in answer.outcomes] == [True, True]
-    assert (await stored(service, "7")).title == "I"
+    assert (await read_client(service, "7")).title == "I"
 
 
 async def test_an_empty_call_writes_nothing(service):

@@ -19,13 +19,13 @@ ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (
 )
 
 
-def watching(service, token="", kinds=(), **options):
+def open_watch(service, token="", kinds=(), **options):
     return service.stub.WatchPropagation(
         pb.WatchPropagationRequest(resume_token=token, kinds=kinds), **options
     )
 
 
-async def first_token(call):
+async def read_first_token(call):
     """Wait until the stream is open; return the token of its start."""
     return dict(await call.initial_metadata())["propagation-resume-token"]
 
@@ -47,7 +47,7 @@ async def keep_reading(call, events):
         events.append(event)
 
 
-def identity(event):
+def list_identity(event):
     """Return the parts that make an event unique."""
     return (
         event.kind,
@@ -60,8 +60,8 @@ def identity(event):
     )
 
 
-def by_kind(events, kind):
-    return [identity(event) for event in events if event.kind == kind]
+def select_kind(events, kind):
+    return [list_identity(event) for event in events if event.kind == kind]
 
 
 async def run_another_round(service, wave):
@@ -87,8 +87,8 @@ async def run_another_round(service, wave):
 
 
 async def test_a_message_comes_before_its_merges_and_after_its_round(service):
-    call = watching(service)
-    await first_token(call)
+    call = open_watch(service)
+    await read_first_token(call)
     await propagate_opera(service)
     events = await read_all(call)
     kinds = [event.kind for event in events]
@@ -113,47 +113,47 @@ async def test_a_message_comes_before_its_merges_and_after_its_round(service):
 
 
 @pytest.mark.slow
-async def test_a_stream_resumed_after_any_event_repeats_none(serving):
-    async with serving(auto_create=True) as service:
-        call = watching(service)
-        first = await first_token(call)
+async def test_a_stream_resumed_after_any_event_repeats_none(start_service):
+    async with start_service(auto_create=True) as service:
+        call = open_watch(service)
+        first = await read_first_token(call)
         await propagate_opera(service)
         events = await read_all(call)
         call.cancel()
-    async with serving(auto_create=True) as service:
+    async with start_service(auto_create=True) as service:
         await run_another_round(service, 1)
-        again = watching(service, first)
+        again = open_watch(service, first)
         every = await read_all(again)
         assert len(every) > len(events)
         for kind in (ROUND, MESSAGE, MERGE):
-            seen = by_kind(events, kind)
-            assert by_kind(every, kind)[: len(seen)] == seen
+            seen = select_kind(events, kind)
+            assert select_kind(every, kind)[: len(seen)] == seen
         for place, event in list(enumerate(every))[:: max(1, len(every) // 4)]:
-            call = watching(service, event.resume_token)
+            call = open_watch(service, event.resume_token)
             rest = await read_all(call, 0.3)
             assert len(rest) == len(every) - place - 1
             for kind in (ROUND, MESSAGE, MERGE):
-                assert by_kind(rest, kind) == by_kind(every[place + 1 :], kind)
+                assert select_kind(rest, kind) == select_kind(every[place + 1 :], kind)
             call.cancel()
         again.cancel()
 
 
 @pytest.mark.parametrize("kinds", [(ROUND,), (MESSAGE,), (MERGE,), (ROUND, MERGE)])
 async def test_only_the_kinds_asked_for_are_sent(service, kinds):
-    call = watching(service, kinds=kinds)
-    token = await first_token(call)
+    call = open_watch(service, kinds=kinds)
+    token = await read_first_token(call)
     await propagate_opera(service)
     assert {event.kind for event in await read_all(call)} == set(kinds)
     call.cancel()
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await watching(service, token).read()
+        await open_watch(service, token).read()
     assert "kinds" in caught.value.details()
 
 
 @pytest.mark.slow
 async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
-    call = watching(service)
-    token = await first_token(call)
+    call = open_watch(service)
+    token = await read_first_token(call)
     await propagate_opera(service)
     for wave in range(1, 4):
         await run_another_round(service, wave)
@@ -162,24 +162,24 @@ async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     store = service.engine.store
     while await store.prune(await store.get_recorded_through(), 1_000) is not None:
         pass
-    kept = await read_all(watching(service, token))
+    kept = await read_all(open_watch(service, token))
     gaps = [event for event in kept if event.kind == GAP]
     assert gaps
     assert sum(event.missed for event in gaps) == len(everything) - (len(kept) - len(gaps))
-    known = [identity(event) for event in everything]
-    assert [known.index(identity(event)) for event in kept if event.kind != GAP]
-    again = await read_all(watching(service, gaps[0].resume_token))
-    assert [identity(event) for event in again] == [
-        identity(event) for event in kept[kept.index(gaps[0]) + 1 :]
+    known = [list_identity(event) for event in everything]
+    assert [known.index(list_identity(event)) for event in kept if event.kind != GAP]
+    again = await read_all(open_watch(service, gaps[0].resume_token))
+    assert [list_identity(event) for event in again] == [
+        list_identity(event) for event in kept[kept.index(gaps[0]) + 1 :]
     ]
 
 
 @pytest.mark.slow
 async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatch):
     monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 5)
-    lazy, keen = watching(service, kinds=(MERGE,)), watching(service)
-    token = await first_token(lazy)
-    await first_token(keen)
+    lazy, keen = open_watch(service, kinds=(MERGE,)), open_watch(service)
+    token = await read_first_token(lazy)
+    await read_first_token(keen)
     seen = []
     reading = asyncio.create_task(keep_reading(keen, seen))
     await propagate_opera(service)
@@ -193,7 +193,7 @@ async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatc
     total = await service.engine.store.get_merges_through()
     assert missed + sum(event.kind == MERGE for event in answers) == total
     assert len(merges) + sum(event.missed for event in seen if event.kind == GAP) >= total
-    resumed = await read_all(watching(service, token, kinds=(MERGE,)))
+    resumed = await read_all(open_watch(service, token, kinds=(MERGE,)))
     assert [event.kind for event in resumed] == [MERGE] * total, (
         "events from before the stream are all sent"
     )
@@ -209,8 +209,8 @@ async def test_a_watcher_that_reads_nothing_delays_no_call(service, monkeypatch)
             clients=[pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i" * 250))]
         )
     )
-    call = watching(service, kinds=(MERGE,))
-    await first_token(call)
+    call = open_watch(service, kinds=(MERGE,))
+    await read_first_token(call)
     for router in range(40):
         await store.commit_texts(
             [],
@@ -239,19 +239,19 @@ async def test_a_watcher_that_reads_nothing_delays_no_call(service, monkeypatch)
     call.cancel()
 
 
-async def test_a_stop_ends_the_stream_without_an_error(serving):
-    async with serving(auto_create=True) as service:
-        call = watching(service)
-        await first_token(call)
+async def test_a_stop_ends_the_stream_without_an_error(start_service):
+    async with start_service(auto_create=True) as service:
+        call = open_watch(service)
+        await read_first_token(call)
         await asyncio.wait_for(service.running.stop(5), 4)
         assert await call.read() is grpc.aio.EOF
         assert await call.code() == grpc.StatusCode.OK
 
 
-async def test_a_caller_without_the_role_sees_counts(serving):
-    async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as service:
-        call = watching(service, kinds=(MERGE,))
-        await first_token(call)
+async def test_a_caller_without_the_role_sees_counts(start_service):
+    async with start_service(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as service:
+        call = open_watch(service, kinds=(MERGE,))
+        await read_first_token(call)
         await propagate_opera(service)
         merges = [event.merge for event in await read_all(call)]
         assert {merge.kind for merge in merges} == {pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM}
@@ -261,8 +261,8 @@ async def test_a_caller_without_the_role_sees_counts(serving):
 
 async def test_a_token_of_another_graph_is_refused(service):
     await propagate_opera(service)
-    call = watching(service)
-    token = await first_token(call)
+    call = open_watch(service)
+    token = await read_first_token(call)
     call.cancel()
     when = (await service.engine.store.read_entries(0, 1))[0].time
     assert int(token.split(".")[1]) == when > 0
@@ -270,7 +270,7 @@ async def test_a_token_of_another_graph_is_refused(service):
     assert here.encode(Position()).split(".")[1] == str(when)
     strange = strange.encode(Position())
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await watching(service, strange).read()
+        await open_watch(service, strange).read()
     assert "another graph" in caught.value.details()
 
 

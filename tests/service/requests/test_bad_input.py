@@ -12,7 +12,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.grpc.interceptor import refuse_late_call
 from services.grpc.status import build_status
 from services.runtime.errors import OutOfTime
-from tests.service.status_details import field_violation
+from tests.service.status_details import read_field_violation
 
 ACCEPTED, DUPLICATE, REJECTED = (
     pb.INTERACTION_STATUS_ACCEPTED,
@@ -120,8 +120,8 @@ async def test_the_same_event_id_with_other_content_is_refused(service):
     assert later.reason == "CONFLICT"
 
 
-async def test_unknown_clients_are_rejected_unless_auto_create(serving):
-    async with serving() as service:
+async def test_unknown_clients_are_rejected_unless_auto_create(start_service):
+    async with start_service() as service:
         (outcome,) = await record(service, event())
         assert (outcome.status, outcome.field, outcome.reason) == (REJECTED, "user_id", "UNKNOWN")
         user = pb.Client(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann"))
@@ -132,7 +132,7 @@ async def test_unknown_clients_are_rejected_unless_auto_create(serving):
         missing, known = await record(service, event(negative_item_id="j"), event())
         assert (missing.field, missing.reason) == ("negative_item_id", "UNKNOWN")
         assert known.status == ACCEPTED
-    async with serving(auto_create=True) as service:
+    async with start_service(auto_create=True) as service:
         assert (await record(service, event(event_id="new", user_id="bob", negative_item_id="j")))[
             0
         ].status == ACCEPTED
@@ -141,8 +141,8 @@ async def test_unknown_clients_are_rejected_unless_auto_create(serving):
 async def test_too_many_events_in_one_call(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await record(service, *(event(event_id=str(n)) for n in range(10_000)))
-    assert field_violation(caught.value).field == "interactions"
-    assert "at most 1000" in field_violation(caught.value).description
+    assert read_field_violation(caught.value).field == "interactions"
+    assert "at most 1000" in read_field_violation(caught.value).description
     assert await service.engine.store.get_recorded_through() == 0
 
 
@@ -165,7 +165,7 @@ async def test_too_many_events_in_one_call(service):
 async def test_a_bad_client_refuses_the_whole_call(service, client, field):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[item("a"), client]))
-    assert field_violation(caught.value).field == field
+    assert read_field_violation(caught.value).field == field
     assert await service.engine.store.get_recorded_through() == 0
 
 
@@ -174,7 +174,7 @@ async def test_an_unknown_field_of_the_mask_is_named(service):
         await service.stub.UpsertClients(
             pb.UpsertClientsRequest(clients=[item("a")], field_mask=FieldMask(paths=["titel"]))
         )
-    assert field_violation(caught.value).field == "field_mask.paths[0]"
+    assert read_field_violation(caught.value).field == "field_mask.paths[0]"
 
 
 async def test_a_call_past_its_deadline_does_nothing(service):
@@ -252,7 +252,7 @@ async def test_a_stream_goes_on_after_malformed_bytes(service):
 async def test_an_unknown_kind_differs_from_a_missing_one(service, kind, problem):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(kind=kind, id="x")))
-    assert field_violation(caught.value).description.startswith(problem)
+    assert read_field_violation(caught.value).description.startswith(problem)
 
 
 LONG = "x" * 20_000
@@ -291,4 +291,4 @@ async def test_every_text_of_a_request_has_a_limit(service, call, request_, fiel
     with pytest.raises(grpc.aio.AioRpcError) as refusal:
         await (answer.read() if call == "WatchPropagation" else answer)
     assert refusal.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert field_violation(refusal.value).field == field
+    assert read_field_violation(refusal.value).field == field

@@ -7,13 +7,13 @@ from propagation import errors
 from propagation.ports import VersionClash
 from propagation.v1 import propagation_pb2 as pb
 from services.grpc.status import build_status
-from tests.service.status_details import error_info, field_violation, request_info
+from tests.service.status_details import read_error_info, read_field_violation, read_request_info
 
 
 async def test_a_wrong_field_is_named(service):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(pb.GetProfileRequest(key=pb.ClientKey(id="ann")))
-    assert field_violation(caught.value).field == "key.kind"
+    assert read_field_violation(caught.value).field == "key.kind"
 
 
 async def test_an_unknown_client_is_not_found(service):
@@ -22,7 +22,7 @@ async def test_an_unknown_client_is_not_found(service):
             pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="nobody"))
         )
     assert caught.value.code() == grpc.StatusCode.NOT_FOUND
-    info = error_info(caught.value)
+    info = read_error_info(caught.value)
     assert (info.reason, info.metadata["name"]) == ("NOT_KNOWN", "nobody")
 
 
@@ -55,7 +55,7 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
             await service.stub.GetProfile(request)
     assert len(lost) == 5
     assert caught.value.code() == grpc.StatusCode.ABORTED
-    assert error_info(caught.value).reason == "VERSION_CLASH"
+    assert read_error_info(caught.value).reason == "VERSION_CLASH"
     assert "try again" in caught.value.details()
     assert (await service.stub.GetProfile(request)).profile.key == key
 
@@ -70,7 +70,7 @@ async def test_a_fault_shows_a_request_id_only(service, monkeypatch):
         await service.stub.GetProfile(request, metadata=(("x-request-id", "mine-7"),))
     assert caught.value.code() == grpc.StatusCode.INTERNAL
     assert "secret" not in str(caught.value)
-    assert request_info(caught.value).request_id == "mine-7"
+    assert read_request_info(caught.value).request_id == "mine-7"
 
 
 async def test_a_deadline_that_passes_during_the_answer_is_no_fault(service, capfd):

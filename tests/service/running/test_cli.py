@@ -35,7 +35,7 @@ SETTINGS = [
 ]
 
 
-def run(*arguments):
+def run_command(*arguments):
     """A finished command: its exit code, stdout and stderr."""
     out, err, thresholds = io.StringIO(), io.StringIO(), gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
@@ -56,7 +56,7 @@ def run(*arguments):
     )
 
 
-def process(*arguments, **environment):
+def run_process(*arguments, **environment):
     """The same of a process of its own."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)],
@@ -67,14 +67,14 @@ def process(*arguments, **environment):
     )
 
 
-def answer(*arguments):
+def read_answer(*arguments):
     """The JSON document of a command that must succeed."""
-    done = run(*arguments, "--json")
+    done = run_command(*arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def start(*arguments):
+def start_service(*arguments):
     """A service that is ready, and its address."""
     process = subprocess.Popen(
         [*COMMAND, "serve", "--port", "0", "--auto-create", *map(str, arguments)],
@@ -113,8 +113,8 @@ def dataset(tmp_path_factory):
 @pytest.fixture(scope="module")
 def service(dataset, tmp_path_factory):
     database = tmp_path_factory.mktemp("served") / "graph.db"
-    process, address = start("--database", database, *SETTINGS)
-    imported = run("import", dataset, "--address", address, "--json")
+    process, address = start_service("--database", database, *SETTINGS)
+    imported = run_command("import", dataset, "--address", address, "--json")
     yield SimpleNamespace(address=address, database=database, imported=imported, process=process)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
@@ -125,7 +125,7 @@ def test_import_counts_and_a_second_one_finds_duplicates(service, dataset):
     assert service.imported.returncode == 0, service.imported.stderr
     first = json.loads(service.imported.stdout)
     assert (first["accepted"], first["duplicate"], first["rejected"]) == (12, 0, 0)
-    again = answer("import", dataset, "--address", service.address)
+    again = read_answer("import", dataset, "--address", service.address)
     assert (again["accepted"], again["duplicate"], again["clients_changed"]) == (0, 12, 0)
 
 
@@ -142,19 +142,19 @@ def test_a_line_that_the_service_would_refuse_stops_an_import_before_anything_is
     rows = [json.dumps(row).replace("{}", str(number)) for number in range(1_200)]
     rows[1_100] = json.dumps({**row, "metadata": {"a": "x" * 9_000}})
     (tmp_path / name).write_text("\n".join(rows))
-    before = answer("status", "--address", service.address)
-    done = run("import", tmp_path, "--address", service.address)
+    before = read_answer("status", "--address", service.address)
+    done = run_command("import", tmp_path, "--address", service.address)
     assert (done.returncode, done.stdout) == (3, "")
     [refusal] = done.stderr.splitlines()
     assert refusal.startswith(f"propagation: {name}, line 1101, metadata: ")
     assert "9001 characters" in refusal
     assert refusal.endswith("at most 8000")
-    after = answer("status", "--address", service.address)
+    after = read_answer("status", "--address", service.address)
     assert [after[part] for part in STORED] == [before[part] for part in STORED]
 
 
 def test_the_program_alone_shows_its_help():
-    alone, asked = process(), run("--help")
+    alone, asked = run_process(), run_command("--help")
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, asked.stdout, "")
 
 
@@ -164,23 +164,23 @@ def test_the_next_release_of_a_dataset_adds_what_is_new(service, dataset, tmp_pa
     for events in (old, [json.dumps({"user_id": "rel", "item_id": "i9", "time": 9}) + "\n", *old]):
         (tmp_path / "clients.jsonl").write_text(clients)
         (tmp_path / "events.jsonl").write_text("".join(events))
-        counted = answer("import", tmp_path, "--address", service.address)
+        counted = read_answer("import", tmp_path, "--address", service.address)
     assert (counted["accepted"], counted["duplicate"], counted["rejected"]) == (1, 3, 0)
 
 
 def test_profile_in_words_and_as_json(service):
-    answer("round", "--drain", "--address", service.address)
-    profile = answer("profile", "user", "ann", "--address", service.address)["profile"]
+    read_answer("round", "--drain", "--address", service.address)
+    profile = read_answer("profile", "user", "ann", "--address", service.address)["profile"]
     assert profile["key"] == {"kind": "CLIENT_KIND_USER", "id": "ann"}
     assert {"text", "author", "sources", "weight"} <= set(profile["lines"][0])
-    words = run("profile", "user", "ann", "--address", service.address).stdout
+    words = run_command("profile", "user", "ann", "--address", service.address).stdout
     assert "From its own interactions:" in words
     assert "\x1b" not in words
 
 
 def test_round_says_when_nothing_changed(service):
-    answer("round", "--drain", "--address", service.address)
-    assert answer("round", "--address", service.address)["round"] is None
+    read_answer("round", "--drain", "--address", service.address)
+    assert read_answer("round", "--address", service.address)["round"] is None
 
 
 def test_watch_goes_on_where_it_was_left(service):
@@ -192,13 +192,13 @@ def test_watch_goes_on_where_it_was_left(service):
     )
     numbers = []
     while watching.poll() is None:
-        numbers.append(adopted(service, f"w{len(numbers)}"))
+        numbers.append(import_event_and_run_round(service, f"w{len(numbers)}"))
     out, err = watching.communicate(timeout=30)
     assert watching.returncode == 0, err
     first = json.loads(out)
     assert first["round"]["number"] in numbers
-    adopted(service, "later")
-    done = run(
+    import_event_and_run_round(service, "later")
+    done = run_command(
         "watch",
         "--kind",
         "round",
@@ -220,10 +220,10 @@ def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
         stderr=subprocess.PIPE,
         text=True,
     )
-    adopted(service, "before-the-watch")
+    import_event_and_run_round(service, "before-the-watch")
     told, seen = "", 0
     while not told.startswith("round"):
-        adopted(service, f"watched{seen}")
+        import_event_and_run_round(service, f"watched{seen}")
         seen += 1
         if select.select([watching.stdout], [], [], 0.2)[0]:
             told = watching.stdout.readline()
@@ -234,25 +234,25 @@ def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
 
 
 def test_a_malformed_resume_token_is_not_offered_to_go_on_with(service):
-    refused = run("watch", "--resume", "foo", "--address", service.address)
+    refused = run_command("watch", "--resume", "foo", "--address", service.address)
     assert refused.returncode != 0
     assert refused.stdout == ""
     assert "resume_token" in refused.stderr
 
 
-def adopted(service, user):
+def import_event_and_run_round(service, user):
     """One more event and its round; the round's number."""
     folder = service.database.parent / user
     folder.mkdir()
     (folder / "events.jsonl").write_text(
         json.dumps({"user_id": user, "item_id": "i1", "event_id": user}) + "\n"
     )
-    assert run("import", folder, "--address", service.address).returncode == 0
-    return answer("round", "--drain", "--address", service.address)["round"]["number"]
+    assert run_command("import", folder, "--address", service.address).returncode == 0
+    return read_answer("round", "--drain", "--address", service.address)["round"]["number"]
 
 
 def test_what_the_service_refuses_is_one_line(service):
-    done = run("profile", "user", "nobody", "--address", service.address)
+    done = run_command("profile", "user", "nobody", "--address", service.address)
     assert done.returncode == 6
     [refusal] = done.stderr.splitlines()
     assert refusal.startswith("propagation: user 'nobody' ")
@@ -261,9 +261,9 @@ def test_what_the_service_refuses_is_one_line(service):
 @pytest.mark.slow
 def test_a_second_process_is_told_who_holds_the_file(service):
     for started, command in (
-        (run, ["doctor"]),
-        (run, ["dead-letters", "list"]),
-        (process, ["serve", "--port", "0"]),
+        (run_command, ["doctor"]),
+        (run_command, ["dead-letters", "list"]),
+        (run_process, ["serve", "--port", "0"]),
     ):
         done = started(*command, "--database", service.database)
         assert done.returncode == 5, command
@@ -272,14 +272,14 @@ def test_a_second_process_is_told_who_holds_the_file(service):
 
 def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
     database = ["--database", tmp_path / "replayed.db", *SETTINGS]
-    assert answer("replay", dataset, *database)["outcomes"] == {"accepted": 12}
-    looked = answer("doctor", *database)
+    assert read_answer("replay", dataset, *database)["outcomes"] == {"accepted": 12}
+    looked = read_answer("doctor", *database)
     assert looked["sound"] is True
     assert not any(finding["wrong"] for finding in looked["findings"])
-    assert answer("dead-letters", "list", *database) == {"dead_letters": []}
-    assert answer("dead-letters", "replay", *database) == {"mended": 0, "failed": 0}
-    assert answer("rebuild", *database)["sequence"] > 0
-    assert answer("reindex", *database)["points"] > 0
+    assert read_answer("dead-letters", "list", *database) == {"dead_letters": []}
+    assert read_answer("dead-letters", "replay", *database) == {"mended": 0, "failed": 0}
+    assert read_answer("rebuild", *database)["sequence"] > 0
+    assert read_answer("reindex", *database)["points"] > 0
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_replay_doctor_and_dead_letters_on_a_file(dataset, tmp_path):
 def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
     lines = [{"kind": "item", "id": "good"}, {"kind": "item", "id": "bad", **client}]
     (tmp_path / "clients.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = run("replay", tmp_path, "--database", tmp_path / "replayed.db", *SETTINGS)
+    done = run_command("replay", tmp_path, "--database", tmp_path / "replayed.db", *SETTINGS)
     assert done.returncode == 3
     assert says in done.stderr
     assert not (tmp_path / "replayed.db").exists()
@@ -327,7 +327,7 @@ def test_replay_takes_no_more_than_the_service_would(client, says, tmp_path):
 )
 def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = run(*arguments)
+    done = run_command(*arguments)
     assert done.returncode == code, done.stderr
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
@@ -337,19 +337,21 @@ def test_errors_are_one_line_with_a_code(arguments, code, says, tmp_path, monkey
 
 @pytest.mark.slow
 def test_debug_shows_the_stack_trace():
-    done = process("status", "--address", "127.0.0.1:1", "--debug")
+    done = run_process("status", "--address", "127.0.0.1:1", "--debug")
     assert done.returncode == 4
     assert "Traceback" in done.stderr
 
 
 def test_settings_say_where_values_come_from(tmp_path):
-    shown = answer("settings", "--config", _file(tmp_path, "seed = 3"), "--set", "taste.k=9")
+    shown = read_answer(
+        "settings", "--config", _write_settings(tmp_path, "seed = 3"), "--set", "taste.k=9"
+    )
     assert shown["taste.k"] == {"value": 9, "source": "flag --set"}
     assert shown["seed"]["source"].endswith("propagation.toml")
 
 
 def test_a_taken_port_is_one_line(service, tmp_path):
-    done = process(
+    done = run_process(
         "serve",
         "--port",
         service.address.rsplit(":", 1)[1],
@@ -364,7 +366,7 @@ def test_a_taken_port_is_one_line(service, tmp_path):
 
 
 def test_interrupt_stops_a_service_in_order(tmp_path):
-    process, _ = start("--database", tmp_path / "graph.db", *SETTINGS)
+    process, _ = start_service("--database", tmp_path / "graph.db", *SETTINGS)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 0
@@ -376,7 +378,7 @@ def test_interrupt_of_a_command_is_quiet(tmp_path):
         [
             *COMMAND,
             "replay",
-            str(_many_events(tmp_path)),
+            str(_write_many_events(tmp_path)),
             "--database",
             str(tmp_path / "r.db"),
             *SETTINGS,
@@ -395,7 +397,7 @@ def test_interrupt_of_a_command_is_quiet(tmp_path):
 
 def test_help_is_quick_and_lists_every_command():
     started = time.monotonic()
-    done = process("--help")
+    done = run_process("--help")
     assert time.monotonic() - started < 2
     for name in (
         "serve",
@@ -416,16 +418,16 @@ def test_help_is_quick_and_lists_every_command():
 
 
 def test_version():
-    assert process("--version").stdout.startswith("propagation ")
+    assert run_process("--version").stdout.startswith("propagation ")
 
 
-def _file(folder, text):
+def _write_settings(folder, text):
     path = folder / "propagation.toml"
     path.write_text(text)
     return path
 
 
-def _many_events(folder):
+def _write_many_events(folder):
     source = folder / "many"
     source.mkdir()
     (source / "clients.jsonl").write_text(
@@ -450,39 +452,54 @@ def _many_events(folder):
 
 def test_an_event_is_retracted_once_and_only_with_yes(service):
     at = ("--address", service.address)
-    asked = run("retract", "bob-0", *at)
+    asked = run_command("retract", "bob-0", *at)
     assert (asked.returncode, "--yes" in asked.stderr) == (2, True)
-    assert answer("retract", "bob-0", "--yes", *at)["outcomes"][0]["retracted"]
-    again = run("retract", "bob-0", "--yes", *at)
+    assert read_answer("retract", "bob-0", "--yes", *at)["outcomes"][0]["retracted"]
+    again = run_command("retract", "bob-0", "--yes", *at)
     assert (again.returncode, again.stdout.splitlines()[1]) == (1, "bob-0: was retracted before")
 
 
 @pytest.fixture
-def at(service):
+def address_options(service):
     """Options for a service in which one of cid's four events is retracted."""
-    run("retract", "cid-0", "--yes", "--address", service.address)
+    run_command("retract", "cid-0", "--yes", "--address", service.address)
     return "--address", service.address
 
 
-def test_a_client_is_exported_to_a_new_file_or_with_force(at, tmp_path):
+def test_a_client_is_exported_to_a_new_file_or_with_force(address_options, tmp_path):
     lines = [
-        json.loads(line) for line in run("export-client", "--user", "cid", *at).stdout.splitlines()
+        json.loads(line)
+        for line in run_command(
+            "export-client", "--user", "cid", *address_options
+        ).stdout.splitlines()
     ]
     named = [line["event_id"] for line in lines if line["what"] in ("event", "retracted_event")]
     assert named == ["cid-1", "cid-2", "cid-3", "cid-0"], "the retracted event stands last"
     to = tmp_path / "cid.jsonl"
-    assert run("export-client", "--user", "cid", "-o", str(to), *at).returncode == 0
+    assert (
+        run_command("export-client", "--user", "cid", "-o", str(to), *address_options).returncode
+        == 0
+    )
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
     assert to.stat().st_mode & 0o777 == 0o600, "only its owner may read it"
     to.write_text("theirs")
-    refused = run("export-client", "--user", "cid", "-o", str(to), *at)
+    refused = run_command("export-client", "--user", "cid", "-o", str(to), *address_options)
     assert (refused.returncode, "--force" in refused.stderr) == (3, True)
     assert to.read_text() == "theirs", "without --force nothing is overwritten"
-    nowhere = run("export-client", "--user", "cid", "-o", str(tmp_path / "none" / "x"), *at)
+    nowhere = run_command(
+        "export-client", "--user", "cid", "-o", str(tmp_path / "none" / "x"), *address_options
+    )
     assert (nowhere.returncode, "is not a folder" in nowhere.stderr) == (2, True)
-    assert run("export-client", "--user", "cid", "-o", str(to), "--force", *at).returncode == 0
+    assert (
+        run_command(
+            "export-client", "--user", "cid", "-o", str(to), "--force", *address_options
+        ).returncode
+        == 0
+    )
     assert [json.loads(line) for line in to.read_text().splitlines()] == lines
-    nobody = run("export-client", "--user", "nobody", "-o", str(to), "--force", *at)
+    nobody = run_command(
+        "export-client", "--user", "nobody", "-o", str(to), "--force", *address_options
+    )
     assert nobody.returncode == 6
     assert len(to.read_text().splitlines()) == len(lines), (
         "what is there stays where there is nothing new"
@@ -490,41 +507,55 @@ def test_a_client_is_exported_to_a_new_file_or_with_force(at, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == [to.name], "no partial file stays"
 
 
-def test_a_dash_is_stdout_or_refused_and_never_a_file(at, tmp_path, monkeypatch):
+def test_a_dash_is_stdout_or_refused_and_never_a_file(address_options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exported = run("export-client", "--user", "cid", "-o", "-", *at)
-    assert exported.stdout == run("export-client", "--user", "cid", *at).stdout != ""
+    exported = run_command("export-client", "--user", "cid", "-o", "-", *address_options)
+    assert (
+        exported.stdout
+        == run_command("export-client", "--user", "cid", *address_options).stdout
+        != ""
+    )
     for command in (
-        ("report", *at, "-o"),
+        ("report", *address_options, "-o"),
         ("backup",),
         ("export",),
         ("evaluate", ".", "--save"),
         ("evaluate", ".", "--plot"),
     ):
         for file, problem in (("-", "name a file"), ("gone/x.png", "is not a folder")):
-            refused = run(*command, file)
+            refused = run_command(*command, file)
             assert (refused.returncode, problem in refused.stderr) == (2, True)
             assert f"'{command[-1]}'" in refused.stderr or "'FILE'" in refused.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_follows_a_link_to_a_file(at, tmp_path):
+def test_an_export_follows_a_link_to_a_file(address_options, tmp_path):
     to, link = tmp_path / "cid.jsonl", tmp_path / "link"
     to.write_text("")
     link.symlink_to(to)
-    assert run("export-client", "--user", "cid", "-o", str(link), *at).returncode == 0
+    assert (
+        run_command("export-client", "--user", "cid", "-o", str(link), *address_options).returncode
+        == 0
+    )
     assert link.is_symlink(), "as /dev/stdout is"
-    assert to.read_text() == run("export-client", "--user", "cid", *at).stdout
+    assert to.read_text() == run_command("export-client", "--user", "cid", *address_options).stdout
 
 
-def test_a_client_is_forgotten_and_wiped_on_request(at):
-    assert run("forget", *at).returncode == 2, "it must be named"
-    assert answer("forget", "--user", "cid", "--yes", "--wipe", *at)["events_erased"] == 3
-    wiping = next(job for job in answer("status", *at)["jobs"] if job["name"] == "wiping")
+def test_a_client_is_forgotten_and_wiped_on_request(address_options):
+    assert run_command("forget", *address_options).returncode == 2, "it must be named"
+    assert (
+        read_answer("forget", "--user", "cid", "--yes", "--wipe", *address_options)["events_erased"]
+        == 3
+    )
+    wiping = next(
+        job for job in read_answer("status", *address_options)["jobs"] if job["name"] == "wiping"
+    )
     assert wiping["last"] is not None, "it was wiped by hand"
-    assert run("forget", "--user", "cid", "--yes", *at).returncode == 6, "it is not known again"
-    kept = run("forget", "--item", "i18", "--yes", *at)
-    wiped = run("forget", "--item", "i19", "--yes", "--wipe", *at)
+    assert run_command("forget", "--user", "cid", "--yes", *address_options).returncode == 6, (
+        "it is not known again"
+    )
+    kept = run_command("forget", "--item", "i18", "--yes", *address_options)
+    wiped = run_command("forget", "--item", "i19", "--yes", "--wipe", *address_options)
     assert [(done.returncode, "wiped" in done.stdout) for done in (kept, wiped)] == [
         (0, False),
         (0, True),
@@ -541,6 +572,6 @@ def test_a_client_is_forgotten_and_wiped_on_request(at):
     ],
 )
 def test_a_usage_error_points_to_the_help_of_its_command(arguments, command):
-    done = run(*arguments)
+    done = run_command(*arguments)
     assert done.returncode == 2
     assert done.stderr.endswith(f"see `{command} --help`\n")

@@ -33,7 +33,7 @@ async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
     )
 
 
-def left_by(folder: Path) -> list[str]:
+def list_leftovers(folder: Path) -> list[str]:
     return [path.name for path in folder.glob("propagation-demo-*")]
 
 
@@ -44,7 +44,7 @@ async def test_a_broken_line_is_one_line_and_nothing_starts(tmp_path):
     assert process.returncode == 3
     [refusal] = errors.decode().splitlines()
     assert refusal.startswith("propagation: x.inter, line 2, item_id: is missing")
-    assert not left_by(tmp_path)
+    assert not list_leftovers(tmp_path)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ async def test_ctrl_c_leaves_nothing_running(tmp_path):
     process.send_signal(signal.SIGINT)
     await process.communicate()
     assert process.returncode == 130
-    assert not left_by(tmp_path)
+    assert not list_leftovers(tmp_path)
     host, port = address.split(":")
     with pytest.raises(OSError, match=r"refused|Connect"):
         await asyncio.open_connection(host, int(port))
@@ -91,11 +91,11 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
     used = []
 
     @asynccontextmanager
-    async def running(settings):
+    async def run_nothing(settings):
         used.append(settings)
         yield SimpleNamespace(address="")
 
-    monkeypatch.setattr(run, "run_service", running)
+    monkeypatch.setattr(run, "run_service", run_nothing)
     # Else the rest of this process's tests would log into that file, too.
     monkeypatch.setattr(run, "_log_to_file", lambda: None)
     async with run.run_demo_service(build_town_script(7), scripted=False):
@@ -138,7 +138,7 @@ async def test_the_town_from_start_to_end(tmp_path):
     page = (tmp_path / "demo-out" / "report.html").read_text()
     assert "run 1" in page
     assert "Routers: near where they share" in page
-    assert not left_by(tmp_path)
+    assert not list_leftovers(tmp_path)
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_g
     await engine.close()
 
 
-async def learned(tmp_path, port):
+async def learn_catalogue(tmp_path, port):
     engine = build_engine(make_settings(tmp_path, port))
     async with fake_llm(port=port):
         await engine.open()
@@ -173,7 +173,7 @@ async def read_health(channel):
 
 async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
     port, own = free_port(), free_port()
-    await learned(tmp_path, port)
+    await learn_catalogue(tmp_path, port)
     stopping, ready = asyncio.Event(), asyncio.Event()
 
     async def serve():
@@ -198,9 +198,9 @@ async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
 
 async def test_a_start_that_waits_can_be_stopped(tmp_path):
     port, stopping = free_port(), asyncio.Event()
-    await learned(tmp_path, port)
+    await learn_catalogue(tmp_path, port)
     asyncio.get_running_loop().call_later(0.3, stopping.set)
     with pytest.raises(StartCancelled):
         async with run_service(make_settings(tmp_path, port), stopping=stopping):
             pass
-    await learned(tmp_path, port)
+    await learn_catalogue(tmp_path, port)

@@ -40,7 +40,7 @@ METRIC = re.compile(r"propagation_\w+")
 
 
 @asynccontextmanager
-async def service(tmp_path, monitoring, options=None, **server):
+async def start_service(tmp_path, monitoring, options=None, **server):
     settings = Settings(
         **(options or {}),
         database=tmp_path / "graph.db",
@@ -70,7 +70,7 @@ async def fetch(address, path="/metrics", token=""):
     return await asyncio.to_thread(ask)
 
 
-def values(text):
+def parse_samples(text):
     """Return the samples by name and sorted label values."""
     return {
         (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
@@ -97,21 +97,21 @@ async def record_and_run_round(started):
 
 
 async def test_an_unreachable_store_leaves_out_its_metrics_alone(tmp_path, monkeypatch):
-    async def away(*_):
+    async def raise_unreachable(*_):
         raise StoreUnreachable("nobody answers")
 
-    async def frozen(*_):
+    async def hang(*_):
         await asyncio.sleep(60)
 
     monkeypatch.setattr(monitor, "STORE_DEADLINE_SECONDS", 0.1)
-    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+    async with start_service(tmp_path, MonitoringSettings(port=0)) as started:
         await record_and_run_round(started)
-        for stands in (away, frozen):
+        for stands in (raise_unreachable, hang):
             with monkeypatch.context() as patch:
                 patch.setitem(started.worker.failures.reasons, "evolution", "no answer")
                 patch.setattr(monitor.Monitor, "_collect_from_store", stands)
                 status, text = await fetch(started.metrics)
-            found = values(text)
+            found = parse_samples(text)
             assert status == 200
             assert found["propagation_failing", "evolution"] == 1
             assert ("propagation_sequence", "learned") in found
@@ -119,18 +119,18 @@ async def test_an_unreachable_store_leaves_out_its_metrics_alone(tmp_path, monke
             assert found["propagation_answers", "store"] == 0
         texts = await asyncio.gather(*[fetch(started.metrics) for _ in range(5)])
         for _, text in texts:
-            assert ("propagation_sequence", "recorded") in values(text), (
+            assert ("propagation_sequence", "recorded") in parse_samples(text), (
                 "who asks at the same time clears nothing of another's"
             )
-            assert values(text)["propagation_answers", "store"] == 1
+            assert parse_samples(text)["propagation_answers", "store"] == 1
 
 
 async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_path):
-    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+    async with start_service(tmp_path, MonitoringSettings(port=0)) as started:
         await record_and_run_round(started)
         status, text = await fetch(started.metrics)
         assert status == 200
-        found = values(text)
+        found = parse_samples(text)
     exact = {
         ("propagation_events_total", "accepted"): 12,
         ("propagation_events_total", "duplicate"): 12,
@@ -183,14 +183,14 @@ async def test_the_cost_of_a_model_by_prompt_equals_that_of_the_status(tmp_path,
         model = OpenAIOptions(
             base_url=server.base_url, price_prompt=price, price_completion=2 * price
         )
-        async with service(
+        async with start_service(
             tmp_path, MonitoringSettings(port=0), {"reasoner": "openai", "openai": model}
         ) as started:
-            before = values((await fetch(started.metrics))[1])
+            before = parse_samples((await fetch(started.metrics))[1])
             await record_and_run_round(started)
             async with connect(started.address) as stub:
                 spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
-            found = values((await fetch(started.metrics))[1])
+            found = parse_samples((await fetch(started.metrics))[1])
     assert not [name for name, *_ in before if name.startswith("propagation_model")]
     assert {"forward@3", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
     for one in spending.prompts:
@@ -211,7 +211,7 @@ async def test_the_cost_of_a_model_by_prompt_equals_that_of_the_status(tmp_path,
 async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted_by_its_code(
     tmp_path,
 ):
-    async with service(tmp_path, MonitoringSettings(port=0)) as started:
+    async with start_service(tmp_path, MonitoringSettings(port=0)) as started:
         assert (await fetch(started.metrics, "/"))[0] == 404
         reader, writer = await asyncio.open_connection(*started.metrics.split(":"))
         writer.write(b"POST /metrics HTTP/1.1\r\n\r\n")
@@ -223,14 +223,16 @@ async def test_other_paths_and_methods_are_refused_and_a_refused_call_is_counted
 
             with pytest.raises(Exception, match="key"):
                 await PropagationServiceStub(channel).GetProfile(pb.GetProfileRequest())
-        found = values((await fetch(started.metrics))[1])
+        found = parse_samples((await fetch(started.metrics))[1])
     assert found["propagation_rpc_seconds_count", "INVALID_ARGUMENT", "GetProfile"] == 1
 
 
 async def test_metrics_need_the_role_of_the_status_if_the_service_asks_for_tokens(tmp_path):
     made = {role: create_token(role, [role]) for role in Role}
     write_tokens(tmp_path / "tokens", [token for _, token in made.values()])
-    async with service(tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens") as started:
+    async with start_service(
+        tmp_path, MonitoringSettings(port=0), tokens=tmp_path / "tokens"
+    ) as started:
         assert (await fetch(started.metrics))[0] == 401
         for role, (secret, token) in made.items():
             own = Caller.of_token(role, token.roles).roles
@@ -245,7 +247,7 @@ async def test_metrics_need_the_role_of_the_status_if_the_service_asks_for_token
 
 async def test_metrics_are_not_served_beyond_loopback_by_default(tmp_path):
     with pytest.raises(NotLoopback):
-        async with service(tmp_path, MonitoringSettings(port=0, host="0.0.0.0")):
+        async with start_service(tmp_path, MonitoringSettings(port=0, host="0.0.0.0")):
             pass
 
 
@@ -256,7 +258,7 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
         "_create_traces",
         lambda settings, holder: Traces(exporter, settings.trace_share, holder),
     )
-    async with service(
+    async with start_service(
         tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)
     ) as started:
         await record_and_run_round(started)

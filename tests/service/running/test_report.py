@@ -3,14 +3,14 @@
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import collect_report
 from services.report.page import render_page
-from tests.service.running.test_switched_off import let_bob_and_cid_find_opera, profile, record
+from tests.service.running.test_switched_off import let_bob_and_cid_find_opera, read_profile, record
 
 
 async def test_a_page_shows_what_the_service_did(service):
     await let_bob_and_cid_find_opera(service.stub)
     await record(service.stub, ("ann", 5))
     await service.stub.RunRound(pb.RunRoundRequest(drain=True))
-    await profile(service.stub)
+    await read_profile(service.stub)
     found = await collect_report(service.stub)
     assert sum(one.merged for one in found.reach.values()) > 0
     assert max(one.clients for one in found.reach.values()) >= 1

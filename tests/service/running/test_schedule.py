@@ -28,7 +28,7 @@ class ManualClock:
 
 
 @pytest.fixture
-def start(tmp_path, monkeypatch):
+def start_service(tmp_path, monkeypatch):
     """Starts a service that evolves at half past two in Berlin: on its stub, its engine and its
     clock."""
     monkeypatch.setattr(services.worker.worker, "CHECK_SECONDS", 0.02)
@@ -42,14 +42,14 @@ def start(tmp_path, monkeypatch):
     )
 
     @asynccontextmanager
-    async def started():
+    async def start():
         async with (
             run_service(settings, clock=clock) as service,
             grpc.aio.insecure_channel(service.address) as channel,
         ):
             yield PropagationServiceStub(channel), service.engine, clock
 
-    return started
+    return start
 
 
 async def until(found):
@@ -61,7 +61,7 @@ async def until(found):
             await asyncio.sleep(0.01)
 
 
-async def status_when(stub, reached):
+async def wait_for_status(stub, reached):
     async def status():
         answer = await stub.GetStatus(pb.GetStatusRequest())
         return answer if reached(answer) else None
@@ -69,44 +69,44 @@ async def status_when(stub, reached):
     return await until(status)
 
 
-async def runs(stub):
+async def list_runs(stub):
     return (await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())).runs
 
 
-async def test_nights_that_a_stopped_service_missed_are_one_run_at_its_start(start):
-    async with start() as (stub, engine, clock):
-        status = await status_when(stub, lambda status: status.jobs[0].HasField("next"))
+async def test_nights_that_a_stopped_service_missed_are_one_run_at_its_start(start_service):
+    async with start_service() as (stub, engine, clock):
+        status = await wait_for_status(stub, lambda status: status.jobs[0].HasField("next"))
         assert status.jobs[0].next.ToDatetime() == datetime(2026, 3, 28, 1, 30)
-        await _first_check(engine)
-        assert not list(await runs(stub))
+        await _wait_for_first_check(engine)
+        assert not list(await list_runs(stub))
     clock.now += timedelta(days=4)
-    async with start() as (stub, _, _):
-        status = await status_when(stub, lambda status: status.jobs[0].HasField("last"))
+    async with start_service() as (stub, _, _):
+        status = await wait_for_status(stub, lambda status: status.jobs[0].HasField("last"))
         assert status.jobs[0].last.ToDatetime(UTC) == clock.now
         assert status.jobs[0].next.ToDatetime() == datetime(2026, 4, 1, 0, 30)
-        assert len(await runs(stub)) == 1
+        assert len(await list_runs(stub)) == 1
 
 
-async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start, monkeypatch):
-    async with start() as (stub, engine, clock):
-        await _first_check(engine)
+async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start_service, monkeypatch):
+    async with start_service() as (stub, engine, clock):
+        await _wait_for_first_check(engine)
         evolve = engine.evolve
 
-        async def fails(**_):
+        async def raise_timeout(**_):
             raise ReasonerFailed("the model timed out")
 
-        monkeypatch.setattr(engine, "evolve", fails)
+        monkeypatch.setattr(engine, "evolve", raise_timeout)
         clock.now += timedelta(days=1)
-        status = await status_when(stub, lambda status: status.jobs[0].failures)
+        status = await wait_for_status(stub, lambda status: status.jobs[0].failures)
         assert "the model timed out" in status.failing["evolution"]
         assert (status.jobs[0].failures, status.jobs[0].error) == (1, "the model timed out")
         assert status.jobs[0].retry.ToDatetime(UTC) == clock.now + timedelta(seconds=60)
         monkeypatch.setattr(engine, "evolve", evolve)
         clock.now += timedelta(seconds=61)
-        status = await status_when(stub, lambda status: not status.failing)
+        status = await wait_for_status(stub, lambda status: not status.failing)
         assert status.jobs[0].HasField("last")
-        assert len(await runs(stub)) == 1
+        assert len(await list_runs(stub)) == 1
 
 
-async def _first_check(engine):
+async def _wait_for_first_check(engine):
     await until(lambda: engine.store.get_blob("job:evolution"))

@@ -60,13 +60,13 @@ async def test_a_taken_port_is_named(service, tmp_path):
             pass
 
 
-async def test_an_acknowledged_event_survives_a_restart(serving):
+async def test_an_acknowledged_event_survives_a_restart(start_service):
     event = pb.Interaction(event_id="e", user_id="ann", item_id="i")
-    async with serving(auto_create=True) as first:
+    async with start_service(auto_create=True) as first:
         ack = await first.stub.RecordInteractions(
             pb.RecordInteractionsRequest(interactions=[event])
         )
-    async with serving(auto_create=True) as second:
+    async with start_service(auto_create=True) as second:
         again = await second.stub.RecordInteractions(
             pb.RecordInteractionsRequest(interactions=[event])
         )
@@ -74,8 +74,8 @@ async def test_an_acknowledged_event_survives_a_restart(serving):
     assert again.outcomes[0].sequence == ack.outcomes[0].sequence
 
 
-async def test_nothing_answers_after_the_stop(serving):
-    async with serving() as service:
+async def test_nothing_answers_after_the_stop(start_service):
+    async with start_service() as service:
         address = service.address
     async with grpc.aio.insecure_channel(address) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as caught:

@@ -45,15 +45,15 @@ async def let_bob_and_cid_find_opera(stub):
     await stub.RunRound(pb.RunRoundRequest(drain=True))
 
 
-async def profile(stub, **fields):
+async def read_profile(stub, **fields):
     return (await stub.GetProfile(pb.GetProfileRequest(key=ANN, **fields))).profile
 
 
-def heard(profile):
+def list_heard_lines(profile):
     return [line for line in profile.lines if line.author == pb.AUTHOR_RECEPTION]
 
 
-async def explained(stub, sequence, **fields):
+async def read_explanation(stub, sequence, **fields):
     answer = await stub.Recommend(
         pb.RecommendRequest(user_id="ann", explain=True, min_sequence=sequence, **fields)
     )
@@ -69,8 +69,8 @@ async def test_a_request_can_leave_propagation_out(service):
     await let_bob_and_cid_find_opera(stub)
     sequence = await record(stub, ("ann", 5))
     await stub.RunRound(pb.RunRoundRequest(drain=True))
-    whole, alone = await profile(stub), await profile(stub, propagate=False)
-    assert heard(whole), "with propagation, something was received"
+    whole, alone = await read_profile(stub), await read_profile(stub, propagate=False)
+    assert list_heard_lines(whole), "with propagation, something was received"
     assert [line.id for line in alone.lines] == [
         line.id for line in whole.lines if line.author != pb.AUTHOR_RECEPTION
     ], "without, only the lines received are left out"
@@ -78,7 +78,10 @@ async def test_a_request_can_leave_propagation_out(service):
         "its attributes are those of its own lines"
     )
     assert not alone.waiting, "nothing waits"
-    on, off = await explained(stub, sequence), await explained(stub, sequence, propagate=False)
+    on, off = (
+        await read_explanation(stub, sequence),
+        await read_explanation(stub, sequence, propagate=False),
+    )
     assert {part.feature for part in on.parts} - {
         part.feature for part in off.parts
     } == PROPAGATED, "the propagated features go"
@@ -91,12 +94,12 @@ async def test_a_request_can_leave_propagation_out(service):
     )
 
 
-async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
-    async with serving(auto_create=True) as service:
+async def test_the_setting_stops_rounds_and_reception_and_nothing_else(start_service):
+    async with start_service(auto_create=True) as service:
         await let_bob_and_cid_find_opera(service.stub)
         before = await service.stub.GetStatus(pb.GetStatusRequest())
-        assert (await profile(service.stub)).waiting
-    async with serving(auto_create=True, propagate=False, update_size=1) as service:
+        assert (await read_profile(service.stub)).waiting
+    async with start_service(auto_create=True, propagate=False, update_size=1) as service:
         stub = service.stub
         sequence = await record(stub, ("ann", 5), ("dee", 6))
         done = await stub.RunRound(pb.RunRoundRequest(drain=True))
@@ -108,8 +111,8 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
         assert (await stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))).run.verdict, (
             "a plan is still made on request"
         )
-        off = await profile(stub, freshness=pb.FRESHNESS_MERGED, min_sequence=sequence)
-        assert not heard(off), "nothing is merged"
+        off = await read_profile(stub, freshness=pb.FRESHNESS_MERGED, min_sequence=sequence)
+        assert not list_heard_lines(off), "nothing is merged"
         assert not off.waiting, "nothing is shown as waiting"
         status = await stub.GetStatus(pb.GetStatusRequest())
         assert status.last_round == before.last_round, "no round by itself"
@@ -118,20 +121,20 @@ async def test_the_setting_stops_rounds_and_reception_and_nothing_else(serving):
             "learning and reasoning go on"
         )
         assert not PROPAGATED & {
-            part.feature for part in (await explained(stub, sequence)).parts
+            part.feature for part in (await read_explanation(stub, sequence)).parts
         }, "the score leaves the propagated features out"
         assert {
-            part.feature for part in (await explained(stub, sequence, propagate=True)).parts
+            part.feature for part in (await read_explanation(stub, sequence, propagate=True)).parts
         } >= PROPAGATED, "a request can have them"
-    async with serving(auto_create=True) as service:
-        assert heard(await profile(service.stub, freshness=pb.FRESHNESS_MERGED)), (
+    async with start_service(auto_create=True) as service:
+        assert list_heard_lines(await read_profile(service.stub, freshness=pb.FRESHNESS_MERGED)), (
             "what waited meanwhile arrives"
         )
         assert (await service.stub.RunRound(pb.RunRoundRequest(drain=True))).HasField("round")
 
 
-async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(serving):
-    async with serving(auto_create=True) as service:
+async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(start_service):
+    async with start_service(auto_create=True) as service:
         assert not (await service.stub.GetStatus(pb.GetStatusRequest())).HasField("gauge"), (
             "no gauge before the first interaction"
         )
@@ -151,7 +154,7 @@ async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(serving):
             "without history neither is sent"
         )
         assert "14 interactions" in describe_gauge(gauge), "the sentence says over how many"
-    async with serving(auto_create=True) as service:
+    async with start_service(auto_create=True) as service:
         assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge, (
             "a restart keeps it"
         )

@@ -13,7 +13,7 @@ import pytest
 
 from services.fake_llm.server import fake_llm
 from services.server import run_service
-from tests.service.running.test_embedder_away import free_port, learned, make_settings
+from tests.service.running.test_embedder_away import free_port, learn_catalogue, make_settings
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
 LIMIT_SECONDS = 60
@@ -29,7 +29,7 @@ def folder(tmp_path):
     return folder
 
 
-async def command(*arguments):
+async def run_command(*arguments):
     """A command in a process of its own: its exit code, and what it said on stderr."""
     done = await asyncio.to_thread(
         subprocess.run,
@@ -42,10 +42,10 @@ async def command(*arguments):
 
 
 @pytest.fixture
-async def starting(tmp_path):
+async def starting_service(tmp_path):
     """A service that waits for its embedder: its address, and the embedder's port."""
     port, own_port = free_port(), free_port()
-    await learned(tmp_path, port)
+    await learn_catalogue(tmp_path, port)
 
     async def serve():
         async with run_service(make_settings(tmp_path, port, own_port)):
@@ -58,9 +58,9 @@ async def starting(tmp_path):
 
 
 @pytest.mark.slow
-async def test_import_waits_while_the_service_says_that_it_is_starting(starting, folder):
-    address, port = starting
-    importing = asyncio.create_task(command("import", folder, "--address", address))
+async def test_import_waits_while_the_service_says_that_it_is_starting(starting_service, folder):
+    address, port = starting_service
+    importing = asyncio.create_task(run_command("import", folder, "--address", address))
     await asyncio.sleep(4)
     assert not importing.done(), "a client that sends each call once would have failed"
     async with fake_llm(port=port):
@@ -70,19 +70,19 @@ async def test_import_waits_while_the_service_says_that_it_is_starting(starting,
 
 
 @pytest.mark.slow
-async def test_the_wait_has_a_limit_and_status_has_none(starting, folder):
-    address, _ = starting
+async def test_the_wait_has_a_limit_and_status_has_none(starting_service, folder):
+    address, _ = starting_service
     began = time.monotonic()
-    code, said = await command("import", folder, "--address", address, "--wait", "1")
+    code, said = await run_command("import", folder, "--address", address, "--wait", "1")
     assert (code, said.count("waiting: ")) == (6, 1), said
     assert time.monotonic() - began < 10
-    code, said = await command("status", "--address", address)
+    code, said = await run_command("status", "--address", address)
     assert (code, said.count("waiting: ")) == (6, 0), said
 
 
-async def test_a_refusal_for_another_reason_ends_a_command_at_once(serving, folder):
-    async with serving(roles=["read"]) as service:
-        code, said = await command("import", folder, "--address", service.address)
+async def test_a_refusal_for_another_reason_ends_a_command_at_once(start_service, folder):
+    async with start_service(roles=["read"]) as service:
+        code, said = await run_command("import", folder, "--address", service.address)
     assert code == 6, said
     assert "waiting" not in said
 

@@ -55,8 +55,8 @@ async def test_a_new_client_with_text_receives_its_routers_messages_at_once(serv
     assert shared == {f"i{n}" for n in range(10, 20)}
 
 
-async def test_bootstrap_while_serving_disturbs_no_call(serving):
-    async with serving(auto_create=True, bootstrap_items=30) as service:
+async def test_bootstrap_while_serving_disturbs_no_call(start_service):
+    async with start_service(auto_create=True, bootstrap_items=30) as service:
         stop, answered = asyncio.Event(), 0
 
         async def keep_calling(name):
@@ -93,7 +93,7 @@ async def test_bootstrap_while_serving_disturbs_no_call(serving):
         assert len(rows) == answered + 36
 
 
-async def test_a_stop_amid_unary_calls_loses_no_acked_event(serving):
+async def test_a_stop_amid_unary_calls_loses_no_acked_event(start_service):
     acked: dict[str, int] = {}
 
     async def push(service, name):
@@ -107,11 +107,11 @@ async def test_a_stop_amid_unary_calls_loses_no_acked_event(serving):
                 )
                 acked[event.event_id] = answer.outcomes[0].sequence
 
-    async with serving(auto_create=True) as service:
+    async with start_service(auto_create=True) as service:
         pushing = [asyncio.create_task(push(service, f"u{n}")) for n in range(8)]
         await until(lambda: len(acked) >= 50)
         await service.running.stop(5)
         await asyncio.gather(*pushing)
-    async with serving(auto_create=True) as service:
+    async with start_service(auto_create=True) as service:
         found = {event: await service.engine.store.find_event(event) for event in acked}
     assert {event: row and row.sequence for event, row in found.items()} == acked

@@ -34,25 +34,25 @@ HERE = {
 
 
 @pytest.fixture
-async def started(tmp_path):
+async def service_and_token(tmp_path):
     secrets = {name: create_token(name, [Role.READ]) for name in ("health", "prometheus")}
     write_tokens(tmp_path / "tokens", [token for _, token in secrets.values()])
     (tmp_path / "health.token").write_text(secrets["health"][0])
     environment = SERVICES["propagation"]["environment"] | HERE
-    environment = {name: in_folder(value, tmp_path) for name, value in environment.items()}
+    environment = {name: replace_folders(value, tmp_path) for name, value in environment.items()}
     environment["PROPAGATION_DATABASE"] = str(tmp_path / "graph.db")
     (tmp_path / "propagation").write_text('neo4j.password = "secret"\n')
     async with run_service(load_settings(None, environment, {}).settings) as service:
         yield service, secrets["prometheus"][0]
 
 
-def in_folder(text, folder):
+def replace_folders(text, folder):
     return text.replace("/run/secrets/", f"{folder}/").replace("/secrets/", f"{folder}/")
 
 
-async def test_the_health_check_fails_where_its_token_is_refused(started, tmp_path):
-    service, _ = started
-    command = in_folder(SERVICES["propagation"]["healthcheck"]["test"][1], tmp_path)
+async def test_the_health_check_fails_where_its_token_is_refused(service_and_token, tmp_path):
+    service, _ = service_and_token
+    command = replace_folders(SERVICES["propagation"]["healthcheck"]["test"][1], tmp_path)
     port = service.address.rpartition(":")[2]
 
     async def check():
@@ -75,8 +75,8 @@ async def test_the_health_check_fails_where_its_token_is_refused(started, tmp_pa
     assert "token" in complaint
 
 
-async def test_prometheus_needs_its_token(started):
-    service, token = started
+async def test_prometheus_needs_its_token(service_and_token):
+    service, token = service_and_token
     port = service.metrics.rpartition(":")[2]
 
     def scrape(headers):

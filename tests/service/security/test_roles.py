@@ -6,15 +6,15 @@ import pytest
 from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, StoreFull
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
-from tests.service.scenarios import ANN, code_of, propagate_opera
+from tests.service.scenarios import ANN, catch_code, propagate_opera
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
 
 
 @pytest.fixture
-async def read_only(serving):
+async def service_without_analyst(start_service):
     """A service whose caller has every role but analyst."""
-    async with serving(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as client:
+    async with start_service(roles=(Role.WRITE, Role.ADMIN), auto_create=True) as client:
         yield client
 
 
@@ -26,20 +26,22 @@ async def read_only(serving):
         {"key": pb.ClientKey(kind=ITEM, id="i1"), "kind": USER},
     ],
 )
-async def test_similar_users_need_the_role(read_only, fields):
-    await propagate_opera(read_only)
+async def test_similar_users_need_the_role(service_without_analyst, fields):
+    await propagate_opera(service_without_analyst)
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await read_only.stub.SimilarClients(pb.SimilarClientsRequest(**fields))
+        await service_without_analyst.stub.SimilarClients(pb.SimilarClientsRequest(**fields))
     assert caught.value.code() == grpc.StatusCode.PERMISSION_DENIED
     assert "analyst" in caught.value.details()
-    items = await read_only.stub.SimilarClients(pb.SimilarClientsRequest(key=ANN, kind=ITEM))
+    items = await service_without_analyst.stub.SimilarClients(
+        pb.SimilarClientsRequest(key=ANN, kind=ITEM)
+    )
     assert items.neighbours
 
 
-async def test_counts_take_the_place_of_users_ids(read_only):
-    line = await propagate_opera(read_only)
+async def test_counts_take_the_place_of_users_ids(service_without_analyst):
+    line = await propagate_opera(service_without_analyst)
     assert all(source.message.senders.WhichOneof("parties") == "count" for source in line.sources)
-    stub = read_only.stub
+    stub = service_without_analyst.stub
     answer = await stub.GetProfile(pb.GetProfileRequest(key=ANN))
     own = [
         source.interaction
@@ -65,8 +67,10 @@ async def test_counts_take_the_place_of_users_ids(read_only):
 @pytest.mark.parametrize(
     ("roles", "shown"), [((Role.READ,), False), ((Role.READ, Role.ADMIN), True)]
 )
-async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypatch, roles, shown):
-    async with serving(roles=roles) as client:
+async def test_only_operators_see_where_the_file_is(
+    start_service, tmp_path, monkeypatch, roles, shown
+):
+    async with start_service(roles=roles) as client:
         place = str(tmp_path / "graph.db")
         full = StoreFull(f"{place}: database or disk is full")
         client.worker.failures.reasons["disk"] = str(full)
@@ -74,10 +78,10 @@ async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypat
         assert "disk is full" in status.failing["disk"]
         assert (place in status.failing["disk"]) is shown, "GetStatus"
 
-        async def refused(_):
+        async def raise_full(_):
             raise full
 
-        monkeypatch.setattr(client.engine.store, "find_refs", refused)
+        monkeypatch.setattr(client.engine.store, "find_refs", raise_full)
         item = pb.GetProfileRequest(key=pb.ClientKey(kind=ITEM, id="i1"))
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await client.stub.GetProfile(item)
@@ -88,15 +92,15 @@ async def test_only_operators_see_where_the_file_is(serving, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("role", [Role.READ, Role.PERSONS])
-async def test_what_one_user_took_is_not_for_readers(serving, role):
+async def test_what_one_user_took_is_not_for_readers(start_service, role):
     """Neither the item's lines, nor a trace, nor the user's own answers tell who took it."""
-    async with serving(roles=(role,), auto_create=True) as client:
+    async with start_service(roles=(role,), auto_create=True) as client:
         stub, engine = client.stub, client.engine
         only, loner = ClientKey(kind=ClientKind.ITEM, id="only"), pb.ClientKey(kind=USER, id="v")
         await engine.upsert_clients(
             [ClientChange(key=only, title="The Wugga Tapes", attributes=("wuggawugga",))]
         )
-        await engine.record([chosen("v-only"), chosen("v-again")])
+        await engine.record([lone_choice("v-only"), lone_choice("v-again")])
         await engine.drain()
         await engine.run_round()
         allowed = role == Role.PERSONS
@@ -118,20 +122,20 @@ async def test_what_one_user_took_is_not_for_readers(serving, role):
             "user": stub.TracePropagation(pb.TracePropagationRequest(client=loner)),
         }
         for name, call in refused.items():
-            assert (await code_of(call) == grpc.StatusCode.OK) is allowed, name
+            assert (await catch_code(call) == grpc.StatusCode.OK) is allowed, name
         attribute = pb.TracePropagationRequest(attribute="wuggawugga")
-        assert await code_of(stub.TracePropagation(attribute)) == grpc.StatusCode.NOT_FOUND
+        assert await catch_code(stub.TracePropagation(attribute)) == grpc.StatusCode.NOT_FOUND
 
 
-def chosen(event_id):
+def lone_choice(event_id):
     return NewInteraction(
         event_id=event_id, user_id="v", item_id="only", time=1, content_hash=event_id
     )
 
 
-async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
+async def test_a_reader_cannot_tell_that_one_user_took_an_item(start_service):
     """A trace, the senders of a message and the ids of hidden lines would."""
-    async with serving(roles=(Role.READ,), auto_create=True) as client:
+    async with start_service(roles=(Role.READ,), auto_create=True) as client:
         stub, engine = client.stub, client.engine
         await engine.upsert_clients(
             [
@@ -144,10 +148,10 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
         await engine.init()
         for name in ("first", "shared"):
             for user in "vw":
-                await take(engine, user, name)
+                await take_item(engine, user, name)
         only = pb.ClientKey(kind=ITEM, id="only")
 
-        async def neighbours():
+        async def list_neighbours():
             return [
                 [
                     (one.key.id, round(one.similarity, 6))
@@ -158,7 +162,7 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
                 for by in (pb.SIMILARITY_PROFILE, pb.SIMILARITY_ROUTERS)
             ]
 
-        async def traced():
+        async def list_traced_events():
             """The events that led to jazz through an item."""
             jazz = pb.TracePropagationRequest(attribute="jazz", limit=1_000)
             return {
@@ -170,10 +174,10 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
         async def profile():
             return (await stub.GetProfile(pb.GetProfileRequest(key=only))).profile
 
-        before = await neighbours(), await traced(), await profile()
+        before = await list_neighbours(), await list_traced_events(), await profile()
         assert before[1], "two users took the other items"
-        await take(engine, "v", "only")
-        after = await neighbours(), await traced(), await profile()
+        await take_item(engine, "v", "only")
+        after = await list_neighbours(), await list_traced_events(), await profile()
         assert after[0] == before[0], "its likeness to others moves with the one event"
         assert after[1] == before[1], "a path leads through it"
         assert after[2] == before[2], "it heard its messages when it was chosen"
@@ -201,10 +205,10 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(serving):
         for number in set(range(1, 8)) - shown:
             line = pb.LineOfProfile(client=only, line_id=number)
             call = stub.TracePropagation(pb.TracePropagationRequest(line=line))
-            assert await code_of(call) == grpc.StatusCode.NOT_FOUND
+            assert await catch_code(call) == grpc.StatusCode.NOT_FOUND
 
 
-async def take(engine, user, item):
+async def take_item(engine, user, item):
     """A user takes an item, and a round follows."""
     event = NewInteraction(
         event_id=f"{user}-{item}", user_id=user, item_id=item, time=1, content_hash=item
@@ -214,10 +218,10 @@ async def take(engine, user, item):
     await engine.run_round()
 
 
-async def test_the_role_persons_reads_of_an_item_nothing_of_its_only_user(serving):
-    async with serving(roles=(Role.PERSONS,), auto_create=True) as client:
-        await take(client.engine, "v", "i3")
-        await take(client.engine, "v", "i3")
+async def test_the_role_persons_reads_of_an_item_nothing_of_its_only_user(start_service):
+    async with start_service(roles=(Role.PERSONS,), auto_create=True) as client:
+        await take_item(client.engine, "v", "i3")
+        await take_item(client.engine, "v", "i3")
         item = await client.stub.GetProfile(
             pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i3"))
         )
@@ -230,9 +234,9 @@ async def test_the_role_persons_reads_of_an_item_nothing_of_its_only_user(servin
 
 
 @pytest.mark.parametrize("role", [Role.READ, Role.PERSONS, Role.ANALYST])
-async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
+async def test_the_past_of_an_item_is_what_the_catalogue_said(start_service, role):
     """Else a second user's choice would show what the item heard of its first one's."""
-    async with serving(roles=(role,), auto_create=True) as client:
+    async with start_service(roles=(role,), auto_create=True) as client:
         engine, stub, only = client.engine, client.stub, pb.ClientKey(kind=ITEM, id="only")
         names = ("first", "shared", "only")
         keys = [ClientKey(kind=ClientKind.ITEM, id=name) for name in names]
@@ -242,16 +246,16 @@ async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
         await engine.init()
         for name in ("first", "shared"):
             for user in "vw":
-                await take(engine, user, name)
-        await take(engine, "v", "only")
+                await take_item(engine, user, name)
+        await take_item(engine, "v", "only")
         alone = pb.AsOf(sequence=await engine.store.get_recorded_through())
-        await take(engine, "w", "only")
+        await take_item(engine, "w", "only")
 
-        async def authors(**at):
+        async def list_authors(**at):
             answer = await stub.GetProfile(pb.GetProfileRequest(key=only, **at))
             return {line.author for line in answer.profile.lines}
 
-        async def members(**at):
+        async def list_members(**at):
             routers = (await stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE))).routers
             return [
                 member
@@ -261,17 +265,17 @@ async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
                 ).members
             ]
 
-        assert pb.AUTHOR_RECEPTION in await authors()
-        now = [member for member in await members() if member.client.id]
+        assert pb.AUTHOR_RECEPTION in await list_authors()
+        now = [member for member in await list_members() if member.client.id]
         assert any(member.client.id == "only" for member in now), "two took it"
         tells = any(member.from_sequence for member in now)
         assert tells is (role == Role.ANALYST), "since when may be since the first user's choice"
-        past = await members(as_of=alone)
+        past = await list_members(as_of=alone)
         if role == Role.ANALYST:
-            assert pb.AUTHOR_RECEPTION in await authors(as_of=alone)
+            assert pb.AUTHOR_RECEPTION in await list_authors(as_of=alone)
             assert any(member.client.id == "only" for member in past)
         else:
-            assert await authors(as_of=alone) == {pb.AUTHOR_CATALOGUE}
+            assert await list_authors(as_of=alone) == {pb.AUTHOR_CATALOGUE}
             assert not any(member.client.id for member in past)
             assert any(member.count for member in past), "users are counted"
         if role == Role.PERSONS:
@@ -286,8 +290,8 @@ async def test_the_past_of_an_item_is_what_the_catalogue_said(serving, role):
 
 
 @pytest.mark.parametrize("role", [Role.APPLICATION, Role.PERSONS])
-async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving, role):
-    async with serving(roles=(role,), auto_create=True) as client:
+async def test_an_explanation_tells_a_front_end_of_no_single_other_user(start_service, role):
+    async with start_service(roles=(role,), auto_create=True) as client:
         engine, persons = client.engine, role == Role.PERSONS
         items = [ClientKey(kind=ClientKind.ITEM, id=f"i{n}") for n in range(12)]
         await engine.upsert_clients(
@@ -301,51 +305,53 @@ async def test_an_explanation_tells_a_front_end_of_no_single_other_user(serving,
             )
             return answer.recommendations[0].explanation
 
-        def features(explanation):
+        def list_features(explanation):
             return {part.feature for part in explanation.parts}
 
         for user in ("fan", "fan2", "fan3"):
-            await take(engine, user, "i2")
-        await take(engine, "own", "i1")
+            await take_item(engine, user, "i2")
+        await take_item(engine, "own", "i1")
         for item in ("i1", "i2", "i3"):
-            await take(engine, "v", item)
+            await take_item(engine, "v", item)
         own = {"content", "attributes"}
         rare = await explain("own", "i3")
-        assert (features(rare) == own) is not persons
+        assert (list_features(rare) == own) is not persons
         assert any(router.adopters or router.lift for router in rare.routers) is persons
         assert not ("chosen together" in rare.text and not persons)
         assert "Many people" not in (await explain("nobody", "i3")).text
         assert "Many people" in (await explain("nobody", "i2")).text
         popular = await explain("own", "i2")
-        assert {"popularity", "lift_taste"} <= features(popular), "four users took it"
-        assert ("knn_slow" in features(popular)) is persons, "one of them took what own took"
+        assert {"popularity", "lift_taste"} <= list_features(popular), "four users took it"
+        assert ("knn_slow" in list_features(popular)) is persons, "one of them took what own took"
         if not persons:
             assert all(router.adopters != 1 for router in popular.routers)
         for item in ("i1", "i2"):
-            await take(engine, "w", item)
-        assert "knn_slow" in features(await explain("own", "i2"))
+            await take_item(engine, "w", item)
+        assert "knn_slow" in list_features(await explain("own", "i2"))
 
 
 @pytest.mark.parametrize(
     ("roles", "shown"), [((Role.READ,), ""), ((Role.READ, Role.PERSONS), "no JSON: likes jazz")]
 )
-async def test_reasons_of_dead_letters_may_quote_persons(serving, monkeypatch, roles, shown):
-    async with serving(roles=roles) as client:
+async def test_reasons_of_dead_letters_may_quote_persons(start_service, monkeypatch, roles, shown):
+    async with start_service(roles=roles) as client:
         monkeypatch.setattr(
-            type(client.engine.store), "get_dead_letters", lambda *_: letters("no JSON: likes jazz")
+            type(client.engine.store),
+            "get_dead_letters",
+            lambda *_: list_letters("no JSON: likes jazz"),
         )
         status = await client.stub.GetStatus(pb.GetStatusRequest())
         assert [letter.reason for letter in status.newest_dead_letters] == [shown]
         assert status.dead_letters == 1
 
 
-async def letters(reason):
+async def list_letters(reason):
     return [(7, reason)]
 
 
-async def test_similar_items_do_not_tell_what_one_user_took(serving):
+async def test_similar_items_do_not_tell_what_one_user_took(start_service):
     """The popular item's text says for whom it was, and so would its profile's vector."""
-    async with serving(roles=(Role.READ,), auto_create=True) as client:
+    async with start_service(roles=(Role.READ,), auto_create=True) as client:
         engine = client.engine
         titles = {"only": "wuggawugga", "popular": "jazz"}
         await engine.upsert_clients(
@@ -358,15 +364,15 @@ async def test_similar_items_do_not_tell_what_one_user_took(serving):
         )
         await engine.record([choice("popular", user) for user in "abc"])
         await engine.drain()
-        before = await similarities(client.stub, "only")
+        before = await read_similarities(client.stub, "only")
         await engine.record([choice("only", "v"), choice("popular", "v")])
         await engine.drain()
-        texts = await engine.store.load_texts(await engine.store.find_refs([popular()]))
+        texts = await engine.store.load_texts(await engine.store.find_refs([popular_item()]))
         assert "wuggawugga" in str(texts), "else there is nothing to hide"
-        assert await similarities(client.stub, "only") == before
+        assert await read_similarities(client.stub, "only") == before
 
 
-def popular():
+def popular_item():
     return ClientKey(kind=ClientKind.ITEM, id="popular")
 
 
@@ -376,7 +382,7 @@ def choice(item, user):
     )
 
 
-async def similarities(stub, item):
+async def read_similarities(stub, item):
     answer = await stub.SimilarClients(
         pb.SimilarClientsRequest(key=pb.ClientKey(kind=ITEM, id=item), limit=1_000)
     )

@@ -38,9 +38,9 @@ from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls
 from services.security.tokens import BrokenTokens, create_token, read_tokens, write_tokens
 from services.server import run_service
-from tests.service.certificates import authority, signed
+from tests.service.certificates import make_authority, make_certificate
 from tests.service.conftest import SMALL
-from tests.service.scenarios import code_of
+from tests.service.scenarios import catch_code
 
 STATUS = pb.GetStatusRequest()
 EVENTS = pb.RecordInteractionsRequest(
@@ -53,8 +53,8 @@ SIMILAR = pb.SimilarClientsRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id
 def pki(tmp_path_factory):
     """(authority, server, caller, another authority)."""
     folder = tmp_path_factory.mktemp("pki")
-    ca, other = authority(folder, "ca"), authority(folder, "other")
-    return ca, signed(folder, "server", ca), signed(folder, "caller", ca), other
+    ca, other = make_authority(folder, "ca"), make_authority(folder, "other")
+    return ca, make_certificate(folder, "server", ca), make_certificate(folder, "caller", ca), other
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def tokens(tmp_path):
 
 
 @asynccontextmanager
-async def service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa: B008  # a value
+async def start_service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa: B008  # a value
     settings = Settings(
         monitoring=monitoring,
         database=tmp_path / "graph.db",
@@ -79,7 +79,7 @@ async def service(tmp_path, monitoring=MonitoringSettings(), **server):  # noqa:
         yield started
 
 
-def tls_of(server, client_ca=None):
+def make_tls_settings(server, client_ca=None):
     return TlsSettings(
         certificate=server.certificate,
         key=server.key,
@@ -93,7 +93,7 @@ def bearer(secret):
 
 async def test_a_service_with_tls_refuses_plain_calls_and_unknown_authorities(tmp_path, pki):
     ca, server, _, other = pki
-    async with service(tmp_path, tls=tls_of(server)) as started:
+    async with start_service(tmp_path, tls=make_tls_settings(server)) as started:
         async with connect(started.address, Credentials(ca=ca.certificate, tls=True)) as stub:
             assert (await stub.GetStatus(STATUS)).version
         for channel in (
@@ -104,14 +104,14 @@ async def test_a_service_with_tls_refuses_plain_calls_and_unknown_authorities(tm
         ):
             async with channel:
                 assert (
-                    await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
+                    await catch_code(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
                     == grpc.StatusCode.UNAVAILABLE
                 )
 
 
 async def test_mutual_tls_needs_a_signed_certificate(tmp_path, pki):
     ca, server, caller, _ = pki
-    async with service(tmp_path, tls=tls_of(server, ca)) as started:
+    async with start_service(tmp_path, tls=make_tls_settings(server, ca)) as started:
         credentials = Credentials(
             tls=True, ca=ca.certificate, certificate=caller.certificate, key=caller.key
         )
@@ -119,7 +119,7 @@ async def test_mutual_tls_needs_a_signed_certificate(tmp_path, pki):
             assert (await stub.GetStatus(STATUS)).version
         async with Credentials(tls=True, ca=ca.certificate).channel(started.address) as channel:
             assert (
-                await code_of(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
+                await catch_code(PropagationServiceStub(channel).GetStatus(STATUS, timeout=2))
                 == grpc.StatusCode.UNAVAILABLE
             )
 
@@ -137,40 +137,40 @@ async def test_each_role_allows_its_calls_only(tmp_path, tokens, pki):
     }
     user = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann")
     async with (
-        service(tmp_path, tls=tls_of(server), tokens=path) as started,
+        start_service(tmp_path, tls=make_tls_settings(server), tokens=path) as started,
         Credentials(tls=True, ca=ca.certificate).channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
         for role in (Role.ADMIN, *Role):
             with_token = {"metadata": bearer(secrets[role])}
             codes = {
-                "record": await code_of(stub.RecordInteractions(EVENTS, **with_token)),
-                "status": await code_of(stub.GetStatus(STATUS, **with_token)),
-                "similar users": await code_of(stub.SimilarClients(SIMILAR, **with_token)),
-                "recommend": await code_of(
+                "record": await catch_code(stub.RecordInteractions(EVENTS, **with_token)),
+                "status": await catch_code(stub.GetStatus(STATUS, **with_token)),
+                "similar users": await catch_code(stub.SimilarClients(SIMILAR, **with_token)),
+                "recommend": await catch_code(
                     stub.Recommend(pb.RecommendRequest(user_id="ann"), **with_token)
                 ),
-                "profile": await code_of(
+                "profile": await catch_code(
                     stub.GetProfile(pb.GetProfileRequest(key=user), **with_token)
                 ),
-                "trace": await code_of(
+                "trace": await catch_code(
                     stub.TracePropagation(pb.TracePropagationRequest(event_id="e"), **with_token)
                 ),
-                "round": await code_of(stub.RunRound(pb.RunRoundRequest(), **with_token)),
+                "round": await catch_code(stub.RunRound(pb.RunRoundRequest(), **with_token)),
             }
             assert {what for what, code in codes.items() if code == grpc.StatusCode.OK} == may[
                 role
             ], role
             assert set(codes.values()) == {grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED}
         stream = stub.StreamInteractions(metadata=bearer(secrets[Role.READ]))
-        assert await code_of(stream.read()) == grpc.StatusCode.PERMISSION_DENIED
+        assert await catch_code(stream.read()) == grpc.StatusCode.PERMISSION_DENIED
 
 
 async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
     path, secrets = tokens
     name, _, secret = secrets[Role.ADMIN].partition(".")
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
@@ -183,10 +183,10 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
             (("authorization", f"Basic {secrets[Role.ADMIN]}"),),
         ):
             assert (
-                await code_of(stub.GetStatus(STATUS, metadata=metadata))
+                await catch_code(stub.GetStatus(STATUS, metadata=metadata))
                 == grpc.StatusCode.UNAUTHENTICATED
             )
-        assert await code_of(stub.StreamInteractions().read()) == grpc.StatusCode.UNAUTHENTICATED
+        assert await catch_code(stub.StreamInteractions().read()) == grpc.StatusCode.UNAUTHENTICATED
         health = health_pb2_grpc.HealthStub(channel)
         assert (
             await health.Check(health_pb2.HealthCheckRequest())
@@ -202,29 +202,29 @@ async def test_a_changed_tokens_file_takes_effect_during_a_run(tmp_path, tokens,
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
 
-        async def status(secret):
-            return await code_of(
+        async def read_status(secret):
+            return await catch_code(
                 PropagationServiceStub(channel).GetStatus(STATUS, metadata=bearer(secret))
             )
 
         fresh, token = create_token("fresh", [Role.READ])
-        assert [await status(secrets[Role.READ]), await status(fresh)] == [
+        assert [await read_status(secrets[Role.READ]), await read_status(fresh)] == [
             grpc.StatusCode.OK,
             grpc.StatusCode.UNAUTHENTICATED,
         ]
         write_tokens(path, [token])
-        assert [await status(secrets[Role.READ]), await status(fresh)] == [
+        assert [await read_status(secrets[Role.READ]), await read_status(fresh)] == [
             grpc.StatusCode.UNAUTHENTICATED,
             grpc.StatusCode.OK,
         ]
         path.write_text("half a li")
-        assert await status(fresh) == grpc.StatusCode.OK, "after a malformed file"
+        assert await read_status(fresh) == grpc.StatusCode.OK, "after a malformed file"
         path.unlink()
-        assert await status(fresh) == grpc.StatusCode.OK, "after the file was removed"
+        assert await read_status(fresh) == grpc.StatusCode.OK, "after the file was removed"
 
 
 @pytest.mark.slow
@@ -234,7 +234,7 @@ async def test_a_token_expires_during_a_run_for_calls_and_open_streams(tmp_path,
     path = tmp_path / "tokens"
     write_tokens(path, [])
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         end = datetime.now(UTC) + timedelta(seconds=2)
@@ -244,13 +244,15 @@ async def test_a_token_expires_during_a_run_for_calls_and_open_streams(tmp_path,
         stub = PropagationServiceStub(channel)
         watching = stub.WatchPropagation(pb.WatchPropagationRequest(), metadata=bearer(short))
         await watching.initial_metadata()
-        assert await code_of(stub.GetStatus(STATUS, metadata=bearer(short))) == grpc.StatusCode.OK
+        assert (
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(short))) == grpc.StatusCode.OK
+        )
         with pytest.raises(grpc.aio.AioRpcError, match="'short' expired at 2") as caught:
-            await asyncio.wait_for(to_its_end(watching), 10)
+            await asyncio.wait_for(read_to_end(watching), 10)
         assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
         assert datetime.now(UTC) >= end
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(short)))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(short)))
             == grpc.StatusCode.UNAUTHENTICATED
         )
 
@@ -261,14 +263,16 @@ async def test_wrong_tokens_are_slowed_down_and_right_ones_of_the_same_address_a
 ):
     path, secrets = tokens
     async with (
-        service(tmp_path, MonitoringSettings(port=0), tokens=path) as started,
+        start_service(tmp_path, MonitoringSettings(port=0), tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
         began = time.monotonic()
 
         async def guess(number):
-            code = await code_of(stub.GetStatus(STATUS, metadata=bearer(f"my-read.guess-{number}")))
+            code = await catch_code(
+                stub.GetStatus(STATUS, metadata=bearer(f"my-read.guess-{number}"))
+            )
             return code, time.monotonic() - began
 
         guesses = [asyncio.create_task(guess(number)) for number in range(40)]
@@ -322,7 +326,7 @@ def test_wrong_tokens_are_counted_by_address_and_a_bounded_number_of_addresses_i
     assert len(admission._wrong._buckets) == CLIENTS
 
 
-async def to_its_end(stream):
+async def read_to_end(stream):
     while await stream.read() is not grpc.aio.EOF:
         pass
 
@@ -332,7 +336,7 @@ async def test_a_stream_ends_when_its_token_is_withdrawn(tmp_path, tokens, monke
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
@@ -347,14 +351,14 @@ async def test_a_stream_ends_when_its_token_is_withdrawn(tmp_path, tokens, monke
         write_tokens(path, [left])
         for stream in (watching, streaming):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await asyncio.wait_for(to_its_end(stream), 5)
+                await asyncio.wait_for(read_to_end(stream), 5)
             assert caught.value.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
 async def test_health_is_watched_without_a_token(tmp_path, tokens, monkeypatch):
     monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
     async with (
-        service(tmp_path, tokens=tokens[0]) as started,
+        start_service(tmp_path, tokens=tokens[0]) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         watching = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
@@ -368,18 +372,18 @@ async def test_a_hangup_reads_the_tokens_at_once(tmp_path, tokens, monkeypatch):
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 1_000.0)
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
         write_tokens(path, [])
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.OK
         )
         started.admission.reload_tokens()
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.UNAUTHENTICATED
         )
 
@@ -388,7 +392,7 @@ async def test_a_tokens_file_of_the_same_size_and_mtime_is_noticed(tmp_path, tok
     path, secrets = tokens
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
@@ -402,7 +406,7 @@ async def test_a_tokens_file_of_the_same_size_and_mtime_is_noticed(tmp_path, tok
             before.st_ino,
         )
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.UNAUTHENTICATED
         )
 
@@ -421,11 +425,11 @@ def test_a_reload_that_was_asked_for_reads_files_that_look_as_before(tmp_path):
 async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch):
     monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
     ca, server, _, other = pki
-    mine, renewed = tmp_path / "mine.pem", signed(tmp_path, "renewed", other)
+    mine, renewed = tmp_path / "mine.pem", make_certificate(tmp_path, "renewed", other)
     key = tmp_path / "mine.key"
     mine.write_bytes(server.certificate.read_bytes())
     key.write_bytes(server.key.read_bytes())
-    async with service(tmp_path, tls=TlsSettings(certificate=mine, key=key)) as started:
+    async with start_service(tmp_path, tls=TlsSettings(certificate=mine, key=key)) as started:
         async with connect(started.address, Credentials(tls=True, ca=ca.certificate)) as stub:
             assert (await stub.GetStatus(STATUS)).version
         mine.write_bytes(renewed.certificate.read_bytes())
@@ -438,7 +442,7 @@ async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch)
             assert (await stub.GetStatus(STATUS)).version
 
 
-async def shows_metrics(started, issuer, caller=None):
+async def can_read_metrics(started, issuer, caller=None):
     context = ssl.create_default_context(cafile=issuer.certificate)
     if caller is not None:
         context.load_cert_chain(caller.certificate, caller.key)
@@ -453,12 +457,14 @@ async def shows_metrics(started, issuer, caller=None):
 
 async def test_the_metrics_endpoint_takes_callers_whose_certificates_the_calls_take(tmp_path, pki):
     ca, server, *_ = pki
-    caller = signed(tmp_path, "old", ca, strict=False)
-    async with service(tmp_path, MonitoringSettings(port=0), tls=tls_of(server, ca)) as started:
+    caller = make_certificate(tmp_path, "old", ca, strict=False)
+    async with start_service(
+        tmp_path, MonitoringSettings(port=0), tls=make_tls_settings(server, ca)
+    ) as started:
         credentials = Credentials(ca=ca.certificate, certificate=caller.certificate, key=caller.key)
         async with connect(started.address, credentials) as stub:
             assert (await stub.GetStatus(STATUS)).version
-        assert await shows_metrics(started, ca, caller)
+        assert await can_read_metrics(started, ca, caller)
 
 
 async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, monkeypatch):
@@ -467,47 +473,47 @@ async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, mo
     mine, key, renewed = (
         tmp_path / "mine.pem",
         tmp_path / "mine.key",
-        signed(tmp_path, "renewed", other),
+        make_certificate(tmp_path, "renewed", other),
     )
 
-    async def shows(issuer):
+    async def can_read(issuer):
         try:
-            return await shows_metrics(started, issuer)
+            return await can_read_metrics(started, issuer)
         except ssl.SSLCertVerificationError:
             return False
 
     mine.write_bytes(server.certificate.read_bytes())
     key.write_bytes(server.key.read_bytes())
-    async with service(
+    async with start_service(
         tmp_path, MonitoringSettings(port=0), tls=TlsSettings(certificate=mine, key=key)
     ) as started:
-        assert [await shows(ca), await shows(other)] == [True, False]
+        assert [await can_read(ca), await can_read(other)] == [True, False]
         mine.write_bytes(renewed.certificate.read_bytes())
-        assert [await shows(ca), await shows(other)] == [True, False], (
+        assert [await can_read(ca), await can_read(other)] == [True, False], (
             "a certificate whose key is not there yet"
         )
         key.write_bytes(renewed.key.read_bytes())
-        assert [await shows(ca), await shows(other)] == [False, True]
+        assert [await can_read(ca), await can_read(other)] == [False, True]
 
 
 async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
     path, secrets = tokens
     limits = LimitSettings(calls_per_second=0.5, bytes_per_second=2_000)
     async with (
-        service(tmp_path, tokens=path, limits=limits) as started,
+        start_service(tmp_path, tokens=path, limits=limits) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.OK
         )
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.READ])))
             == grpc.StatusCode.RESOURCE_EXHAUSTED
         )
         assert (
-            await code_of(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.ANALYST])))
+            await catch_code(stub.GetStatus(STATUS, metadata=bearer(secrets[Role.ANALYST])))
             == grpc.StatusCode.OK
         )
         large = pb.StreamInteractionsRequest(
@@ -528,12 +534,12 @@ async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
 
 async def test_a_message_of_more_than_the_limit_is_refused(tmp_path):
     async with (
-        service(tmp_path, max_message_bytes=2_000) as started,
+        start_service(tmp_path, max_message_bytes=2_000) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         large = pb.RecordInteractionsRequest(interactions=[pb.Interaction(event_id="e" * 3_000)])
         assert (
-            await code_of(PropagationServiceStub(channel).RecordInteractions(large))
+            await catch_code(PropagationServiceStub(channel).RecordInteractions(large))
             == grpc.StatusCode.RESOURCE_EXHAUSTED
         )
 
@@ -541,9 +547,9 @@ async def test_a_message_of_more_than_the_limit_is_refused(tmp_path):
 def test_another_address_than_loopback_needs_both_tls_and_tokens(tmp_path, pki):
     _, server, _, _ = pki
     refuse_open_address(
-        ServerSettings(host="0.0.0.0", tls=tls_of(server), tokens=tmp_path / "tokens")
+        ServerSettings(host="0.0.0.0", tls=make_tls_settings(server), tokens=tmp_path / "tokens")
     )
-    for part in ({"tls": tls_of(server)}, {"tokens": tmp_path / "tokens"}, {}):
+    for part in ({"tls": make_tls_settings(server)}, {"tokens": tmp_path / "tokens"}, {}):
         with pytest.raises(NotLoopback, match=r"server\.tokens"):
             refuse_open_address(ServerSettings(host="0.0.0.0", **part))
 
@@ -565,7 +571,7 @@ async def test_unusable_tls_files_are_refused_at_start(tmp_path, pki):
         ),
     ):
         with pytest.raises(BrokenTls, match=problem):
-            async with service(tmp_path, tls=tls):
+            async with start_service(tmp_path, tls=tls):
                 pass
 
 
@@ -600,7 +606,7 @@ async def test_no_secret_is_in_the_file_the_log_or_an_error(tmp_path, tokens, ca
     path, secrets = tokens
     caplog.set_level(logging.DEBUG)
     async with (
-        service(tmp_path, tokens=path) as started,
+        start_service(tmp_path, tokens=path) as started,
         grpc.aio.insecure_channel(started.address) as channel,
     ):
         stub = PropagationServiceStub(channel)

@@ -1,4 +1,4 @@
-"""A scripted server and a reasoner that asks it; `asking` starts them as told."""
+"""A scripted server and a reasoner that asks it; `open_reasoner` starts them as told."""
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class ScriptedModel:
 
 
 @pytest.fixture(autouse=True)
-def _soon_again(monkeypatch):
+def _short_backoff(monkeypatch):
     """What failed is tried again at once."""
     monkeypatch.setattr(endpoint, "BACKOFF_SECONDS", 0.01)
 
@@ -47,8 +47,8 @@ async def store(tmp_path):
 
 
 @pytest.fixture
-def asking(store):
-    """`async with asking(habits=..., faults=..., attempts=...) as asked`."""
+def open_reasoner(store):
+    """`async with open_reasoner(habits=..., faults=..., attempts=...) as asked`."""
 
     @asynccontextmanager
     async def start(*, habits=(), faults=None, key=None, retry_after=0.01, **options):

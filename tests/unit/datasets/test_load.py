@@ -19,7 +19,7 @@ FILES = {
 }
 
 
-def folder_of(path, *names):
+def write_files(path, *names):
     for name in names:
         (path / name).write_text(FILES[name])
     return path
@@ -37,14 +37,14 @@ def folder_of(path, *names):
 )
 def test_two_formats_in_one_folder_are_both_named(tmp_path, names):
     with pytest.raises(BrokenData) as refusal:
-        load_dataset(folder_of(tmp_path, *names), SEED)
+        load_dataset(write_files(tmp_path, *names), SEED)
     assert all(name in str(refusal.value) for name in names)
     assert "a folder of their own" in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "x.inter"])
 def test_a_file_that_is_there_plain_and_compressed(tmp_path, name):
-    (folder_of(tmp_path, name) / f"{name}.gz").write_bytes(b"")
+    (write_files(tmp_path, name) / f"{name}.gz").write_bytes(b"")
     with pytest.raises(BrokenData, match=f"{name}.gz; keep one"):
         load_dataset(tmp_path, SEED)
 
@@ -84,7 +84,7 @@ def test_what_has_the_name_of_a_file_and_is_none_is_named(tmp_path, beside, name
 
 
 def test_a_folder_of_another_name_is_not_looked_at(tmp_path):
-    folder_of(tmp_path, "movies.csv")
+    write_files(tmp_path, "movies.csv")
     (tmp_path / "old-ratings.csv").mkdir()
     assert len(load_dataset(tmp_path, SEED).items) == 1
 
@@ -94,14 +94,16 @@ def test_a_folder_of_another_name_is_not_looked_at(tmp_path):
 )
 def test_events_without_a_catalogue_say_so(tmp_path, name):
     (note,) = [
-        note for note in load_dataset(folder_of(tmp_path, name), SEED).notes if "catalogue" in note
+        note
+        for note in load_dataset(write_files(tmp_path, name), SEED).notes
+        if "catalogue" in note
     ]
     assert note.startswith("Items that are in events")
     assert "no catalogue: 1." in note
 
 
 def test_a_catalogue_of_another_name_is_named(tmp_path):
-    (folder_of(tmp_path, "events.jsonl") / "items.jsonl").write_text("{}\n")
+    (write_files(tmp_path, "events.jsonl") / "items.jsonl").write_text("{}\n")
     (tmp_path / "README.md").write_text("words")
     (note,) = [note for note in load_dataset(tmp_path, SEED).notes if "Not read" in note]
     assert "items.jsonl" in note
@@ -110,7 +112,7 @@ def test_a_catalogue_of_another_name_is_named(tmp_path):
 
 
 def test_a_catalogue_that_names_them_all_needs_no_note(tmp_path):
-    assert load_dataset(folder_of(tmp_path, "movies.csv", "ratings.csv"), SEED).notes == ()
+    assert load_dataset(write_files(tmp_path, "movies.csv", "ratings.csv"), SEED).notes == ()
 
 
 def test_a_folder_of_nothing_known_names_what_was_looked_for(tmp_path):

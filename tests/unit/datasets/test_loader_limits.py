@@ -18,17 +18,17 @@ ITEM = {"kind": "item", "id": "i"}
 MANY = {f"k{place}": "v" for place in range(65)}
 
 
-def refusal(folder):
+def catch_refusal(folder):
     with pytest.raises(BrokenData) as found:
         load_dataset(folder, SEED)
     return found.value
 
 
-def place(error):
+def locate(error):
     return error.file, error.line, error.field
 
 
-def lines(folder, name, *rows):
+def write_lines(folder, name, *rows):
     (folder / name).write_text(
         "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
     )
@@ -56,8 +56,8 @@ def lines(folder, name, *rows):
     ],
 )
 def test_an_event_beyond_a_limit(tmp_path, wrong, field):
-    lines(tmp_path, "events.jsonl", EVENT, {**EVENT, **wrong})
-    assert place(refusal(tmp_path)) == ("events.jsonl", 2, field)
+    write_lines(tmp_path, "events.jsonl", EVENT, {**EVENT, **wrong})
+    assert locate(catch_refusal(tmp_path)) == ("events.jsonl", 2, field)
 
 
 @pytest.mark.parametrize(
@@ -75,16 +75,16 @@ def test_an_event_beyond_a_limit(tmp_path, wrong, field):
     ],
 )
 def test_a_client_beyond_a_limit(tmp_path, wrong, field):
-    lines(tmp_path, "clients.jsonl", ITEM, {**ITEM, "id": "j", **wrong})
-    assert place(refusal(tmp_path)) == ("clients.jsonl", 2, field)
+    write_lines(tmp_path, "clients.jsonl", ITEM, {**ITEM, "id": "j", **wrong})
+    assert locate(catch_refusal(tmp_path)) == ("clients.jsonl", 2, field)
 
 
 def test_the_message_is_the_services_own_with_the_place_before_it(tmp_path):
     long = {"a": "x" * 9_000}
-    lines(tmp_path, "events.jsonl", EVENT, {**EVENT, "metadata": long})
+    write_lines(tmp_path, "events.jsonl", EVENT, {**EVENT, "metadata": long})
     with pytest.raises(InvalidInput) as service:
         parse_interaction(pb.Interaction(event_id="e", user_id="u", item_id="i", metadata=long), 0)
-    assert str(refusal(tmp_path)) == f"events.jsonl, line 2, {service.value}"
+    assert str(catch_refusal(tmp_path)) == f"events.jsonl, line 2, {service.value}"
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_the_message_is_the_services_own_with_the_place_before_it(tmp_path):
     ],
 )
 def test_a_name_that_stands_twice_in_an_object(tmp_path, line):
-    lines(tmp_path, "events.jsonl", EVENT, line)
-    assert place(refusal(tmp_path)) == ("events.jsonl", 2, "item_id")
+    write_lines(tmp_path, "events.jsonl", EVENT, line)
+    assert locate(catch_refusal(tmp_path)) == ("events.jsonl", 2, "item_id")
 
 
 def test_what_json_lines_say_is_taken_exactly(tmp_path):
@@ -106,10 +106,10 @@ def test_what_json_lines_say_is_taken_exactly(tmp_path):
         "title": " <b>a</b> &amp;\n b",
         "attributes": ["a  b", "a  b", "x" * 256],
     }
-    lines(
+    write_lines(
         tmp_path, "clients.jsonl", client, {"kind": "user", "id": "ws"}, {"kind": "item", "id": 5}
     )
-    lines(tmp_path, "events.jsonl", {"user_id": "  ws  ", "item_id": 5})
+    write_lines(tmp_path, "events.jsonl", {"user_id": "  ws  ", "item_id": 5})
     data = load_dataset(tmp_path, SEED)
     assert [user.key.id for user in data.users] == ["  ws  ", "ws"]
     assert (data.users[0].title, data.users[0].attributes) == (
@@ -121,7 +121,7 @@ def test_what_json_lines_say_is_taken_exactly(tmp_path):
 
 def test_what_the_loader_takes_at_the_limit_the_service_takes(tmp_path):
     full = {"k": "x" * 7_999}
-    lines(
+    write_lines(
         tmp_path,
         "clients.jsonl",
         {
@@ -131,7 +131,7 @@ def test_what_the_loader_takes_at_the_limit_the_service_takes(tmp_path):
             "attributes": [f"a{n}" for n in range(64)],
         },
     )
-    lines(
+    write_lines(
         tmp_path,
         "events.jsonl",
         {"user_id": "u" * 256, "item_id": "i", "metadata": full, "weight": 10},
@@ -161,42 +161,44 @@ def test_what_the_loader_takes_at_the_limit_the_service_takes(tmp_path):
 
 
 def test_a_time_that_rounds_to_beyond_the_last(tmp_path):
-    lines(tmp_path, "events.jsonl", {**EVENT, "time": "9998-12-31T23:59:59.999999Z"})
-    assert place(refusal(tmp_path)) == ("events.jsonl", 1, "time")
+    write_lines(tmp_path, "events.jsonl", {**EVENT, "time": "9998-12-31T23:59:59.999999Z"})
+    assert locate(catch_refusal(tmp_path)) == ("events.jsonl", 1, "time")
 
 
 def test_a_date_of_a_late_year_is_no_number_of_milliseconds(tmp_path):
-    lines(tmp_path, "events.jsonl", {**EVENT, "time": "9998-12-31T23:59:59Z"})
+    write_lines(tmp_path, "events.jsonl", {**EVENT, "time": "9998-12-31T23:59:59Z"})
     (event,) = load_dataset(tmp_path, SEED).events
     assert event.time == 253_370_764_799_000
 
 
 def test_movielens_100k(tmp_path):
-    lines(tmp_path, "u.data", "1\t1\t3\t20", f"1\t1\t{'0' * 8_000}3\t20")
-    assert place(refusal(tmp_path)) == ("u.data", 2, "metadata")
-    lines(tmp_path, "u.data", "1\t1\t3\t20")
-    lines(tmp_path, "u.user", "1|24|M|writer|85711", "2|24|M|wri\0ter|85711")
-    assert place(refusal(tmp_path)) == ("u.user", 2, "metadata")
+    write_lines(tmp_path, "u.data", "1\t1\t3\t20", f"1\t1\t{'0' * 8_000}3\t20")
+    assert locate(catch_refusal(tmp_path)) == ("u.data", 2, "metadata")
+    write_lines(tmp_path, "u.data", "1\t1\t3\t20")
+    write_lines(tmp_path, "u.user", "1|24|M|writer|85711", "2|24|M|wri\0ter|85711")
+    assert locate(catch_refusal(tmp_path)) == ("u.user", 2, "metadata")
 
 
 def test_movielens_later(tmp_path):
-    lines(tmp_path, "ratings.dat", "1::1::3::20", "1::\x01a::3::20")
-    assert place(refusal(tmp_path)) == ("ratings.dat", 2, "movieId")
-    lines(tmp_path, "ratings.dat", f"1::1::{'0' * 8_000}3::20")
-    assert place(refusal(tmp_path)) == ("ratings.dat", 1, "metadata")
+    write_lines(tmp_path, "ratings.dat", "1::1::3::20", "1::\x01a::3::20")
+    assert locate(catch_refusal(tmp_path)) == ("ratings.dat", 2, "movieId")
+    write_lines(tmp_path, "ratings.dat", f"1::1::{'0' * 8_000}3::20")
+    assert locate(catch_refusal(tmp_path)) == ("ratings.dat", 1, "metadata")
 
 
 def test_recbole(tmp_path):
-    lines(
+    write_lines(
         tmp_path, "x.inter", "user_id:token\titem_id:token\tnote:token", "u\ti\tfine", "u\ti\ta\0b"
     )
-    assert place(refusal(tmp_path)) == ("x.inter", 3, "metadata")
+    assert locate(catch_refusal(tmp_path)) == ("x.inter", 3, "metadata")
     wide = "\t".join(f"f{place}:token" for place in range(65))
-    lines(tmp_path, "x.inter", f"user_id:token\titem_id:token\t{wide}", "u\ti" + "\tx" * 65)
-    assert place(refusal(tmp_path)) == ("x.inter", 2, "metadata")
-    lines(tmp_path, "x.inter", "user_id:token\titem_id:token", "u\ti")
-    lines(tmp_path, "x.item", f"item_id:token\t{wide}", "i" + "\tx" * 64 + "\t", "j" + "\tx" * 65)
-    assert place(refusal(tmp_path)) == ("x.item", 3, "metadata")
+    write_lines(tmp_path, "x.inter", f"user_id:token\titem_id:token\t{wide}", "u\ti" + "\tx" * 65)
+    assert locate(catch_refusal(tmp_path)) == ("x.inter", 2, "metadata")
+    write_lines(tmp_path, "x.inter", "user_id:token\titem_id:token", "u\ti")
+    write_lines(
+        tmp_path, "x.item", f"item_id:token\t{wide}", "i" + "\tx" * 64 + "\t", "j" + "\tx" * 65
+    )
+    assert locate(catch_refusal(tmp_path)) == ("x.item", 3, "metadata")
 
 
 class Counting:
@@ -216,7 +218,7 @@ class Counting:
 
 
 async def test_calls_with_long_metadata_stay_below_the_services_size(tmp_path):
-    lines(
+    write_lines(
         tmp_path, "events.jsonl", *({**EVENT, "metadata": {"a": "ü" * 7_000}} for _ in range(400))
     )
     calls = Counting()

@@ -13,7 +13,7 @@ FLAGS = "0|" * 5 + "1|" + "0|" * 12 + "0"
 
 
 @pytest.fixture
-def hundred(tmp_path):
+def movielens_100k(tmp_path):
     (tmp_path / "u.item").write_bytes(
         (
             f"1|Usual Suspects, The (1995)|01-Jan-1995|||{FLAGS}\r\n\r\n2|Misérables, Les "
@@ -29,8 +29,8 @@ def hundred(tmp_path):
     return tmp_path
 
 
-def test_100k_is_read_whole(hundred):
-    data = load_dataset(hundred, SEED)
+def test_100k_is_read_whole(movielens_100k):
+    data = load_dataset(movielens_100k, SEED)
     assert [(item.title, item.categories) for item in data.items] == [
         ("The Usual Suspects (1995)", ("Comedy",)),
         ("Les Misérables (1995)", ("Comedy",)),
@@ -66,10 +66,10 @@ def test_100k_is_read_whole(hundred):
         ("u.genre", "Drama|x\n", 1, "number"),
     ],
 )
-def test_a_broken_line_names_file_line_and_field(hundred, file, text, line, field):
-    (hundred / file).write_text(text)
+def test_a_broken_line_names_file_line_and_field(movielens_100k, file, text, line, field):
+    (movielens_100k / file).write_text(text)
     with pytest.raises(BrokenData) as refusal:
-        load_dataset(hundred, SEED)
+        load_dataset(movielens_100k, SEED)
     assert (refusal.value.file, refusal.value.line, refusal.value.field) == (file, line, field)
     assert "\n" not in str(refusal.value)
 
@@ -94,7 +94,7 @@ def test_dat_files_in_latin_1_or_utf_8(tmp_path):
 
 
 @pytest.fixture
-def latest(tmp_path):
+def movielens_latest(tmp_path):
     with gzip.open(tmp_path / "movies.csv.gz", "wt", encoding="utf-8-sig", newline="") as file:
         file.write(
             'movieId,title,genres\r\n1,"American President, The (1995)",Comedy|Drama\r\n'
@@ -106,8 +106,8 @@ def latest(tmp_path):
     return tmp_path
 
 
-def test_csv_files_in_any_order_of_columns(latest):
-    data = load_dataset(latest, SEED)
+def test_csv_files_in_any_order_of_columns(movielens_latest):
+    data = load_dataset(movielens_latest, SEED)
     assert [item.title for item in data.items] == [
         "The American President (1995)",
         'Say "Yes" (2020)',
@@ -128,10 +128,10 @@ def test_csv_files_in_any_order_of_columns(latest):
         ('userId,movieId,rating,timestamp\n7,"1"x,4.0,1\n', 2, "userId"),
     ],
 )
-def test_a_broken_csv_line_names_file_line_and_field(latest, text, line, field):
-    (latest / "ratings.csv").write_text(text)
+def test_a_broken_csv_line_names_file_line_and_field(movielens_latest, text, line, field):
+    (movielens_latest / "ratings.csv").write_text(text)
     with pytest.raises(BrokenData) as refusal:
-        load_dataset(latest, SEED)
+        load_dataset(movielens_latest, SEED)
     assert (refusal.value.file, refusal.value.line, refusal.value.field) == (
         "ratings.csv",
         line,
@@ -145,10 +145,10 @@ def test_titles_meet_over_articles_accents_and_years():
     assert fold_title("Alien (1979)") != fold_title("Aliens (1986)")
 
 
-def test_what_100k_does_not_know_is_neither_a_genre_nor_a_title(hundred):
-    (hundred / "u.item").write_text(
+def test_what_100k_does_not_know_is_neither_a_genre_nor_a_title(movielens_100k):
+    (movielens_100k / "u.item").write_text(
         f"267|unknown||||1|{'0|' * 17}0\n268|The Unknown (1927)||||1|{'0|' * 17}0\n"
     )
-    first, second = load_dataset(hundred, SEED).items[:2]
+    first, second = load_dataset(movielens_100k, SEED).items[:2]
     assert (first.key.id, first.title, first.categories) == ("267", None, None)
     assert (second.title, second.categories) == ("The Unknown (1927)", None)

@@ -14,7 +14,7 @@ from propagation.datasets.generated_town import (
 from propagation.datasets.town_words import QUARTERS
 
 
-def digest(data: Dataset) -> str:
+def compute_digest(data: Dataset) -> str:
     told = hashlib.blake2b()
     for part in (*data.clients, *data.events):
         told.update(repr(part).encode())
@@ -28,9 +28,9 @@ def town():
 
 def test_the_same_seed_is_the_same_town(town):
     again = generate_town(7)
-    assert digest(again.dataset) == digest(town.dataset)
+    assert compute_digest(again.dataset) == compute_digest(town.dataset)
     assert again.waves == town.waves
-    assert digest(generate_town(8).dataset) != digest(town.dataset)
+    assert compute_digest(generate_town(8).dataset) != compute_digest(town.dataset)
 
 
 def test_it_says_that_it_is_generated(town):

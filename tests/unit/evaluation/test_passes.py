@@ -32,7 +32,7 @@ def run_all(monkeypatch, *passes, cores=None, progress=lambda done, total: None)
     )
 
 
-def measuring(name):
+def make_pass(name):
     def measure(heard):
         for done in range(1, EVENTS + 1):
             heard(done)
@@ -41,7 +41,7 @@ def measuring(name):
     return measure
 
 
-def endlessly(done):
+def make_endless_pass(done):
     def measure(heard):
         while True:
             heard(len(done))
@@ -50,7 +50,7 @@ def endlessly(done):
     return measure
 
 
-async def stands_still(done):
+async def is_standing_still(done):
     many = len(done)
     await asyncio.sleep(0.05)
     return len(done) == many
@@ -61,7 +61,7 @@ async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_
     names = [f"pass {number}" for number in range(5)]
     ranked, _ = await run_all(
         monkeypatch,
-        *map(measuring, names),
+        *map(make_pass, names),
         cores=2,
         progress=lambda done, total: heard.append((done, total)),
     )
@@ -71,21 +71,21 @@ async def test_what_passes_measured_comes_back_in_their_order_and_all_are_heard_
 
 
 async def test_a_pass_that_fails_takes_the_others_along(monkeypatch):
-    def failing(heard):
+    def fail(heard):
         raise ValueError("nothing to rank")
 
     done = []
     with pytest.raises(ValueError, match="nothing to rank"):
-        await run_all(monkeypatch, failing, endlessly(done), endlessly(done), cores=2)
-    assert await stands_still(done)
+        await run_all(monkeypatch, fail, make_endless_pass(done), make_endless_pass(done), cores=2)
+    assert await is_standing_still(done)
 
 
 async def test_who_is_cancelled_takes_the_passes_along(monkeypatch):
     done = []
-    running = asyncio.create_task(run_all(monkeypatch, endlessly(done)))
+    running = asyncio.create_task(run_all(monkeypatch, make_endless_pass(done)))
     while not done:  # noqa: ASYNC110 - another thread begins
         await asyncio.sleep(0.001)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert await stands_still(done)
+    assert await is_standing_still(done)

@@ -8,7 +8,7 @@ RED = ClientKey(ClientKind.ITEM, "red")
 KNOWN = {BLUE: Client(ref=1, key=BLUE, title="Blue", attributes=("jazz",), sequence=4)}
 
 
-def facts(upsert, sequence=9):
+def list_outcomes(upsert, sequence=9):
     return [
         (outcome.ref, outcome.created, outcome.changed, outcome.sequence)
         for outcome in upsert.outcomes(sequence)
@@ -19,13 +19,13 @@ def test_a_field_that_is_not_given_is_kept():
     upsert = merge_changes([ClientChange(key=BLUE, title="Bluer")], KNOWN, {})
     (client,) = upsert.changed
     assert (client.title, client.attributes) == ("Bluer", ("jazz",))
-    assert facts(upsert) == [(1, False, True, 9)]
+    assert list_outcomes(upsert) == [(1, False, True, 9)]
 
 
 def test_the_same_content_again_changes_nothing():
     upsert = merge_changes([ClientChange(key=BLUE, title="Blue")], KNOWN, {})
     assert not upsert.changed
-    assert facts(upsert) == [(1, False, False, 4)]
+    assert list_outcomes(upsert) == [(1, False, False, 4)]
 
 
 def test_a_client_is_created_by_its_first_change_alone():
@@ -33,7 +33,7 @@ def test_a_client_is_created_by_its_first_change_alone():
     assert list_keys_to_create(changes, KNOWN) == [RED]
     upsert = merge_changes(changes, KNOWN, {RED: 3})
     assert [client.title for client in upsert.changed] == ["Red"]
-    assert facts(upsert) == [(3, True, True, 9), (3, False, False, 9), (3, False, True, 9)]
+    assert list_outcomes(upsert) == [(3, True, True, 9), (3, False, False, 9), (3, False, True, 9)]
 
 
 def test_changes_of_one_client_apply_in_order():

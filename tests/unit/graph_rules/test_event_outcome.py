@@ -32,13 +32,13 @@ def decide(*events, recorded=None, forgotten=(), auto_create=False):
     return decisions
 
 
-def outcomes(decisions, first=10):
+def list_outcomes(decisions, first=10):
     return [(outcome.status, outcome.sequence) for outcome in decisions.outcomes(first)]
 
 
 def test_accepted_events_are_numbered_without_gaps():
     decisions = decide(event("a"), event("x", user="bob"), event("b"))
-    assert outcomes(decisions) == [
+    assert list_outcomes(decisions) == [
         (RecordStatus.ACCEPTED, 10),
         (RecordStatus.UNKNOWN_USER, 0),
         (RecordStatus.ACCEPTED, 11),
@@ -48,22 +48,22 @@ def test_accepted_events_are_numbered_without_gaps():
 
 def test_an_equal_event_is_a_duplicate_of_the_recorded_one():
     decisions = decide(event("a"), recorded={"a": RecordedEvent("h", 3)})
-    assert outcomes(decisions) == [(RecordStatus.DUPLICATE, 3)]
+    assert list_outcomes(decisions) == [(RecordStatus.DUPLICATE, 3)]
 
 
 def test_other_content_under_a_recorded_id_is_a_conflict():
     decisions = decide(event("a"), recorded={"a": RecordedEvent("other", 3)})
-    assert outcomes(decisions) == [(RecordStatus.CONFLICT, 0)]
+    assert list_outcomes(decisions) == [(RecordStatus.CONFLICT, 0)]
 
 
 def test_any_content_is_a_duplicate_of_an_event_without_hash():
     decisions = decide(event("a"), recorded={"a": RecordedEvent("", 3)})
-    assert outcomes(decisions) == [(RecordStatus.DUPLICATE, 3)]
+    assert list_outcomes(decisions) == [(RecordStatus.DUPLICATE, 3)]
 
 
 def test_a_repeat_within_the_commit_gets_the_sequence_of_the_first():
     decisions = decide(event("a"), event("b"), event("b"), event("b", content_hash="other"))
-    assert outcomes(decisions) == [
+    assert list_outcomes(decisions) == [
         (RecordStatus.ACCEPTED, 10),
         (RecordStatus.ACCEPTED, 11),
         (RecordStatus.DUPLICATE, 11),
@@ -73,7 +73,7 @@ def test_a_repeat_within_the_commit_gets_the_sequence_of_the_first():
 
 def test_a_forgotten_event_is_refused_whatever_is_recorded():
     decisions = decide(event("a"), recorded={"a": RecordedEvent("h", 3)}, forgotten={"a"})
-    assert outcomes(decisions) == [(RecordStatus.FORGOTTEN, 0)]
+    assert list_outcomes(decisions) == [(RecordStatus.FORGOTTEN, 0)]
 
 
 def test_the_first_unknown_client_is_named():
@@ -82,7 +82,7 @@ def test_the_first_unknown_client_is_named():
         event("b", item="new", negative="newer"),
         event("c", negative="newer"),
     )
-    assert [status for status, _ in outcomes(decisions)] == [
+    assert [status for status, _ in list_outcomes(decisions)] == [
         RecordStatus.UNKNOWN_USER,
         RecordStatus.UNKNOWN_ITEM,
         RecordStatus.UNKNOWN_NEGATIVE,

@@ -55,7 +55,7 @@ def test_a_message_goes_once_replaced_unless_cited_or_merged_since(
     assert may_drop_message(state, before=100) == message_goes
 
 
-def shown(versions, sequence):
+def find_shown(versions, sequence):
     """The newest version that was written at or before a sequence."""
     return max((one for one in versions if one[0] <= sequence), default=None)
 
@@ -72,7 +72,7 @@ def test_every_sequence_from_the_oldest_kept_on_shows_the_same_text(versions, be
         for version, replaced_at in zip(versions, nexts, strict=False)
         if not may_drop_text(replaced_at, version[1], before)
     ]
-    assert all(shown(left, at) == shown(versions, at) for at in range(before, 45))
+    assert all(find_shown(left, at) == find_shown(versions, at) for at in range(before, 45))
     assert {version for version in versions if version[1]} <= set(left)
 
 

@@ -13,7 +13,7 @@ RETRACTION = Withdrawal(kind=EntryKind.RETRACTION, refs=(2,), interactions=())
 ERASURE = Withdrawal(kind=EntryKind.ERASURE, refs=(2,), interactions=(), erased=2)
 
 
-def in_order(steps, *expected):
+def are_in_order(steps, *expected):
     places = [steps.index(step) for step in expected]
     return places == sorted(places)
 
@@ -26,14 +26,14 @@ def test_nothing_changes_before_citations_were_checked():
 
 def test_texts_take_the_sequence_of_the_log_entry():
     steps = order_withdrawal_steps(RETRACTION)
-    assert in_order(steps, Step.WITHDRAW_INTERACTIONS, Step.APPEND_LOG_ENTRY, Step.CHANGE_TEXTS)
+    assert are_in_order(steps, Step.WITHDRAW_INTERACTIONS, Step.APPEND_LOG_ENTRY, Step.CHANGE_TEXTS)
     assert steps[-2:] == [Step.RECORD_SEQUENCE, Step.EMPTY_CACHES]
 
 
 def test_senders_are_counted_after_their_parts_are_gone():
     last = (Step.CHANGE_ATTRIBUTES, Step.CHANGE_MESSAGES)
-    assert in_order(order_withdrawal_steps(RETRACTION), Step.REDUCE_MESSAGES, *last)
-    assert in_order(order_withdrawal_steps(ERASURE), Step.ERASE_CLIENT, *last)
+    assert are_in_order(order_withdrawal_steps(RETRACTION), Step.REDUCE_MESSAGES, *last)
+    assert are_in_order(order_withdrawal_steps(ERASURE), Step.ERASE_CLIENT, *last)
 
 
 def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():

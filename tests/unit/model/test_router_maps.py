@@ -5,7 +5,7 @@ import numpy as np
 from propagation.model import Halves, RouterMap, RouterMaps
 
 
-def one(run, through, epoch, home, halves=None, undoes=None, routers=4):
+def router_map(run, through, epoch, home, halves=None, undoes=None, routers=4):
     return RouterMap(
         run=run,
         through=through,
@@ -19,9 +19,11 @@ def one(run, through, epoch, home, halves=None, undoes=None, routers=4):
     )
 
 
-SPLIT = one(1, 10, 1, [0, 1, 2], {1: Halves(1, 3, np.array([False, True]), True, 0.5)})
-MERGE = one(2, 20, 2, [0, 1, 0, 3])
-UNDO = one(3, 30, 3, [0, 1, 2, 3], {0: Halves(0, 2, np.array([False, True]), False, 0.5)}, undoes=2)
+SPLIT = router_map(1, 10, 1, [0, 1, 2], {1: Halves(1, 3, np.array([False, True]), True, 0.5)})
+MERGE = router_map(2, 20, 2, [0, 1, 0, 3])
+UNDO = router_map(
+    3, 30, 3, [0, 1, 2, 3], {0: Halves(0, 2, np.array([False, True]), False, 0.5)}, undoes=2
+)
 USERS = np.array([0, 1, 2])
 
 

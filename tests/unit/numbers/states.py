@@ -67,7 +67,7 @@ def learn(
     return block
 
 
-def arrays(state: State) -> dict[str, np.ndarray]:
+def list_arrays(state: State) -> dict[str, np.ndarray]:
     """Every array of a state by name, banks included."""
     found = {
         name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)

@@ -20,7 +20,7 @@ from propagation.numbers.rules import (
 )
 
 
-def one_feature():
+def make_combiner():
     return create_combiner(np.ones((1, 1)), np.array([0.3]))
 
 
@@ -30,7 +30,7 @@ def test_bins():
 
 
 def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
-    combiner = one_feature()
+    combiner = make_combiner()
     combiner.weights[0, 0, 1 + 2] = 0.2
     combiner.weights[0, 0, 5 + 1] = 0.1
     assert score(combiner, 0, np.array([2.0]), 2, 1) == pytest.approx(2 * 0.6)
@@ -50,7 +50,7 @@ def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
 
 
 def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():
-    combiner = one_feature()
+    combiner = make_combiner()
     learn_pairs(combiner, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
     slope = 1 / (1 + exp(0.3 * 2))
     step = slope * 2 - 1e-4 * 0.3
@@ -63,7 +63,7 @@ def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():
 
 
 def test_values_are_clipped_at_four_in_the_gradient_only():
-    far, near = one_feature(), one_feature()
+    far, near = make_combiner(), make_combiner()
     learn_pairs(far, np.array([[400.0], [400.0]]), 0, np.array([0, 1]))
     learn_pairs(near, np.array([[4.0], [4.0]]), 0, np.array([0, 1]))
     assert np.array_equal(far.weights, near.weights)
@@ -78,7 +78,7 @@ def test_an_arm_neither_sees_nor_learns_what_its_mask_leaves_out():
 
 
 def test_running_moments_are_those_of_all_rows():
-    combiner, rows = one_feature(), np.array([[1.0], [2.0], [6.0]])
+    combiner, rows = make_combiner(), np.array([[1.0], [2.0], [6.0]])
     observe(combiner, rows)
     out = np.empty_like(rows)
     standardise(combiner, rows, out)
@@ -86,7 +86,7 @@ def test_running_moments_are_those_of_all_rows():
 
 
 def test_packed_and_unpacked_are_the_same():
-    combiner, other = one_feature(), one_feature()
+    combiner, other = make_combiner(), make_combiner()
     learn_pairs(combiner, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
     unpack(other, pack_combiner(combiner))
     assert np.array_equal(pack_combiner(other), pack_combiner(combiner))

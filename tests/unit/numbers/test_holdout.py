@@ -25,16 +25,16 @@ class View:
         self.users, self.items, self.applied_through, self.epoch = USERS, ITEMS, PAST + HELD, 1
 
 
-def drawn(seed, count):
+def draw_pairs(seed, count):
     draw = np.random.default_rng(seed)
     return [(int(draw.integers(USERS)), int(draw.integers(ITEMS))) for _ in range(count)]
 
 
 @pytest.fixture
-def lived():
+def past_and_tail():
     """(the state at T, a view 80 interactions later, their tail, taste readings as they were)"""
     state = small_state(USERS, ITEMS)
-    learn(state, drawn(1, PAST))
+    learn(state, draw_pairs(1, PAST))
     earlier = state._replace(
         taste=state.taste._replace(
             mass=state.taste.mass.copy(),
@@ -45,7 +45,7 @@ def lived():
         totals=state.totals.copy(),
         user_content=state.user_content.copy(),
     )
-    events, blocks, readings = drawn(2, HELD), [], np.zeros((HELD, 2))
+    events, blocks, readings = draw_pairs(2, HELD), [], np.zeros((HELD, 2))
     for place, (user, item) in enumerate(events):
         raw = np.empty((2, 10))
         fill_features(state, user, np.array([item, (item + 1) % ITEMS]), raw)
@@ -65,8 +65,8 @@ def lived():
     return earlier, View(state), tail, readings
 
 
-def test_taken_back_it_is_the_state_of_then(lived):
-    earlier, view, tail, _ = lived
+def test_taken_back_it_is_the_state_of_then(past_and_tail):
+    earlier, view, tail, _ = past_and_tail
     sight = take_snapshot(view, tail)
     rewind_snapshot(sight)
     assert sight.known.all()
@@ -79,8 +79,8 @@ def test_taken_back_it_is_the_state_of_then(lived):
     assert sight.content.shape == (USERS, DIMENSION)
 
 
-def test_run_forward_it_reads_what_was_read(lived):
-    _, view, tail, readings = lived
+def test_run_forward_it_reads_what_was_read(past_and_tail):
+    _, view, tail, readings = past_and_tail
     sight = take_snapshot(view, tail)
     rewind_snapshot(sight)
     again, bins = replay_holdout(sight.tastes, sight)

@@ -15,7 +15,7 @@ from propagation.numbers.rules import (
     gather_neighbours,
     release_neighbours,
 )
-from tests.unit.numbers.states import arrays, learn, small_state
+from tests.unit.numbers.states import learn, list_arrays, small_state
 
 USERS, ITEMS = 4, 12
 EVENTS = st.lists(
@@ -38,8 +38,8 @@ def test_a_follower_is_bit_equal_to_the_learner(events):
         block.routers,
         block.weights,
     )
-    mine = arrays(follower)
-    for name, value in arrays(learner).items():
+    mine = list_arrays(follower)
+    for name, value in list_arrays(learner).items():
         assert np.array_equal(value, mine[name]), name
 
 
@@ -65,10 +65,12 @@ def test_mass_is_its_start_plus_the_stored_weights(events):
 def test_a_repeat_changes_trust_and_the_users_own_and_nothing_else():
     state = small_state(USERS, ITEMS)
     learn(state, [(0, 1), (0, 2), (1, 1)])
-    before = {name: value.copy() for name, value in arrays(state).items()}
+    before = {name: value.copy() for name, value in list_arrays(state).items()}
     block = learn(state, [(0, 1)], first_seed=500)
     changed = {
-        name for name, value in arrays(state).items() if not np.array_equal(value, before[name])
+        name
+        for name, value in list_arrays(state).items()
+        if not np.array_equal(value, before[name])
     }
     assert changed == {
         "session.trust",
@@ -92,9 +94,9 @@ def test_weight_scales_trust_and_mass_only():
     scaled = {
         f"{bank}.{name}" for bank in ("session", "taste") for name in ("trust", "mass", "total")
     }
-    mine = arrays(plain)
+    mine = list_arrays(plain)
     assert {
-        name for name, value in arrays(heavy).items() if not np.array_equal(value, mine[name])
+        name for name, value in list_arrays(heavy).items() if not np.array_equal(value, mine[name])
     } == scaled
 
 

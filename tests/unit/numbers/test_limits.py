@@ -30,7 +30,7 @@ def events(*rows, day=0, weight=1.0):
     )
 
 
-def a_view(limits):
+def make_view(limits):
     view = NumbersView(
         draw_seeded_directions(K, 8, 1), draw_seeded_directions(K, 8, 2), 7, epoch=0, limits=limits
     )
@@ -41,7 +41,7 @@ def a_view(limits):
 
 
 def test_a_users_mass_of_a_day_is_capped_and_the_next_day_is_its_own():
-    view = a_view((1, 2.5))
+    view = make_view((1, 2.5))
     monday = view.learn(events((0, 1), (0, 2), (0, 3), (0, 4), (1, 1)), 5)
     tuesday = view.learn(events((0, 5), (0, 6), day=1), 7)
     for block, wanted in ((monday, [1, 1, 0.5, 0, 1]), (tuesday, [1, 1])):
@@ -51,7 +51,7 @@ def test_a_users_mass_of_a_day_is_capped_and_the_next_day_is_its_own():
 
 
 def test_a_follower_spends_the_same_mass():
-    learner, follower, again = (a_view((1, 2.5)) for _ in range(3))
+    learner, follower, again = (make_view((1, 2.5)) for _ in range(3))
     for part in (
         events((0, 1), (0, 2), (0, 3)),
         events((0, 4), (1, 4), weight=2.0),
@@ -81,7 +81,7 @@ def test_below_the_least_support_an_item_has_no_lift_and_teaches_no_trust():
 
 
 def test_the_short_list_knows_of_withheld_parts():
-    view = a_view((3, 0))
+    view = make_view((3, 0))
     draw = np.random.default_rng(5)
     view.learn(
         events(*zip(draw.integers(0, USERS, 200), draw.integers(0, ITEMS // 2, 200), strict=True)),

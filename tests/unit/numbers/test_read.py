@@ -58,7 +58,7 @@ def learn(view: NumbersView, count: int, seed: int) -> None:
     )
 
 
-def a_view() -> NumbersView:
+def make_view() -> NumbersView:
     view = NumbersView(
         draw_seeded_directions(ROUTERS, DIMENSION, 1),
         draw_seeded_directions(ROUTERS, DIMENSION, 2),
@@ -82,10 +82,10 @@ def a_view() -> NumbersView:
 
 @pytest.fixture(scope="module")
 def view() -> NumbersView:
-    return a_view()
+    return make_view()
 
 
-def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
+def compute_exact_scores(view: NumbersView, user: int, arm: int) -> np.ndarray:
     """[items] by the definitions, -inf for what the user had and what is hidden."""
     raw = np.empty((view.items, FEATURES))
     values = np.empty_like(raw)
@@ -105,7 +105,7 @@ def exact(view: NumbersView, user: int, arm: int) -> np.ndarray:
     return out
 
 
-def had(view: NumbersView, user: int) -> set[int]:
+def list_adopted_items(view: NumbersView, user: int) -> set[int]:
     out, place = set(), view.state.seen_last[user]
     while place >= 0:
         out.add(int(view.state.seen_item[place]))
@@ -117,8 +117,8 @@ def had(view: NumbersView, user: int) -> set[int]:
 @pytest.mark.parametrize("user", [0, 7, 21, COLD, -1])
 def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
     (read,) = CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user, arm, limit=20)])
-    scores = exact(view, user, arm)
-    seen = had(view, user) if user >= 0 else set()
+    scores = compute_exact_scores(view, user, arm)
+    seen = list_adopted_items(view, user) if user >= 0 else set()
     scores[list(seen)] = -np.inf
     assert np.allclose(read.ranked.scores, np.sort(scores)[::-1][:20], atol=1e-5)
     assert np.allclose(read.ranked.scores, scores[read.ranked.rows], atol=1e-5)
@@ -129,7 +129,7 @@ def test_the_best_of_the_catalogue_are_the_best_by_definition(view, user, arm):
 def test_a_newcomer_is_shown_what_is_popular_whatever_others_taught():
     """Users who know all that is popular choose the rest: the weight falls below 0, and would turn
     a newcomer's list over."""
-    view = a_view()
+    view = make_view()
     for feature in (Feature.POPULARITY, Feature.RECENT):
         view.combiner.weights[:, feature, :5] = -0.8
     newcomer, other = (
@@ -157,7 +157,7 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
         askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
         combiner = adjust_for_newcomers(view.combiner) if user == COLD else view.combiner
         (scores,) = reader._compute_scores(view, askers, [combiner], [0])
-        want = exact(view, user, ON)
+        want = compute_exact_scores(view, user, ON)
         assert not view.state.near_slow.any()
         raw = np.empty((ITEMS, FEATURES))
         fill_features(view.state, user, np.arange(ITEMS), raw)
@@ -167,7 +167,7 @@ def test_the_sketch_is_near_the_score_of_every_item(view):
 
 
 def test_a_sketch_that_follows_equals_a_new_one():
-    view = a_view()
+    view = make_view()
     sketch = bring_up_to_date(None, view.state, view.take_changed_items())
     learn(view, 100, seed=9)
     vectors = draw_seeded_directions(20, DIMENSION, 10)
@@ -180,7 +180,7 @@ def test_a_sketch_that_follows_equals_a_new_one():
 
 
 def test_more_items_than_the_room_make_a_new_sketch():
-    view = a_view()
+    view = make_view()
     reader = CatalogueScorer(CorePool(1))
     reader.read(view, [ReadRequest(0, ON, limit=5)])
     vectors = draw_seeded_directions(1, DIMENSION, 11)
@@ -275,7 +275,7 @@ def test_scores_come_in_whole_blocks(view):
 
 
 async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_is_not(monkeypatch):
-    numbers = NumbersOwner(a_view())
+    numbers = NumbersOwner(make_view())
     readings, ran = ReadBatcher(numbers), []
     run = numbers.run
     monkeypatch.setattr(numbers, "run", lambda *work: (ran.append(1), run(*work))[1])
@@ -305,7 +305,7 @@ async def test_a_brief_read_takes_the_view_where_it_is_free_and_waits_where_it_i
 
 
 def test_the_view_is_free_again_after_a_reader_that_fails():
-    numbers = NumbersOwner(a_view())
+    numbers = NumbersOwner(make_view())
     try:
         with pytest.raises(ValueError, match="broken"), numbers.try_borrow():
             raise ValueError("broken")

@@ -22,7 +22,7 @@ from tests.unit.numbers.states import learn, small_state
 ROUTERS = np.eye(2, dtype=np.float32)
 
 
-def two_routers():
+def make_two_routers():
     """Two items: item 0 was adopted 3 times, by router 0's community; item 1 once."""
     state = create_state(ROUTERS, ROUTERS, 0, users=2, items=2, seen=8)
     state.adoptions[:] = [3, 1]
@@ -33,11 +33,13 @@ def two_routers():
 
 
 def test_share_is_smoothed_by_half_an_adoption():
-    assert share_of(two_routers().adoptions[0], two_routers().totals) == pytest.approx(3.5 / 5)
+    assert share_of(make_two_routers().adoptions[0], make_two_routers().totals) == pytest.approx(
+        3.5 / 5
+    )
 
 
 def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere():
-    state = two_routers()
+    state = make_two_routers()
     row = np.empty(2)
     compute_lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
     assert row == pytest.approx(
@@ -47,7 +49,7 @@ def test_rule_1_lift_is_above_zero_where_an_item_is_adopted_more_than_elsewhere(
 
 
 def test_rule_2_reading_is_the_log_of_the_mean_likelihood_ratio():
-    state = two_routers()
+    state = make_two_routers()
     row, out = np.empty(2), np.empty(2)
     compute_lifts(state.session, share_of(state.adoptions[0], state.totals), 0, row)
     compute_readings(
@@ -62,7 +64,7 @@ def test_rule_2_reading_is_the_log_of_the_mean_likelihood_ratio():
 
 
 def test_rule_4_trust_decays_first_and_then_takes_the_lifts():
-    state = two_routers()
+    state = make_two_routers()
     state.session.trust[1] = [1, -2]
     add_trust(state.session, 1, np.array([0.5, 3], np.float32))
     assert state.session.trust[1] == pytest.approx(
@@ -78,7 +80,7 @@ def test_rule_4_clips_lifts_at_three():
 
 
 def test_rule_5_writes_the_shares_into_mass_and_its_sum():
-    state = two_routers()
+    state = make_two_routers()
     write(state.session, 1, np.array([1, 0]), np.array([0.75, 0.25], np.float32))
     assert state.session.mass[1] == pytest.approx([0.25, 1.75])
     assert state.session.total == pytest.approx([3.25, 1.75])

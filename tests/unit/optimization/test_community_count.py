@@ -6,7 +6,7 @@ import pytest
 from propagation.optimization.community_count import count_communities
 
 
-def choices(planted, count, seed, users=150, items=20, noise=0.15):
+def draw_choices(planted, count, seed, users=150, items=20, noise=0.15):
     draw = np.random.default_rng(seed)
     tastes = [draw.permutation(planted)[: 2 + user % 2] for user in range(users)]
     user = draw.integers(users, size=count)
@@ -20,7 +20,7 @@ def choices(planted, count, seed, users=150, items=20, noise=0.15):
 @pytest.mark.parametrize("planted", [6, 12, 20])
 @pytest.mark.parametrize("seed", [3, 4])
 def test_planted_communities_are_counted_however_users_mix_them(planted, seed):
-    users, items = choices(planted, 6_000, seed)
+    users, items = draw_choices(planted, 6_000, seed)
     found = count_communities(users, items, 96, 7)
     assert found == (planted, planted)
     assert count_communities(users, items, 96, 7) == found, "the same every time"
@@ -28,7 +28,7 @@ def test_planted_communities_are_counted_however_users_mix_them(planted, seed):
 
 @pytest.mark.parametrize("count", [0, 1, 5, 300])
 def test_few_choices_do_not_say_that_there_are_few_communities(count):
-    users, items = choices(12, count, 3)
+    users, items = draw_choices(12, count, 3)
     evident, possible = count_communities(users, items, 96, 7)
     assert 1 <= evident <= 12 <= possible
 

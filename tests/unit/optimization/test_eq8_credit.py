@@ -8,7 +8,7 @@ from tests.unit.parties import (
     NEGATIVE,
     POSITIVE,
     USER,
-    heard,
+    heard_line,
     item,
     line,
     message,
@@ -18,14 +18,14 @@ from tests.unit.parties import (
 )
 
 
-async def credit(reward, told_user=(), told_item=()):
+async def assign_credit(reward, told_user=(), told_item=()):
     return write_gradients(
         work(),
         reward,
         party(
             user(),
             line(1, "jazz"),
-            *(heard(2 + n, m.router, *m.attributes) for n, m in enumerate(told_user)),
+            *(heard_line(2 + n, m.router, *m.attributes) for n, m in enumerate(told_user)),
             messages=told_user,
         ),
         party(item(), messages=told_item),
@@ -34,7 +34,7 @@ async def credit(reward, told_user=(), told_item=()):
 
 
 async def test_three_profiles_when_nothing_was_heard():
-    gradients = await credit(1)
+    gradients = await assign_credit(1)
     assert [(g.module, g.owner, g.reward) for g in gradients] == [
         (Module.PROFILE, USER, 1),
         (Module.PROFILE, POSITIVE, 1),
@@ -45,14 +45,14 @@ async def test_three_profiles_when_nothing_was_heard():
 
 
 async def test_a_wrong_prediction_says_what_to_change():
-    gradients = await credit(0)
+    gradients = await assign_credit(0)
     assert "“Kind of Blue” was not foreseen" in gradients[0].text
     assert "more of jazz, less of opera" in gradients[0].text
     assert gradients[2].text.endswith("less of opera.")
 
 
 async def test_filter_memories_and_routers_that_took_part_and_each_router_once():
-    gradients = await credit(
+    gradients = await assign_credit(
         1, told_user=(message(3, "jazz"), message(4, "opera")), told_item=(message(3, "jazz"),)
     )
     assert Counter(g.module for g in gradients) == {

@@ -44,7 +44,7 @@ def change(kind, *before):
     return EvolutionChange(kind=kind, before=before, after=())
 
 
-def mapped(home, halves=None, routers=None, retired=(), run=1, undoes=None, **fields):
+def router_map(home, halves=None, routers=None, retired=(), run=1, undoes=None, **fields):
     return RouterMap(
         run=run,
         through=9,
@@ -61,7 +61,7 @@ def mapped(home, halves=None, routers=None, retired=(), run=1, undoes=None, **fi
 
 
 # Router 1 is split: Ann stays, Bob goes to 3. Routers 0 and 2 are merged.
-BOTH = mapped(
+BOTH = router_map(
     [0, 1, 0], {1: Halves(1, 3, np.array([False, True]), False, 0.25)}, routers=4, retired=(2,)
 )
 
@@ -247,13 +247,13 @@ def test_an_undo_leads_back_to_the_numbers_of_before():
         (MERGE, (1, 3), (1,)),
         (SPLIT, (0,), (0, 2)),
     ]
-    reused = mapped([0, 1, 2], {1: Halves(1, 2, np.zeros(1, np.bool_), False, 0.5)})
+    reused = router_map([0, 1, 2], {1: Halves(1, 2, np.zeros(1, np.bool_), False, 0.5)})
     assert reverse_numbering(reused).retired == frozenset({2})
 
 
 def test_which_run_can_be_undone():
-    first, second = mapped([0, 1], run=1), mapped([0, 1], run=2)
-    undone = mapped([0, 1], run=3, undoes=2)
+    first, second = router_map([0, 1], run=1), router_map([0, 1], run=2)
+    undone = router_map([0, 1], run=3, undoes=2)
     assert find_undoable([first, second], 2) is second
     assert find_undoable([first, second, undone], 1) is first
     assert find_undoable([first, second, undone], 3) is undone

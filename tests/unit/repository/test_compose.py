@@ -172,11 +172,11 @@ def test_the_image_runs_as_a_user_and_installs_by_hash():
 
 
 def test_the_lock_of_the_image_is_part_of_the_whole_lock():
-    def pinned(name):
+    def read_pins(name):
         return set(re.findall(r"^([a-z0-9._-]+==\S+)", (ROOT / name).read_text(), re.M))
 
-    service = pinned("requirements-service.lock")
-    assert service < pinned("requirements.lock")
+    service = read_pins("requirements-service.lock")
+    assert service < read_pins("requirements.lock")
     names = {pin.split("==")[0] for pin in service}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     wanted = {re.split(r"[<>=]", dependency)[0] for dependency in wanted}

@@ -50,7 +50,7 @@ def test_a_container_has_no_rights_but_those_it_needs(name):
     assert service.get("security_opt") == ["no-new-privileges:true"]
     assert not {"cap_add", "privileged", "devices", "pid", "ipc", "network_mode"} & set(service)
     assert 0 < service.get("pids_limit", 0) <= 1024
-    user = service.get("user") or re.search(r"^USER (.*)$", dockerfile(), re.M)[1]
+    user = service.get("user") or re.search(r"^USER (.*)$", read_dockerfile(), re.M)[1]
     assert re.fullmatch(r"[1-9]\d*(:\d+)?", user), "a number, which is not root's"
 
 
@@ -103,7 +103,7 @@ def test_a_container_sees_the_secrets_of_its_own_calls_only():
 
 
 def test_kernels_are_compiled_for_any_processor_before_the_image_is_done():
-    lines = dockerfile().splitlines()
+    lines = read_dockerfile().splitlines()
     environment = next(place for place, line in enumerate(lines) if "NUMBA_CPU_NAME" in line)
     fill = next(
         place for place, line in enumerate(lines) if "services.runtime.kernel_cache" in line
@@ -150,7 +150,7 @@ async def test_the_health_check_of_qdrant_sends_the_key_and_fails_without(tmp_pa
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def secrets_folder(tmp_path_factory):
     """A folder in which `make secrets` has run, twice."""
     folder = tmp_path_factory.mktemp("deployment")
     shutil.copy(ROOT / "Makefile", folder)
@@ -168,11 +168,14 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_containers(made):
+def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_containers(
+    secrets_folder,
+):
     modes = {
-        str(path.relative_to(made)): stat.S_IMODE(path.stat().st_mode) for path in made.rglob("*")
+        str(path.relative_to(secrets_folder)): stat.S_IMODE(path.stat().st_mode)
+        for path in secrets_folder.rglob("*")
     }
-    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    assert stat.S_IMODE(secrets_folder.stat().st_mode) == 0o700
     assert modes == {
         "passwords": 0o755,
         "passwords/neo4j": 0o644,
@@ -194,43 +197,43 @@ def test_secrets_are_closed_to_other_users_of_the_host_and_open_to_those_in_cont
     }
 
 
-def test_both_sides_of_a_connection_have_its_password_and_no_two_are_equal(made):
-    settings = load_settings(made / "passwords" / "propagation.toml", {}, {}).settings
+def test_both_sides_of_a_connection_have_its_password_and_no_two_are_equal(secrets_folder):
+    settings = load_settings(secrets_folder / "passwords" / "propagation.toml", {}, {}).settings
     neo4j = settings.neo4j.password.get_secret_value()
     qdrant = settings.qdrant.api_key.get_secret_value()
-    assert (made / "passwords" / "neo4j").read_text() == f"neo4j/{neo4j}\n"
-    told = yaml.safe_load((made / "passwords" / "qdrant.yaml").read_text())
+    assert (secrets_folder / "passwords" / "neo4j").read_text() == f"neo4j/{neo4j}\n"
+    told = yaml.safe_load((secrets_folder / "passwords" / "qdrant.yaml").read_text())
     assert told == {"service": {"api_key": qdrant}}
-    grafana = (made / "passwords" / "grafana").read_text().strip()
+    grafana = (secrets_folder / "passwords" / "grafana").read_text().strip()
     assert len({neo4j, qdrant, grafana}) == 3
     assert all(len(secret) == 48 for secret in (neo4j, qdrant, grafana))
 
 
-def test_each_caller_has_a_token_of_its_own_with_the_role_that_it_needs(made):
-    tokens = read_tokens(made / "service" / "tokens")
+def test_each_caller_has_a_token_of_its_own_with_the_role_that_it_needs(secrets_folder):
+    tokens = read_tokens(secrets_folder / "service" / "tokens")
     for file in ("service/health.token", "prometheus/prometheus.token"):
-        found = find_token((made / file).read_text().strip(), tokens)
+        found = find_token((secrets_folder / file).read_text().strip(), tokens)
         assert found.name == Path(file).stem
         assert found.roles == set(ROLES_BY_CALL["GetStatus"])
 
 
-def test_a_new_token_leaves_the_file_readable_for_the_container(made):
+def test_a_new_token_leaves_the_file_readable_for_the_container(secrets_folder):
     program = Path(sys.executable).with_name("propagation")
     command = [program, "token", "new", "shop", "--role", "application"]
     subprocess.run(
-        [*command, "--tokens", made / "service" / "tokens"],
+        [*command, "--tokens", secrets_folder / "service" / "tokens"],
         env=ENVIRONMENT,
         capture_output=True,
         timeout=60,
         check=True,
     )
-    tokens = made / "service" / "tokens"
+    tokens = secrets_folder / "service" / "tokens"
     assert "shop" in read_tokens(tokens)
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o644
     assert [file.name for file in tokens.parent.iterdir() if "partial" in file.name] == []
 
 
-async def test_prometheus_answers_only_grafana_and_its_own_health_check(made):
+async def test_prometheus_answers_only_grafana_and_its_own_health_check(secrets_folder):
     """Each has a key pair of its own, in the files that the settings name."""
     web = yaml.safe_load((MONITORING / "prometheus-web.yml").read_text())["tls_server_config"]
     check = yaml.safe_load((MONITORING / "prometheus-client.yml").read_text())["tls_config"]
@@ -243,20 +246,20 @@ async def test_prometheus_answers_only_grafana_and_its_own_health_check(made):
     }
     assert web["client_auth_type"] == "RequireAndVerifyClientCert"
 
-    def file_of(container, named):
-        return made / container / Path(named).relative_to("/secrets")
+    def find_file(container, named):
+        return secrets_folder / container / Path(named).relative_to("/secrets")
 
     serving = ssl.create_default_context(
-        ssl.Purpose.CLIENT_AUTH, cafile=file_of("prometheus", web["client_ca_file"])
+        ssl.Purpose.CLIENT_AUTH, cafile=find_file("prometheus", web["client_ca_file"])
     )
     serving.load_cert_chain(
-        *(file_of("prometheus", web[name]) for name in ("cert_file", "key_file"))
+        *(find_file("prometheus", web[name]) for name in ("cert_file", "key_file"))
     )
     serving.verify_mode = ssl.CERT_REQUIRED
     callers = [
-        [file_of("prometheus", check[name]) for name in ("ca_file", "cert_file", "key_file")],
+        [find_file("prometheus", check[name]) for name in ("ca_file", "cert_file", "key_file")],
         [
-            file_of("grafana", grafana[name])
+            find_file("grafana", grafana[name])
             for name in ("tlsCACert", "tlsClientCert", "tlsClientKey")
         ],
     ]
@@ -295,5 +298,5 @@ def test_prometheus_presents_its_token_to_the_service():
     assert environment["PROPAGATION_SERVER__TOKENS"] == "/secrets/tokens"
 
 
-def dockerfile():
+def read_dockerfile():
     return (ROOT / "Dockerfile").read_text()

@@ -34,7 +34,7 @@ async def index(tmp_path):
     await store.close()
 
 
-def fitted():
+def make_fitted_embedder():
     plain = HashedEmbedder()
     return plain.with_state(plain.fit(CATALOGUE, seed=1))
 
@@ -50,7 +50,7 @@ TOGETHER = [
 
 @pytest.mark.parametrize(("older", "newer"), APART)
 async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
-    vectors = fitted().compute_vectors([older, newer])
+    vectors = make_fitted_embedder().compute_vectors([older, newer])
     assert vectors[0] @ vectors[1] > LEAST  # the fitted space alone would make them one
     assert await find_canonical_names(
         index, [older, newer], vectors, LEAST, measure_words_likeness
@@ -65,7 +65,7 @@ async def test_names_that_keep_the_same_company_stay_apart(index, older, newer):
 
 
 @pytest.mark.parametrize(
-    "embedder", [HashedEmbedder(), fitted()], ids=["before bootstrap", "after it"]
+    "embedder", [HashedEmbedder(), make_fitted_embedder()], ids=["before bootstrap", "after it"]
 )
 async def test_jazz_and_jazz_music_meet_in_either_space(index, embedder):
     names = [normalize_name("Jazz"), normalize_name("jazz  MUSIC"), "opera"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from propagation.routing import find_nearest_centres, run_spherical_kmeans
 
 
-def _clumps(seed, clumps=6, each=50, dimension=16):
+def _draw_clumps(seed, clumps=6, each=50, dimension=16):
     rng = np.random.default_rng(seed)
     middles = np.linalg.qr(rng.standard_normal((dimension, clumps)))[0].T
     return (
@@ -16,7 +16,7 @@ def _clumps(seed, clumps=6, each=50, dimension=16):
 
 
 def test_it_finds_planted_clumps():
-    points = _clumps(3)
+    points = _draw_clumps(3)
     nearest, cosines = find_nearest_centres(points, run_spherical_kmeans(points, 6, seed=1))
     assert [len(set(nearest[start : start + 50])) for start in range(0, 300, 50)] == [1] * 6
     assert len(set(nearest)) == 6
@@ -24,7 +24,7 @@ def test_it_finds_planted_clumps():
 
 
 def test_same_seed_same_centres_whatever_the_vectors_lengths():
-    points = _clumps(4)
+    points = _draw_clumps(4)
     centres = run_spherical_kmeans(points, 9, seed=5)
     np.testing.assert_array_equal(centres, run_spherical_kmeans(points.copy(), 9, seed=5))
     assert not np.array_equal(centres, run_spherical_kmeans(points, 9, seed=6))
@@ -47,7 +47,7 @@ def test_each_of_few_distinct_points_is_a_centre():
 
 
 def test_vectors_that_say_nothing_are_left_out():
-    points = _clumps(5)
+    points = _draw_clumps(5)
     bad = np.concatenate(
         [points, np.zeros((3, 16), np.float32), np.full((2, 16), np.nan, np.float32)]
     )

@@ -43,7 +43,7 @@ def item_key(n: int) -> ClientKey:
     return ClientKey(kind=ClientKind.ITEM, id=f"record-{n:03}-é")
 
 
-def title_of(n: int) -> str:
+def build_title(n: int) -> str:
     return f"Quartet Nº {n * 7919} in the Rain"
 
 
@@ -60,7 +60,7 @@ def event(n: int, user: int, item: int, **fields: object) -> NewInteraction:
     )
 
 
-def engine_on(folder: Path, store: str = "sqlite", **workflow: object) -> Engine:
+def make_engine(folder: Path, store: str = "sqlite", **workflow: object) -> Engine:
     """Build an engine; `store`: "neo4j" is the server that all tests of a run share."""
     server = {"neo4j": get_server(folder).settings} if store == "neo4j" else {}
     return build_engine(
@@ -74,13 +74,13 @@ def engine_on(folder: Path, store: str = "sqlite", **workflow: object) -> Engine
     )
 
 
-async def begin(engine: Engine) -> None:
+async def create_clients(engine: Engine) -> None:
     """Every item has a title and one genre, one has a word of its own; every third user says
     something of itself."""
     items = [
         ClientChange(
             key=item_key(n),
-            title=title_of(n),
+            title=build_title(n),
             attributes=(GENRES[n % 4], *(("theremin 77",) if n == 3 else ())),
         )
         for n in range(ITEMS)
@@ -96,15 +96,15 @@ async def begin(engine: Engine) -> None:
 
 
 @asynccontextmanager
-async def begun(engine: Engine) -> AsyncIterator[Engine]:
+async def open_engine(engine: Engine) -> AsyncIterator[Engine]:
     """Open, with these clients in it."""
     await engine.open()
-    await begin(engine)
+    await create_clients(engine)
     yield engine
     await engine.close()
 
 
-async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
+async def record_history(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
     """Events of drawn users, mostly of their genre, some with a negative, some repeats; learned,
     reasoned, and rounds."""
     draw = np.random.default_rng(seed)
@@ -137,7 +137,7 @@ async def live(engine: Engine, seed: int, count: int) -> list[NewInteraction]:
     return events
 
 
-async def strange_points(engine: Engine) -> list[str]:
+async def find_strange_points(engine: Engine) -> list[str]:
     """Points of the vector index that are not what the graph has now, compared vector by vector."""
     texts = await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
     versions = await engine.store.get_router_versions(engine.vectors.routers)
@@ -166,7 +166,7 @@ async def strange_points(engine: Engine) -> list[str]:
     return found
 
 
-def left_in(folder: Path, words: list[str]) -> list[str]:
+def find_in_files(folder: Path, words: list[str]) -> list[str]:
     """Which of the words the bytes of the database or of its log hold."""
     data = b"".join(
         (folder / name).read_bytes()
@@ -176,7 +176,7 @@ def left_in(folder: Path, words: list[str]) -> list[str]:
     return [word for word in words if word.encode() in data]
 
 
-def left_in_graph(folder: Path, words: list[str]) -> list[str]:
+def find_in_graph(folder: Path, words: list[str]) -> list[str]:
     """Which of the words some property of a node or a relationship holds, and where."""
     found = []
     for kind, properties in get_server(folder).run(EVERYTHING):
@@ -190,7 +190,7 @@ def left_in_graph(folder: Path, words: list[str]) -> list[str]:
     return found
 
 
-async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:
+async def find_in_rows(engine: Engine, words: list[str]) -> list[str]:
     """The same of every row of every table, profile versions inflated."""
 
     def work(connection):
@@ -202,7 +202,7 @@ async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:
         ]:
             for row in connection.execute(f"SELECT * FROM {table}"):
                 for value in row:
-                    plain = _plain(table, value)
+                    plain = _read_bytes(table, value)
                     found += [
                         f"{word} in {table}: {plain[:200]!r}"
                         for word, forms in needles.items()
@@ -213,7 +213,7 @@ async def left_in_rows(engine: Engine, words: list[str]) -> list[str]:
     return await engine.store.database.read(work)
 
 
-def _plain(table: str, value: object) -> bytes:
+def _read_bytes(table: str, value: object) -> bytes:
     if isinstance(value, bytes):
         return decompress_body(value) if table == "profile_version" else value
     return str(value).encode()

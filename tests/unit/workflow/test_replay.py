@@ -19,7 +19,7 @@ GENRES = ("jazz", "opera", "folk", "punk")
 USERS, ITEMS, EVENTS = 12, 40, 150
 
 
-def catalogue():
+def build_catalogue():
     return [
         ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
@@ -30,7 +30,7 @@ def catalogue():
     ]
 
 
-def stream():
+def draw_events():
     draw = np.random.default_rng(11)
     for n in range(EVENTS):
         user = int(draw.integers(USERS))
@@ -40,7 +40,7 @@ def stream():
         )
 
 
-def engine_on(path):
+def make_engine(path):
     settings = WorkflowSettings(
         session=BankSettings(k=4),
         taste=BankSettings(k=6),
@@ -59,12 +59,12 @@ def engine_on(path):
     )
 
 
-async def outcome_of(path, step):
+async def replay_and_read(path, step):
     """Every text, router version, edge and number a replay left."""
-    engine = engine_on(path)
+    engine = make_engine(path)
     await engine.open()
     try:
-        report = await replay(engine, catalogue(), stream(), step=step)
+        report = await replay(engine, build_catalogue(), draw_events(), step=step)
         refs = [n << 1 | kind for n in range(ITEMS) for kind in (0, 1)]
         texts = await engine.store.load_texts(refs)
         edges = await engine.store.get_edges(refs)
@@ -76,8 +76,8 @@ async def outcome_of(path, step):
 
 
 async def test_two_replays_are_bit_equal(tmp_path):
-    first = await outcome_of(tmp_path / "first.db", 32)
-    second = await outcome_of(tmp_path / "second.db", 32)
+    first = await replay_and_read(tmp_path / "first.db", 32)
+    second = await replay_and_read(tmp_path / "second.db", 32)
     assert first[0] == second[0]
     assert first[0].rounds > 2
     assert first[1:4] == second[1:4]
@@ -90,15 +90,17 @@ async def test_two_replays_are_bit_equal(tmp_path):
 
 
 async def test_progress_is_reported_and_a_second_replay_adds_nothing(tmp_path):
-    engine = engine_on(tmp_path / "graph.db")
+    engine = make_engine(tmp_path / "graph.db")
     await engine.open()
     try:
         seen: list[int] = []
-        report = await replay(engine, catalogue(), stream(), step=64, progress=seen.append)
+        report = await replay(
+            engine, build_catalogue(), draw_events(), step=64, progress=seen.append
+        )
         assert seen == [*range(64, EVENTS, 64), EVENTS]
         assert (report.clients, report.events) == (ITEMS, EVENTS)
         assert report.outcomes == {RecordStatus.ACCEPTED: EVENTS}
-        again = await replay(engine, [], stream(), step=64)
+        again = await replay(engine, [], draw_events(), step=64)
         assert again.outcomes == {RecordStatus.DUPLICATE: EVENTS}
         assert again.rounds == 0
     finally:
@@ -107,4 +109,4 @@ async def test_progress_is_reported_and_a_second_replay_adds_nothing(tmp_path):
 
 async def test_a_step_below_one_is_refused(tmp_path):
     with pytest.raises(ValueError, match="step is 0"):
-        await replay(engine_on(tmp_path / "graph.db"), [], [], step=0)
+        await replay(make_engine(tmp_path / "graph.db"), [], [], step=0)

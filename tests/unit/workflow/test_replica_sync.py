@@ -28,7 +28,7 @@ from propagation.workflow.read.recommend import RecommendRequest
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.cli.operator.doctor import check_view
 from services.runtime.process import SystemClock
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 SETTINGS = WorkflowSettings(
     lease_seconds=1,
@@ -58,7 +58,7 @@ class Shared:
 
 
 @asynccontextmanager
-async def two_on(folder):
+async def open_two_engines(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
     await store.open()
     index = NumpyIndex(SqlitePoints(store.database))
@@ -84,8 +84,8 @@ async def two_on(folder):
 
 
 @pytest.fixture
-async def two(tmp_path):
-    async with two_on(tmp_path) as engines:
+async def engines(tmp_path):
+    async with open_two_engines(tmp_path) as engines:
         await engines[0].upsert_clients(
             [
                 ClientChange(
@@ -110,44 +110,44 @@ async def push(engine, user, *items):
     )
 
 
-async def compute_ref(engine, user):
+async def find_ref(engine, user):
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
     return ref
 
 
-async def ids(engine, user):
+async def list_recommended(engine, user):
     found = await engine.recommender.recommend(RecommendRequest(user_id=user, limit=100))
     return {item.item_id for item in found.items}
 
 
-def profiles(engine):
+def copy_profiles(engine):
     view = engine.numbers.view
     return view.state.user_profile[: view.users].copy(), view.state.item_profile[
         : view.items
     ].copy()
 
 
-async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(two):
-    here, there = two
+async def test_what_one_recorded_the_other_leaves_out_before_anybody_learned_it(engines):
+    here, there = engines
     await push(here, "ann", 1, 2, 3)
     await here.drain()
     assert await there.learn() == 0, "the other one learns; this one follows"
-    assert {"i1", "i2", "i3"}.isdisjoint(await ids(there, "ann"))
+    assert {"i1", "i2", "i3"}.isdisjoint(await list_recommended(there, "ann"))
     await push(here, "ann", 7, 8)
     await push(there, "ann", 9)
     assert await there.follow() > 0
-    for engine in two:
+    for engine in engines:
         await engine.follow()
-        assert {"i7", "i8", "i9"}.isdisjoint(await ids(engine, "ann"))
+        assert {"i7", "i8", "i9"}.isdisjoint(await list_recommended(engine, "ann"))
         assert await engine.follow() == 0
     await here.drain()
     await there.learn()
     assert len(there.memory.pending_events) == len(here.memory.pending_events) == 0
-    assert {"i7", "i8", "i9"}.isdisjoint(await ids(there, "ann"))
+    assert {"i7", "i8", "i9"}.isdisjoint(await list_recommended(there, "ann"))
 
 
-async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
-    here, there = two
+async def test_profiles_that_one_wrote_are_in_the_others_numbers(engines):
+    here, there = engines
     for user in ("ann", "bob", "cid"):
         await push(here, user, 1, 3, 5)
     await here.drain()
@@ -155,24 +155,24 @@ async def test_profiles_that_one_wrote_are_in_the_others_numbers(two):
     await push(here, "ann", 4)
     await here.drain()
     await there.learn()
-    assert not profiles(there)[0].any()
+    assert not copy_profiles(there)[0].any()
     assert await there.follow() > 0
-    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+    for mine, theirs in zip(copy_profiles(here), copy_profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_array_equal(mine, theirs)
-    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
+    assert find_differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
     await push(there, "bob", 6)
     await here.learn()
     await there.learn()
     await there.reason()
     await here.follow()
-    row = index_of(await compute_ref(here, "bob"))
-    np.testing.assert_array_equal(profiles(here)[0][row], profiles(there)[0][row])
+    row = index_of(await find_ref(here, "bob"))
+    np.testing.assert_array_equal(copy_profiles(here)[0][row], copy_profiles(there)[0][row])
     assert await here.follow() == await there.follow() == 0
 
 
-async def test_texts_that_the_other_wrote_are_gone_on_with(two):
-    here, there = two
+async def test_texts_that_the_other_wrote_are_gone_on_with(engines):
+    here, there = engines
     await push(here, "ann", 1)
     await here.drain()
     await there.learn()
@@ -183,14 +183,14 @@ async def test_texts_that_the_other_wrote_are_gone_on_with(two):
     assert await there.reason() > 0
     await push(here, "ann", 3)
     await here.drain()
-    text = await here.store.load_texts([await compute_ref(here, "ann")])
+    text = await here.store.load_texts([await find_ref(here, "ann")])
     lines = " ".join(line.text for found in text.values() for line in found.profile.lines)
     assert all(f"Record {n}" in lines for n in (1, 2, 3))
     assert await here.store.get_dead_letters(9) == []
 
 
-async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two):
-    here, there = two
+async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(engines):
+    here, there = engines
     for user in ("ann", "bob"):
         await push(here, user, 0, 2, 4)
     await here.drain()
@@ -226,7 +226,7 @@ async def test_attributes_that_one_mapped_the_other_knows_by_its_next_round(two)
     assert known.items() <= there.vectors.canonical.targets.items()
 
 
-async def test_a_new_client_is_described_by_one_of_them_alone(two):
+async def test_a_new_client_is_described_by_one_of_them_alone(engines):
     described = []
 
     class CountingReasoner(OfflineReasoner):
@@ -235,23 +235,23 @@ async def test_a_new_client_is_described_by_one_of_them_alone(two):
             await asyncio.sleep(0.05)
             return await super().extract(clients)
 
-    for engine in two:
+    for engine in engines:
         engine.cold_start.reasoner = CountingReasoner()
         await engine.learn()
-    while any(await asyncio.gather(*(engine.reason() for engine in two))):
+    while any(await asyncio.gather(*(engine.reason() for engine in engines))):
         pass
     assert sorted(described) == sorted(f"i{n}" for n in range(20))
-    through = await two[0].store.get_learned_through()
-    for engine in two:
+    through = await engines[0].store.get_learned_through()
+    for engine in engines:
         assert await engine.reason() == 0
         assert engine.cold_start.get_described_through(through) == through, (
             "no client waits to be described"
         )
 
 
-async def test_clients_are_described_when_the_process_that_began_with_them_has_died(two):
-    here, there = two
-    for engine in two:
+async def test_clients_are_described_when_the_process_that_began_with_them_has_died(engines):
+    here, there = engines
+    for engine in engines:
         await engine.learn()
     assert await here.store.acquire_lease("describe", "a", 300)
     assert await there.reason() == 0, "the other one describes them"
@@ -260,8 +260,8 @@ async def test_clients_are_described_when_the_process_that_began_with_them_has_d
     assert there.cold_start.get_described_through(1_000) == 1_000
 
 
-async def test_one_of_them_runs_a_round_at_a_time(two):
-    here, there = two
+async def test_one_of_them_runs_a_round_at_a_time(engines):
+    here, there = engines
     lease = await here.store.acquire_lease("round", "a", 60_000)
     with pytest.raises(LeaseHeld):
         await there.run_round()
@@ -271,7 +271,7 @@ async def test_one_of_them_runs_a_round_at_a_time(two):
     assert await there.run_round() is not None
 
 
-async def epoch_that_the_other_has_not_met(here, there):
+async def open_unmet_epoch(here, there):
     for user in ("ann", "bob", "cid"):
         await push(here, user, 1, 3, 5)
     await here.drain()
@@ -280,96 +280,96 @@ async def epoch_that_the_other_has_not_met(here, there):
     return await here.init()
 
 
-async def test_an_epoch_that_one_opened_is_the_others_too(two):
-    here, there = two
-    epoch = await epoch_that_the_other_has_not_met(here, there)
+async def test_an_epoch_that_one_opened_is_the_others_too(engines):
+    here, there = engines
+    epoch = await open_unmet_epoch(here, there)
     await push(here, "ann", 7)
     await here.drain()
     await there.learn()
     await there.follow()
     assert there.numbers.view.epoch == epoch.number
     assert there.embedder.name == here.embedder.name == epoch.embedder
-    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
-    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+    assert find_differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
+    for mine, theirs in zip(copy_profiles(here), copy_profiles(there), strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
-    assert await ids(there, "ann") == await ids(here, "ann")
+    assert await list_recommended(there, "ann") == await list_recommended(here, "ann")
 
 
-async def test_a_bootstrap_that_is_due_for_both_is_one(two, monkeypatch):
-    here, there = two
-    epoch = await epoch_that_the_other_has_not_met(here, there)
-    await takes_the_lease_of(here)
+async def test_a_bootstrap_that_is_due_for_both_is_one(engines, monkeypatch):
+    here, there = engines
+    epoch = await open_unmet_epoch(here, there)
+    await give_up_lease(here)
 
-    async def due():
+    async def return_true():
         return True  # as it found before the other opened the epoch
 
-    monkeypatch.setattr(there.stage0, "_is_due", due)
+    monkeypatch.setattr(there.stage0, "_is_due", return_true)
     await push(here, "ann", 7)
     there.learner._behind = False
     assert await there.learn() > 0
     assert (
         (await there.store.get_current_epoch()).number == epoch.number == there.numbers.view.epoch
     )
-    await is_as_rebuilt(there)
+    await assert_as_rebuilt(there)
 
 
-async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(two):
-    here, there = two
-    await epoch_that_the_other_has_not_met(here, there)
+async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(engines):
+    here, there = engines
+    await open_unmet_epoch(here, there)
     await push(here, "ann", 7, 9)
     await here.drain()  # the other's view stands where it stood
-    await takes_the_lease_of(here)
+    await give_up_lease(here)
     epoch = await there.init()
     assert epoch.number == 2
-    await is_as_rebuilt(there)
+    await assert_as_rebuilt(there)
     assert there.numbers.view.applied_through == await there.store.get_learned_through()
     while await here.learn():
         pass
     await here.follow()
-    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
+    assert find_differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
-async def forgets(engine):
+async def forget_bob(engine):
     await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
 
 
-async def undoes(engine):
+async def try_undo(engine):
     with pytest.raises(InvalidInput):
         await engine.evolve(undo=99)
 
 
-@pytest.mark.parametrize("meeting", [forgets, undoes])
-async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(two, meeting):
-    here, there = two
-    epoch = await epoch_that_the_other_has_not_met(here, there)
-    await takes_the_lease_of(here)
+@pytest.mark.parametrize("meeting", [forget_bob, try_undo])
+async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(engines, meeting):
+    here, there = engines
+    epoch = await open_unmet_epoch(here, there)
+    await give_up_lease(here)
     await meeting(there)
     assert there.numbers.view.epoch == epoch.number, "met where it caught up"
     await there.learn()
     await there.follow()
     await here.learn()
     await here.follow()
-    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+    for mine, theirs in zip(copy_profiles(here), copy_profiles(there), strict=True):
         assert mine.any()
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
 
 
-async def takes_the_lease_of(engine):
+async def give_up_lease(engine):
     """As when that process stops without having learned anything since."""
     await engine.store.release_lease(engine.learner._lease)
 
 
-async def is_as_rebuilt(engine):
+async def assert_as_rebuilt(engine):
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert (view.epoch, view.applied_through) == (
         engine.numbers.view.epoch,
         engine.numbers.view.applied_through,
     )
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
 
 
-async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
-    here, there = two
+async def test_who_learns_next_learns_in_the_epoch_that_was_opened(engines):
+    here, there = engines
     for user in ("ann", "bob"):
         await push(here, user, 1, 3, 5)
     await here.drain()
@@ -379,38 +379,38 @@ async def test_who_learns_next_learns_in_the_epoch_that_was_opened(two):
             here, f"late-{n}", 2, 4
         )  # the epoch's entry in the log is far behind what is learned next
     epoch = await here.init()
-    await takes_the_lease_of(here)
+    await give_up_lease(here)
     there.learner._block = 1
     while await there.learn():
         assert there.numbers.view.epoch == epoch.number
     await here.learn()
-    await is_as_rebuilt(there)
-    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
+    await assert_as_rebuilt(there)
+    assert find_differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
-async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_back(two):
-    here, there = two
+async def test_what_one_took_back_the_other_does_not_bring_back_when_it_takes_back(engines):
+    here, there = engines
     for user in ("ann", "bob", "cid"):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
     await here.forgetting.retract(["ann-1", "ann-3"])
-    await takes_the_lease_of(here)
+    await give_up_lease(here)
     await there.forgetting.retract(["bob-1"])
-    await is_as_rebuilt(there)
-    state, row = there.numbers.view.state, index_of(await compute_ref(there, "ann"))
+    await assert_as_rebuilt(there)
+    state, row = there.numbers.view.state, index_of(await find_ref(there, "ann"))
     assert state.history_length[row] == 1
 
 
-async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
-    here, there = two
+async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(engines):
+    here, there = engines
     for user in ("ann", "bob", "cid"):
         await push(here, user, 1, 3, 5)
     await here.drain()
     await there.learn()
     await there.follow()
-    row, item = index_of(await compute_ref(here, "bob")), 1
-    assert profiles(there)[0][row].any()
+    row, item = index_of(await find_ref(here, "bob")), 1
+    assert copy_profiles(there)[0][row].any()
     assert there.memory.catalogue.titles[item] == "Record 1"
     await here.forgetting.forget(ClientKey(kind=ClientKind.USER, id="bob"))
     await here.forgetting.forget(ClientKey(kind=ClientKind.ITEM, id="i1"))
@@ -418,18 +418,18 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(two):
     await here.drain()
     await there.learn()
     await there.follow()
-    assert not profiles(there)[0][row].any()
-    assert not profiles(there)[1][item].any()
+    assert not copy_profiles(there)[0][row].any()
+    assert not copy_profiles(there)[1][item].any()
     assert there.memory.catalogue.titles[item] == ""
-    for mine, theirs in zip(profiles(here), profiles(there), strict=True):
+    for mine, theirs in zip(copy_profiles(here), copy_profiles(there), strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
 
 async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(
-    two, monkeypatch
+    engines, monkeypatch
 ):
     """The other one forgot somebody, and nothing was learned since: only the barrier tells it."""
-    here, there = two
+    here, there = engines
     for user in ("ann", "bob"):
         await push(here, user, 1, 3, 5)
     await here.drain()
@@ -438,22 +438,22 @@ async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_n
     await there.store.release_lease(there.learner._lease)
     read, failed = here.store.get_newest_checkpoint, []
 
-    async def once(*_):
+    async def fail_once(*_):
         if not failed:
             failed.append(True)
             raise StoreUnreachable("the graph is away")
         return await read()
 
-    monkeypatch.setattr(here.store, "get_newest_checkpoint", once, raising=False)
+    monkeypatch.setattr(here.store, "get_newest_checkpoint", fail_once, raising=False)
     for _ in range(3):
         with suppress(StoreUnreachable):
             await here.learn()
     assert failed
-    assert differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
+    assert find_differing_arrays(here.numbers.view.state, there.numbers.view.state) == []
 
 
-async def test_doctor_looks_while_another_process_learns(two):
-    one, looking = two
+async def test_doctor_looks_while_another_process_learns(engines):
+    one, looking = engines
     await push(one, "ann", 1, 2, 3)
     await one.drain()
     assert looking.numbers.view.applied_through < await looking.store.get_learned_through()
@@ -463,34 +463,34 @@ async def test_doctor_looks_while_another_process_learns(two):
 
 
 async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(
-    two, monkeypatch
+    engines, monkeypatch
 ):
     """It commits between the reads of the index and of the graph."""
-    one, looking = two
+    one, looking = engines
     await push(one, "ann", 1, 2, 3)
     await one.drain()
     await looking.index_maintenance.repair()
     assert await looking.index_maintenance.repair() == 0
     numbers, read = iter(range(4, 20)), looking.store.get_text_versions
 
-    async def after_a_commit(*refs):
+    async def commit_and_read(*refs):
         await push(one, "bob", next(numbers))
         await one.drain()
         return await read(*refs)
 
-    monkeypatch.setattr(looking.store, "get_text_versions", after_a_commit, raising=False)
+    monkeypatch.setattr(looking.store, "get_text_versions", commit_and_read, raising=False)
     assert await looking.index_maintenance.repair() == 0
 
 
-async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(two, monkeypatch):
-    here, _ = two
+async def test_answers_at_the_same_time_ask_for_the_watermark_of_texts_once(engines, monkeypatch):
+    here, _ = engines
     read, asked = here.store.get_reasoned_through, []
 
-    async def counted():
+    async def count_and_read():
         asked.append(1)
         return await read()
 
-    monkeypatch.setattr(here.store, "get_reasoned_through", counted, raising=False)
+    monkeypatch.setattr(here.store, "get_reasoned_through", count_and_read, raising=False)
     await asyncio.gather(*(here.get_reasoned_through() for _ in range(8)))
     assert len(asked) == 1
     await here.get_reasoned_through(exact=True)

@@ -16,13 +16,13 @@ PROBE = """
 import asyncio, json, sys
 from services.runtime.kernel_cache import use_kernel_cache
 use_kernel_cache()
-from tests.unit.workflow.test_warm_up import life, signatures
+from tests.unit.workflow.test_warm_up import list_signatures, run_life
 from propagation.workflow.concurrency.leases import Leases
 from propagation.workflow.warm_up import warm_up
 warm_up()
-before = signatures()
-asyncio.run(life(sys.argv[1]))
-print(json.dumps([before, signatures()]))
+before = list_signatures()
+asyncio.run(run_life(sys.argv[1]))
+print(json.dumps([before, list_signatures()]))
 """
 CALLED_FROM_PYTHON = (
     "learn.learn_block",
@@ -42,7 +42,7 @@ CALLED_FROM_PYTHON = (
 )
 
 
-def signatures() -> dict[str, list[str]]:
+def list_signatures() -> dict[str, list[str]]:
     """Every kernel of propagation.numbers with the argument types it is compiled for."""
     found = {}
     for module in pkgutil.walk_packages(propagation.numbers.__path__, "propagation.numbers."):
@@ -58,7 +58,7 @@ def signatures() -> dict[str, list[str]]:
     return found
 
 
-async def life(path: str) -> None:
+async def run_life(path: str) -> None:
     """A process that records, learns, reasons and reads; one that starts from what it left, from
     blocks and from a checkpoint; a rebuild; clients that are forgotten."""
     from propagation.adapters.offline.embedder import HashedEmbedder
@@ -66,12 +66,12 @@ async def life(path: str) -> None:
     from propagation.workflow.learn.rebuild import rebuild
     from propagation.workflow.read.recommend import RecommendRequest
     from propagation.workflow.replay import replay
-    from tests.unit.workflow.test_replay import catalogue, engine_on, stream
+    from tests.unit.workflow.test_replay import build_catalogue, draw_events, make_engine
 
     for turn in range(3):
-        engine = engine_on(Path(path))
+        engine = make_engine(Path(path))
         await engine.open()
-        await replay(engine, catalogue(), list(stream())[: 50 * (turn + 1)])
+        await replay(engine, build_catalogue(), list(draw_events())[: 50 * (turn + 1)])
         for wish in (
             RecommendRequest(user_id="u1", limit=3, explain=True),
             RecommendRequest(user_id="nobody", limit=3),

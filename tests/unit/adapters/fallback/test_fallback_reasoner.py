@@ -31,7 +31,7 @@ def with_fallback(asked, *, unavailable=False):
     return FallbackReasoner(asked.reasoner, OfflineReasoner(), unavailable=unavailable)
 
 
-async def asked_of(reasoner):
+async def ask_both(reasoner):
     reader, positive, negative = parties()
     return (
         await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2)),
@@ -39,33 +39,33 @@ async def asked_of(reasoner):
     )
 
 
-async def test_where_the_model_answers_nobody_stands_in(asking):
-    async with asking() as asked:
-        for answer in await asked_of(with_fallback(asked)):
+async def test_where_the_model_answers_nobody_stands_in(open_reasoner):
+    async with open_reasoner() as asked:
+        for answer in await ask_both(with_fallback(asked)):
             assert answer.usage.fallback == ""
             assert len(answer.usage.prompts) == 1
 
 
-async def test_what_a_fallback_answered_is_marked_and_what_the_model_cost_is_kept(asking):
-    async with asking(faults={"refusal": 1.0}) as asked:
-        forward, backward = await asked_of(with_fallback(asked))
+async def test_what_a_fallback_answered_is_marked_and_what_the_model_cost_is_kept(open_reasoner):
+    async with open_reasoner(faults={"refusal": 1.0}) as asked:
+        forward, backward = await ask_both(with_fallback(asked))
         assert forward.prediction is True, "by the scores, as the offline reasoner predicts"
         for answer in (forward, backward):
             assert answer.usage.fallback == OFFLINE
             assert answer.usage.total.calls == 2
 
 
-async def test_for_an_endpoint_that_is_down_only_where_it_is_told(asking):
-    async with asking(faults={"500": 1.0}, attempts=1) as asked:
+async def test_for_an_endpoint_that_is_down_only_where_it_is_told(open_reasoner):
+    async with open_reasoner(faults={"500": 1.0}, attempts=1) as asked:
         with pytest.raises(ReasonerUnavailable):
-            await asked_of(with_fallback(asked))
-        forward, _ = await asked_of(with_fallback(asked, unavailable=True))
+            await ask_both(with_fallback(asked))
+        forward, _ = await ask_both(with_fallback(asked, unavailable=True))
         assert forward.usage.fallback == OFFLINE
 
 
-async def test_first_texts_that_all_failed_are_written_and_marked(asking):
+async def test_first_texts_that_all_failed_are_written_and_marked(open_reasoner):
     clients = [client(row, f"Record {row}") for row in range(3)]
-    async with asking(faults={"refusal": 1.0}) as asked:
+    async with open_reasoner(faults={"refusal": 1.0}) as asked:
         answer = await with_fallback(asked).extract(clients)
         assert all(answer.edits)
         assert not any(isinstance(part, ReasonerFailed) for part in answer.edits)

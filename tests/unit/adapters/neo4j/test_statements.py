@@ -20,7 +20,7 @@ NOT_CODE = re.compile(
 PARAMETER = re.compile(r"\$(?:`([^`]*)`|(\w+))")
 
 
-def used_parameters(text):
+def find_parameters(text):
     return {quoted or word for quoted, word in PARAMETER.findall(NOT_CODE.sub(" ", text))}
 
 
@@ -29,13 +29,13 @@ def test_every_file_says_its_name_purpose_and_parameters():
         said = read_header(name)
         assert said["name"] == name
         assert said["purpose"]
-        assert statement.parameters == used_parameters(statement.text), name
-        assert used_parameters(statement.sent) <= {"parameters"}, name
+        assert statement.parameters == find_parameters(statement.text), name
+        assert find_parameters(statement.sent) <= {"parameters"}, name
 
 
 def test_what_looks_like_a_parameter_in_a_text_or_a_comment_is_none():
     text = "SET c.at = $now, '$no', \"$no\", `$no` // $no\n/* $no\n$no */, $`a b`, $0, $été"
-    assert used_parameters(text) == {"now", "a b", "0", "été"}
+    assert find_parameters(text) == {"now", "a b", "0", "été"}
 
 
 def test_a_statement_is_sent_without_its_header():

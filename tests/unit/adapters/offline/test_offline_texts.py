@@ -22,7 +22,7 @@ def build_text(read):
     return "\n".join(one.text for one in read.lines)
 
 
-async def after_choices(films, times):
+async def build_profile(films, times):
     """A user's profile after so many choices, the films in turn."""
     reasoner = OfflineReasoner()
     now = Profile(ref=USER)
@@ -38,7 +38,7 @@ async def after_choices(films, times):
 
 
 async def test_after_fifty_films_the_taste_is_on_top_and_every_line_is_short_and_sourced():
-    read = await after_choices(FILMS[:3] * 5 + FILMS[3:], 50)
+    read = await build_profile(FILMS[:3] * 5 + FILMS[3:], 50)
     assert "film-noir" in read.lines[0].text
     assert "animation" in read.lines[-1].text
     assert "“The Third Man (1949)”" in build_text(read)
@@ -126,7 +126,7 @@ async def test_every_title_that_a_line_cites_bears_it_out():
         ("Dusk (1998)", ("romance", "drama")),
     ]
     genres = {title: set(categories) for title, categories in films}
-    read = await after_choices(films, 40)
+    read = await build_profile(films, 40)
     cited = [(one, title) for one in read.lines for title in TITLE.findall(one.text)]
     assert len(cited) >= len(films)
     assert all(set(one.attributes) <= genres[title] for one, title in cited)

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 
 
-def answered(prompt):
+def answer_prompt(prompt):
     """The least answer to one of our prompts that says something, as an object."""
     if "<data>" not in prompt:
         return {"word": "harbour"}
@@ -88,16 +88,16 @@ def completion(message, **others):
     }
 
 
-def said(text, **others):
+def text_completion(text, **others):
     return completion({"role": "assistant", "content": text}, **others)
 
 
-def python(answer):
+def write_as_python(answer):
     """As a model writes that learned from Python."""
     return repr(answer)
 
 
-def loose(answer):
+def write_loosely(answer):
     """Single quotes nowhere escaped, trailing commas, a comment."""
     return (
         "{ // here\n"
@@ -106,22 +106,22 @@ def loose(answer):
     )
 
 
-def renamed(answer, name):
+def rename_keys(answer, name):
     if isinstance(answer, dict):
-        return {name(key): renamed(value, name) for key, value in answer.items()}
-    return [renamed(one, name) for one in answer] if isinstance(answer, list) else answer
+        return {name(key): rename_keys(value, name) for key, value in answer.items()}
+    return [rename_keys(one, name) for one in answer] if isinstance(answer, list) else answer
 
 
-def stringy(answer):
+def turn_into_strings(answer):
     """Every number and truth as text."""
     if isinstance(answer, dict):
-        return {key: stringy(value) for key, value in answer.items()}
+        return {key: turn_into_strings(value) for key, value in answer.items()}
     if isinstance(answer, list):
-        return [stringy(one) for one in answer]
+        return [turn_into_strings(one) for one in answer]
     return str(answer) if isinstance(answer, int) else answer
 
 
-def events(*bodies, end=b"data: [DONE]\n\n"):
+def write_events(*bodies, end=b"data: [DONE]\n\n"):
     return (
         b": ping\n\n"
         + b"".join(b"data: " + json.dumps(body).encode() + b"\n\n" for body in bodies)
@@ -129,34 +129,36 @@ def events(*bodies, end=b"data: [DONE]\n\n"):
     )
 
 
-def camel(name):
+def write_camel_case(name):
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
 
 
 Form = Callable[[dict], object]
 READ: dict[str, Form] = {
-    "as it should be": lambda a: said(json.dumps(a)),
-    "single quotes": lambda a: said(python(a)),
-    "trailing commas and comments": lambda a: said(loose(a)),
-    "quotes inside of texts": lambda a: said(json.dumps(a).replace('\\"', '"')),
-    "an object around it": lambda a: said(json.dumps({"response": {"answer": a}})),
-    "a list around it": lambda a: said(json.dumps([a])),
-    "names in capitals": lambda a: said(json.dumps(renamed(a, str.upper))),
-    "names with spaces": lambda a: said(
-        json.dumps(renamed(a, lambda name: name.replace("_", " ").title()))
+    "as it should be": lambda a: text_completion(json.dumps(a)),
+    "single quotes": lambda a: text_completion(write_as_python(a)),
+    "trailing commas and comments": lambda a: text_completion(write_loosely(a)),
+    "quotes inside of texts": lambda a: text_completion(json.dumps(a).replace('\\"', '"')),
+    "an object around it": lambda a: text_completion(json.dumps({"response": {"answer": a}})),
+    "a list around it": lambda a: text_completion(json.dumps([a])),
+    "names in capitals": lambda a: text_completion(json.dumps(rename_keys(a, str.upper))),
+    "names with spaces": lambda a: text_completion(
+        json.dumps(rename_keys(a, lambda name: name.replace("_", " ").title()))
     ),
-    "names in camel case": lambda a: said(json.dumps(renamed(a, camel))),
-    "numbers as text": lambda a: said(json.dumps(stringy(a))),
-    "thoughts in square brackets": lambda a: said(
+    "names in camel case": lambda a: text_completion(json.dumps(rename_keys(a, write_camel_case))),
+    "numbers as text": lambda a: text_completion(json.dumps(turn_into_strings(a))),
+    "thoughts in square brackets": lambda a: text_completion(
         f"[THINK]Draft: {json.dumps({**a, 'prediction': {'choice': 2}})}[/THINK]" + json.dumps(a)
     ),
-    "a lone bracket missing": lambda a: said(json.dumps(a)[:-1]),
-    "thoughts without an end tag before": lambda a: said("Hm. {maybe}</think>" + json.dumps(a)),
-    "a repeated prompt": lambda a: said(
+    "a lone bracket missing": lambda a: text_completion(json.dumps(a)[:-1]),
+    "thoughts without an end tag before": lambda a: text_completion(
+        "Hm. {maybe}</think>" + json.dumps(a)
+    ),
+    "a repeated prompt": lambda a: text_completion(
         '{"messages": {"M1": {"says": "x"}}, "user": {"profile": {}}}\n' + json.dumps(a)
     ),
-    "content in parts": lambda a: said(
+    "content in parts": lambda a: text_completion(
         [{"type": "reasoning", "text": "{"}, {"type": "text", "text": json.dumps(a)}]
     ),
     "reasoning in the place of content": lambda a: completion(
@@ -169,32 +171,33 @@ READ: dict[str, Form] = {
         "choices": [{"message": {"content": json.dumps(a)}, "finish_reason": "STOP_SEQUENCE"}]
     },
     "usage as text": lambda a: (
-        said(json.dumps(a)) | {"usage": {"prompt_tokens": "11", "completion_tokens": "7"}}
+        text_completion(json.dumps(a))
+        | {"usage": {"prompt_tokens": "11", "completion_tokens": "7"}}
     ),
     "the second choice": lambda a: {
         "choices": [{"message": {"content": None}}, {"message": {"content": json.dumps(a)}}]
     },
 }
 BADLY: dict[str, Form] = {
-    "nothing": lambda a: said(""),
-    "null": lambda a: said(None),
+    "nothing": lambda a: text_completion(""),
+    "null": lambda a: text_completion(None),
     "no choices": lambda a: {"choices": []},
-    "prose": lambda a: said("I would choose the first one, since it shares more."),
-    "a refusal": lambda a: said("I'm sorry, but I can't help with that."),
-    "cut in the middle": lambda a: said(
+    "prose": lambda a: text_completion("I would choose the first one, since it shares more."),
+    "a refusal": lambda a: text_completion("I'm sorry, but I can't help with that."),
+    "cut in the middle": lambda a: text_completion(
         json.dumps(a)[: len(json.dumps(a)) // 3], finish_reason="max_tokens"
     ),
     "only thought": lambda a: completion(
         {"content": None, "reasoning_content": "Let me see. The user"}
     ),
-    "filtered": lambda a: said(None, finish_reason="SAFETY"),
-    "another object": lambda a: said('{"status": "ok", "items": []}'),
-    "the prompt again": lambda a: said(
+    "filtered": lambda a: text_completion(None, finish_reason="SAFETY"),
+    "another object": lambda a: text_completion('{"status": "ok", "items": []}'),
+    "the prompt again": lambda a: text_completion(
         '{"user": {"profile": {"1": "jazz"}}, "candidate_1": {"title": "Tosca"}}'
     ),
-    "two numbers": lambda a: said(json.dumps(dict.fromkeys(a, "1 or 2"))),
-    "a list": lambda a: said("[1, 2, 3]"),
-    "the form itself": lambda a: said(
+    "two numbers": lambda a: text_completion(json.dumps(dict.fromkeys(a, "1 or 2"))),
+    "a list": lambda a: text_completion("[1, 2, 3]"),
+    "the form itself": lambda a: text_completion(
         '{"prediction": {"why": string, "choice": integer}, "user": {"used": [string, ...]}}'
     ),
 }
@@ -205,7 +208,9 @@ UNANSWERED: dict[str, Form] = {
     "an error in the choice": lambda a: {
         "choices": [{"error": {"code": 502, "message": "upstream"}, "finish_reason": "error"}]
     },
-    "an error as a stream": lambda a: events({"error": {"message": "upstream", "code": "500"}}),
+    "an error as a stream": lambda a: write_events(
+        {"error": {"message": "upstream", "code": "500"}}
+    ),
 }
 
 
@@ -242,12 +247,14 @@ class Other:
         prompt = "\n".join(message["content"] for message in body["messages"])
         schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
         if self.probed and "word" in schema.get("properties", {}):
-            return said(json.dumps({"word": self.probed(schema["properties"]["word"]["const"])}))
+            return text_completion(
+                json.dumps({"word": self.probed(schema["properties"]["word"]["const"])})
+            )
         with self.lock:
             if "<data>" in prompt:
                 self.prompts.append(prompt)
             form = self.form or self.random.choice(self.forms)
-        return form(answered(prompt))
+        return form(answer_prompt(prompt))
 
 
 @contextmanager

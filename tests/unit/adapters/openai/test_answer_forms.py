@@ -30,7 +30,7 @@ def server():
 
 
 @asynccontextmanager
-async def reasoner_of(server, store, **options):
+async def open_reasoner_of(server, store, **options):
     server.prompts.clear()
     told = OpenAIOptions(
         **{
@@ -51,7 +51,7 @@ async def reasoner_of(server, store, **options):
         await reasoner.close()
 
 
-async def both(reasoner):
+async def ask_both(reasoner):
     reader, positive, negative = parties()
     return (
         await reasoner.forward(work(), reader, [positive, negative], None),
@@ -62,8 +62,8 @@ async def both(reasoner):
 @pytest.mark.parametrize("form", READ)
 async def test_what_can_be_read_is_read_in_one_call(server, store, form):
     server.form = READ[form]
-    async with reasoner_of(server, store) as reasoner:
-        forward, backward = await both(reasoner)
+    async with open_reasoner_of(server, store) as reasoner:
+        forward, backward = await ask_both(reasoner)
     assert len(server.prompts) == 2
     [heard] = forward.merges[0].edits
     assert (heard.line.text, heard.line.attributes, forward.prediction) == (
@@ -79,9 +79,9 @@ async def test_what_can_be_read_is_read_in_one_call(server, store, form):
 @pytest.mark.parametrize("form", BADLY)
 async def test_what_can_not_is_asked_for_once_more_and_then_a_typed_failure(server, store, form):
     server.form = BADLY[form]
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         with pytest.raises(ReasonerFailed) as raised:
-            await both(reasoner)
+            await ask_both(reasoner)
     assert not isinstance(raised.value, ReasonerUnavailable | ReasonerGaveUp)
     assert ["Answer again" in prompt for prompt in server.prompts] == [False, True]
 
@@ -89,10 +89,10 @@ async def test_what_can_not_is_asked_for_once_more_and_then_a_typed_failure(serv
 @pytest.mark.parametrize("form", UNANSWERED)
 async def test_what_is_no_answer_makes_the_work_wait(server, store, form):
     server.form = UNANSWERED[form]
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         reasoner.endpoint.limiter.pause = lambda seconds: 0.0
         with pytest.raises(ReasonerUnavailable):
-            await both(reasoner)
+            await ask_both(reasoner)
 
 
 @pytest.mark.slow
@@ -152,6 +152,6 @@ async def test_embeddings_in_other_forms_are_read(server, store, form):
         "no places": lambda n: {"embedding": [0, n + 1, 0, 0]},
     }[form]
     server.embedding = lambda texts: {"data": [rows(n) for n in range(len(texts))]}
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         found = await create_openai_embedder(reasoner.endpoint, store).embed(["jazz", "opera"])
     assert np.array_equal(found, [[0, 1, 0, 0]] * 2)

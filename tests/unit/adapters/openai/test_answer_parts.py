@@ -23,18 +23,18 @@ from propagation.adapters.openai.prompts import (
     summarize,
 )
 from propagation.model import AddLine, DropLine, ReasonerFailed, ReplaceLine
-from tests.unit.parties import NEGATIVE, heard, item, line, message, party, user, work
+from tests.unit.parties import NEGATIVE, heard_line, item, line, message, party, user, work
 
 EDIT = {"op": "add", "line": 0, "text": "It likes soul.", "attributes": ["soul"]}
 
 
-def parts():
-    reader = party(user(), line(1, "jazz"), heard(2, 4, "dub"), messages=(message(3, "soul"),))
+def build_parts():
+    reader = party(user(), line(1, "jazz"), heard_line(2, 4, "dub"), messages=(message(3, "soul"),))
     return forward.build_question(reader, [party(item()), party(item(NEGATIVE))]).parts
 
 
-def answered(name, value):
-    return check_part(ParsedAnswer({name: value}), name, parts()[name])
+def check_answer(name, value):
+    return check_part(ParsedAnswer({name: value}), name, build_parts()[name])
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def answered(name, value):
     [(1, True), ("2", False), ("Candidate 1", True), ("candidate_2", False), (2.0, False)],
 )
 def test_a_choice_is_a_number_however_it_is_said(choice, first):
-    assert answered("prediction", {"choice": choice}) is first
+    assert check_answer("prediction", {"choice": choice}) is first
 
 
 @pytest.mark.parametrize("choice", [0, 3, "neither", None, [1], 1.5, True])
 def test_what_is_no_choice_is_none(choice):
-    found = answered("prediction", {"choice": choice, "why": "so"})
+    found = check_answer("prediction", {"choice": choice, "why": "so"})
     assert isinstance(found, ReasonerFailed)
 
 
@@ -63,13 +63,13 @@ def test_what_is_no_choice_is_none(choice):
     ],
 )
 def test_an_edit_is_an_edit_however_it_is_said(edits):
-    [edit] = answered("user", {"used": "M1", "edits": edits}).edits
+    [edit] = check_answer("user", {"used": "M1", "edits": edits}).edits
     assert isinstance(edit, AddLine)
     assert (edit.line.text, edit.line.attributes) == ("It likes soul.", ("soul",))
 
 
 def test_hearsay_changes_no_line_that_the_client_said_itself():
-    found = answered(
+    found = check_answer(
         "user",
         {
             "used": ["m1"],
@@ -81,7 +81,7 @@ def test_hearsay_changes_no_line_that_the_client_said_itself():
 
 
 def test_an_object_around_the_answer_is_taken_off():
-    wanted = parts()
+    wanted = build_parts()
     inside = {"prediction": {"choice": 1}, "user": {"used": [], "edits": []}}
     assert match_parts(ParsedAnswer({"answer": inside}), wanted).value == inside
     assert match_parts(
@@ -96,8 +96,8 @@ def test_an_object_around_the_answer_is_taken_off():
 
 
 def test_the_schema_asks_of_servers_only_what_all_grammars_take():
-    schema = build_schema(parts(), bounded=False)
-    assert schema["required"] == list(parts()) == list(schema["properties"])
+    schema = build_schema(build_parts(), bounded=False)
+    assert schema["required"] == list(build_parts()) == list(schema["properties"])
     text = str(schema)
     for word in (
         "$ref",
@@ -112,17 +112,17 @@ def test_the_schema_asks_of_servers_only_what_all_grammars_take():
         "description",
     ):
         assert f"'{word}'" not in text
-    shape = describe_schema(build_schema(parts(), bounded=False))
+    shape = describe_schema(build_schema(build_parts(), bounded=False))
     assert shape.count("{") == shape.count("}")
 
 
-def nodes(schema):
+def walk_nodes(schema):
     yield schema
     for inner in (
         *schema.get("properties", {}).values(),
         *([schema["items"]] if "items" in schema else []),
     ):
-        yield from nodes(inner)
+        yield from walk_nodes(inner)
 
 
 def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
@@ -138,7 +138,7 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
         evolve.Decision,
     )
     asked = {str(place): ExpectedPart(model, str) for place, model in enumerate(models)}
-    found = list(nodes(build_schema(asked, bounded=True)))
+    found = list(walk_nodes(build_schema(asked, bounded=True)))
     texts = [one for one in found if one["type"] == "string" and "enum" not in one]
     lists = [one for one in found if one["type"] == "array"]
     assert len(texts) > 15
@@ -196,11 +196,11 @@ def test_a_rule_about_a_message_that_is_another_s_is_none():
     ],
 )
 def test_what_says_nothing_is_nothing_and_a_bad_edit_is_left_out_alone(value, edits):
-    assert len(answered("user", value).edits) == edits
+    assert len(check_answer("user", value).edits) == edits
 
 
 def test_an_edit_with_a_line_and_a_text_replaces_it():
-    [edit] = answered("user", {"edits": [{"line": 2, "text": "Dub again."}]}).edits
+    [edit] = check_answer("user", {"edits": [{"line": 2, "text": "Dub again."}]}).edits
     assert (type(edit), edit.line.id) == (ReplaceLine, 2)
 
 
@@ -208,4 +208,4 @@ def test_an_edit_with_a_line_and_a_text_replaces_it():
     "value", ["none", 5, {"profile": {}}, {"edits": "It likes soul."}, {"edits": [{"op": "dance"}]}]
 )
 def test_what_is_something_else_is_no_empty_answer(value):
-    assert isinstance(answered("user", value), ReasonerFailed)
+    assert isinstance(check_answer("user", value), ReasonerFailed)

@@ -28,45 +28,47 @@ STYLES = ("opera", "jazz")
 TEXTS = ["jazz trumpet", "opera", "", "jazz trumpet", "jazz piano"]
 
 
-def embedder(asked):
+def make_embedder(asked):
     return create_openai_embedder(asked.reasoner.endpoint, asked.store)
 
 
 @pytest.fixture
-def embedding(asking):
-    return lambda habits=(), **options: asking(
+def open_embedding_reasoner(open_reasoner):
+    return lambda habits=(), **options: open_reasoner(
         habits=habits, embeddings={"model": "scripted", "dimension": 16} | options
     )
 
 
 @pytest.mark.parametrize("habits", [(), ("unordered_embeddings",)])
-async def test_rows_come_in_order_as_unit_vectors_and_nothing_for_nothing(embedding, habits):
-    async with embedding(habits) as asked:
-        found = await embedder(asked).embed(TEXTS)
+async def test_rows_come_in_order_as_unit_vectors_and_nothing_for_nothing(
+    open_embedding_reasoner, habits
+):
+    async with open_embedding_reasoner(habits) as asked:
+        found = await make_embedder(asked).embed(TEXTS)
         assert np.allclose(np.linalg.norm(found, axis=1), [1, 1, 0, 1, 1], atol=1e-6)
         assert np.array_equal(found[0], found[3])
         assert found[0] @ found[4] > found[0] @ found[1], "texts that share a word are nearer"
         assert asked.server.seen.calls["embeddings"] == 1
 
 
-async def test_what_was_embedded_once_is_kept(embedding):
-    async with embedding() as asked:
-        first = await embedder(asked).embed(TEXTS)
-        again = await embedder(asked).embed(TEXTS)
+async def test_what_was_embedded_once_is_kept(open_embedding_reasoner):
+    async with open_embedding_reasoner() as asked:
+        first = await make_embedder(asked).embed(TEXTS)
+        again = await make_embedder(asked).embed(TEXTS)
         assert np.array_equal(first, again)
         assert asked.server.seen.calls["embeddings"] == 1
 
 
-async def test_a_withdrawal_meanwhile_keeps_nothing(embedding, monkeypatch):
-    async with embedding() as asked:
+async def test_a_withdrawal_meanwhile_keeps_nothing(open_embedding_reasoner, monkeypatch):
+    async with open_embedding_reasoner() as asked:
         withdrawals = iter(range(1, 9))
 
-        async def another():
+        async def count_withdrawals():
             return next(withdrawals)
 
-        monkeypatch.setattr(asked.store, "get_last_withdrawal", another)
-        await embedder(asked).embed(TEXTS)
-        await embedder(asked).embed(TEXTS)
+        monkeypatch.setattr(asked.store, "get_last_withdrawal", count_withdrawals)
+        await make_embedder(asked).embed(TEXTS)
+        await make_embedder(asked).embed(TEXTS)
         assert asked.server.seen.calls["embeddings"] == 2
 
 
@@ -78,20 +80,20 @@ async def test_a_withdrawal_meanwhile_keeps_nothing(embedding, monkeypatch):
         ("no_embeddings", ReasonerGaveUp, "501"),
     ],
 )
-async def test_what_is_no_embedding_is_refused(embedding, habit, error, words):
-    async with embedding((habit,)) as asked:
+async def test_what_is_no_embedding_is_refused(open_embedding_reasoner, habit, error, words):
+    async with open_embedding_reasoner((habit,)) as asked:
         with pytest.raises(error, match=words):
-            await embedder(asked).embed(TEXTS)
+            await make_embedder(asked).embed(TEXTS)
 
 
 @pytest.mark.parametrize("cached", [0, 1 << 20])
 async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_are_embedded(
-    embedding, caplog, cached
+    open_embedding_reasoner, caplog, cached
 ):
     texts = [f"record {n}" for n in range(70)]
     texts[11] = texts[66] = "forbidden words"
-    async with embedding(("filtered_embeddings",), cached=cached) as asked:
-        opened = embedder(asked)
+    async with open_embedding_reasoner(("filtered_embeddings",), cached=cached) as asked:
+        opened = make_embedder(asked)
         found = await opened.embed(texts)
         assert np.flatnonzero(~found.any(1)).tolist() == [11, 66]
         assert np.allclose(np.linalg.norm(found, axis=1)[found.any(1)], 1, atol=1e-6)
@@ -106,7 +108,7 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
         assert sum("does not embed" in record.message for record in caplog.records) == 1, (
             "told once"
         )
-        assert not (await embedder(asked).embed(["forbidden words"])).any(), (
+        assert not (await make_embedder(asked).embed(["forbidden words"])).any(), (
             "of another process, too"
         )
         assert asked.server.seen.calls["embeddings"] - calls == (2 if cached else 4), (
@@ -114,9 +116,9 @@ async def test_a_text_that_the_server_refuses_is_a_row_of_zeros_and_the_others_a
         )
 
 
-async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(embedding):
+async def test_a_text_that_was_refused_is_asked_for_again_after_a_while(open_embedding_reasoner):
     now = [0.0]
-    async with embedding(("filtered_embeddings",)) as asked:
+    async with open_embedding_reasoner(("filtered_embeddings",)) as asked:
         opened = OpenAIEmbedder(
             asked.reasoner.endpoint,
             asked.store,
@@ -140,7 +142,7 @@ async def test_an_item_whose_text_was_refused_is_embedded_in_the_end(tmp_path):
         for n in range(5)
     ]
     async with fake_llm(Script(habits=frozenset({"filtered_embeddings"}))) as server:
-        engine = build_engine(get_settings(tmp_path, server))
+        engine = build_engine(make_settings(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -171,7 +173,7 @@ async def test_a_read_does_not_wait_for_an_embedder_that_is_slow(caplog):
 
 async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     async with fake_llm() as server:
-        engine = build_engine(get_settings(tmp_path, server))
+        engine = build_engine(make_settings(tmp_path, server))
         await engine.open()
         assert spending_to_proto(engine) is None
         await engine.upsert_clients(
@@ -184,7 +186,7 @@ async def test_what_an_embedder_alone_costs_is_shown(tmp_path):
     assert prompt.prompt_tokens > 0
 
 
-def get_settings(tmp_path, server, **embeddings):
+def make_settings(tmp_path, server, **embeddings):
     told = OpenAIOptions(
         base_url=server.base_url,
         attempts=1,
@@ -208,7 +210,7 @@ async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
         for n in range(10)
     ]
     async with fake_llm() as server:
-        engine = build_engine(get_settings(tmp_path, server))
+        engine = build_engine(make_settings(tmp_path, server))
         await engine.open()
         await engine.upsert_clients(changes)
         await engine.drain()
@@ -218,14 +220,14 @@ async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
         found = await engine.embedder.embed(["Record 1 of opera"])
         assert found.shape == (1, 16)
         await engine.close()
-        again = build_engine(get_settings(tmp_path, server))
+        again = build_engine(make_settings(tmp_path, server))
         await again.open()
         await again.close()
         for told, words in (
             ({"model": "other"}, "openai:scripted, now it is openai:other"),
             ({"dimension": 32}, "was 16, now it is 32"),
         ):
-            other = build_engine(get_settings(tmp_path, server, **told))
+            other = build_engine(make_settings(tmp_path, server, **told))
             with pytest.raises(
                 IncompatibleSettings, match=f"{words}.*propagation init.*propagation reindex"
             ):
@@ -233,12 +235,12 @@ async def test_a_service_embeds_through_the_endpoint_and_refuses_another_model(
             await other.close()
 
 
-async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(asking):
+async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(open_reasoner):
     async with (
         fake_llm() as server,
-        asking(embeddings={"base_url": server.base_url, "dimension": 16}) as asked,
+        open_reasoner(embeddings={"base_url": server.base_url, "dimension": 16}) as asked,
     ):
-        opened = embedder(asked)
+        opened = make_embedder(asked)
         await opened.embed(TEXTS)
         await opened.close()
         assert (server.seen.calls["embeddings"], asked.server.seen.calls["embeddings"]) == (1, 0)
@@ -247,7 +249,7 @@ async def test_embeddings_of_another_address_are_of_an_endpoint_of_their_own(ask
         )
 
 
-async def test_a_catalogue_is_embedded_in_batches(embedding):
-    async with embedding() as asked:
-        await embedder(asked).embed([f"record {n}" for n in range(150)])
+async def test_a_catalogue_is_embedded_in_batches(open_embedding_reasoner):
+    async with open_embedding_reasoner() as asked:
+        await make_embedder(asked).embed([f"record {n}" for n in range(150)])
         assert asked.server.seen.calls["embeddings"] == 3

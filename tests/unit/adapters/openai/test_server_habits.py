@@ -44,7 +44,7 @@ def parties():
     )
 
 
-async def outcome(asked):
+async def collect_answers(asked):
     reader, positive, negative = parties()
     forward = await asked.reasoner.forward(work(), reader, [negative, positive], None)
     backward = await asked.reasoner.backward(work(), 1, reader, positive, negative)
@@ -55,9 +55,9 @@ async def outcome(asked):
     "habit",
     [(), *[(one,) for one in SAME], ("think", "fences", "prose", "format_422", "temperature_400")],
 )
-async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
-    async with asking(habits=habit) as asked:
-        forward, backward = await outcome(asked)
+async def test_the_rule_comes_through_whatever_the_habit(open_reasoner, habit):
+    async with open_reasoner(habits=habit) as asked:
+        forward, backward = await collect_answers(asked)
         [edit] = forward.merges[0].edits
         assert isinstance(edit, AddLine), "a line is added"
         assert (edit.line.attributes, edit.line.author) == (("soul", "funk"), Author.RECEPTION), (
@@ -89,9 +89,9 @@ async def test_the_rule_comes_through_whatever_the_habit(asking, habit):
         (("format_422",), Mode.PLAIN),
     ],
 )
-async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit, mode):
-    async with asking(habits=habit) as asked:
-        await outcome(asked)
+async def test_what_a_server_can_is_found_out_once_and_remembered(open_reasoner, habit, mode):
+    async with open_reasoner(habits=habit) as asked:
+        await collect_answers(asked)
         probes = asked.server.seen.calls["probe"]
         assert (
             await asked.store.get_blob(asked.reasoner._asker._json_modes._place)
@@ -101,20 +101,20 @@ async def test_what_a_server_can_is_found_out_once_and_remembered(asking, habit,
         assert asked.server.seen.calls["probe"] == probes
 
 
-async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
+async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(open_reasoner):
     """A probe that nobody answers says nothing of what the server can: it would be asked in plain
     text ever after."""
 
-    async def loading(*_):
+    async def raise_loading(*_):
         raise Refused(503, "Loading model")
 
-    async with asking(attempts=1) as asked:
+    async with open_reasoner(attempts=1) as asked:
         with (
-            patch.object(asked.server, "_answer_chat", loading),
+            patch.object(asked.server, "_answer_chat", raise_loading),
             pytest.raises(ReasonerUnavailable),
         ):
-            await outcome(asked)
-        await outcome(asked)
+            await collect_answers(asked)
+        await collect_answers(asked)
         assert await asked.reasoner._asker._json_modes.mode() is Mode.BOUNDED
 
 
@@ -123,10 +123,10 @@ async def test_of_a_server_that_is_not_up_yet_nothing_is_remembered(asking):
     [("schema_500", Mode.JSON), ("json_only", Mode.JSON), ("format_422", Mode.PLAIN)],
 )
 async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is_lost(
-    asking, habit, mode
+    open_reasoner, habit, mode
 ):
     """Many at once: what they find out together is one step down, not one each."""
-    async with asking(attempts=2, cached_answers=0) as asked:
+    async with open_reasoner(attempts=2, cached_answers=0) as asked:
         structured = asked.reasoner._asker._json_modes
         assert await structured.mode() is Mode.BOUNDED
         asked.server.script = replace(asked.server.script, habits=frozenset([habit]))
@@ -139,8 +139,8 @@ async def test_a_server_that_was_exchanged_is_looked_at_again_and_no_question_is
 @pytest.mark.parametrize(
     "habits", [("infinite",), ("infinite", "no_finish"), ("infinite", "fences", "no_finish")]
 )
-async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
-    async with asking(habits=habits) as asked:
+async def test_a_number_that_nobody_asked_for_may_be_infinite(open_reasoner, habits):
+    async with open_reasoner(habits=habits) as asked:
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert answer.merges[0].edits
@@ -153,34 +153,34 @@ async def test_a_number_that_nobody_asked_for_may_be_infinite(asking, habits):
 
 
 @pytest.mark.parametrize("habit", ["context_code", "context_type"])
-async def test_too_long_a_prompt_is_never_asked_twice(asking, habit):
+async def test_too_long_a_prompt_is_never_asked_twice(open_reasoner, habit):
     lines = [line(n, "jazz", text="w " * 110) for n in range(1, 200)]
-    async with asking(habits=(habit,), context_tokens=100_000) as asked:
+    async with open_reasoner(habits=(habit,), context_tokens=100_000) as asked:
         with pytest.raises(ReasonerGaveUp, match="too long"):
             await asked.reasoner.merge(party(user(), *lines, messages=(TOLD,)))
         assert asked.calls == 1
 
 
-async def test_what_does_not_fit_is_not_sent(asking):
+async def test_what_does_not_fit_is_not_sent(open_reasoner):
     lines = [line(n, "jazz", text="w " * 110) for n in range(1, 200)]
-    async with asking(context_tokens=2_048) as asked:
+    async with open_reasoner(context_tokens=2_048) as asked:
         with pytest.raises(ReasonerGaveUp, match="context_tokens"):
             await asked.reasoner.merge(party(user(), *lines, messages=(TOLD,)))
         assert asked.calls == 0
 
 
-async def test_a_wrong_key_makes_the_work_wait_and_is_not_printed(asking):
-    async with asking(habits=("key_required",), key="sk-secret") as asked:
+async def test_a_wrong_key_makes_the_work_wait_and_is_not_printed(open_reasoner):
+    async with open_reasoner(habits=("key_required",), key="sk-secret") as asked:
         with pytest.raises(ReasonerUnavailable, match="is the key right") as raised:
             await asked.reasoner.merge(parties()[0])
         assert "sk-secret" not in str(raised.value)
-    async with asking(habits=("key_required",), key="right") as asked:
+    async with open_reasoner(habits=("key_required",), key="right") as asked:
         assert (await asked.reasoner.merge(parties()[0])).edits
 
 
-async def test_many_clients_and_routers_share_calls_and_come_back_in_order(asking):
+async def test_many_clients_and_routers_share_calls_and_come_back_in_order(open_reasoner):
     clients = [item(5 + 2 * n, f"Record {n}", ("jazz", f"style {n}")) for n in range(25)] + [user()]
-    async with asking() as asked:
+    async with open_reasoner() as asked:
         described = await asked.reasoner.extract(clients)
         assert [edits[0].line.text.split()[1] for edits in described.edits[:25]] == [
             str(n) for n in range(25)
@@ -196,24 +196,24 @@ async def test_many_clients_and_routers_share_calls_and_come_back_in_order(askin
         assert asked.server.seen.calls["summarize"] <= 3
 
 
-async def test_equal_questions_are_answered_from_the_graph(asking):
-    async with asking() as asked:
-        first = await outcome(asked)
+async def test_equal_questions_are_answered_from_the_graph(open_reasoner):
+    async with open_reasoner() as asked:
+        first = await collect_answers(asked)
         await asked.reasoner._asker.keeping.finish()
-        again = await outcome(asked)
+        again = await collect_answers(asked)
         assert asked.calls == 2
         assert [part.edits for part in again[1].clients] == [
             part.edits for part in first[1].clients
         ]
         assert again[0].usage.total.cached == 1
-    async with asking(cached_answers=0) as asked:
-        await outcome(asked)
-        await outcome(asked)
+    async with open_reasoner(cached_answers=0) as asked:
+        await collect_answers(asked)
+        await collect_answers(asked)
         assert asked.calls == 4
 
 
-async def test_the_label_is_never_in_the_prompt_that_predicts(asking):
-    async with asking() as asked:
+async def test_the_label_is_never_in_the_prompt_that_predicts(open_reasoner):
+    async with open_reasoner() as asked:
         reader, positive, negative = parties()
         await asked.reasoner.forward(work(), reader, [positive, negative], None)
         await asked.reasoner.forward(work(), reader, [negative, positive], None)
@@ -230,8 +230,8 @@ async def test_the_label_is_never_in_the_prompt_that_predicts(asking):
         }
 
 
-async def test_line_by_line_it_is_thirteen_calls_and_the_same_types(asking):
-    async with asking(fused=False) as asked:
+async def test_line_by_line_it_is_thirteen_calls_and_the_same_types(open_reasoner):
+    async with open_reasoner(fused=False) as asked:
         heard = [party(one.client, *one.profile.lines, messages=(TOLD,)) for one in parties()]
         forward = await asked.reasoner.forward(work(), heard[0], heard[1:], None)
         backward = await asked.reasoner.backward(work(), 1, *heard)

@@ -11,11 +11,11 @@ from services.config.settings import Settings
 
 
 @pytest.fixture(autouse=True)
-def _without_pauses(monkeypatch):
+def _short_pauses(monkeypatch):
     monkeypatch.setattr(doctor, "PAUSE_SECONDS", 0.0)
 
 
-def scripted(*answers):
+def make_look(*answers):
     """A look that finds these, one after another; the last one for good."""
     left = list(answers)
 
@@ -36,14 +36,14 @@ def scripted(*answers):
     ],
 )
 async def test_a_problem_of_stored_data_is_one_that_every_look_finds(answers, lasting):
-    assert await find_lasting(scripted(*answers)) == lasting
+    assert await find_lasting(make_look(*answers)) == lasting
 
 
 async def test_other_checks_look_again_too():
     short, sound = Finding("disk", "1 MiB free"), Finding("disk", "")
-    assert await look_again(scripted(short, sound)) == sound
-    assert await look_again(scripted(short, short, sound)) == sound
-    assert await look_again(scripted(short)) == short
+    assert await look_again(make_look(short, sound)) == sound
+    assert await look_again(make_look(short, short, sound)) == sound
+    assert await look_again(make_look(short)) == short
 
 
 def test_a_command_says_that_it_compiles_kernels_first(tmp_path, monkeypatch, capsys):

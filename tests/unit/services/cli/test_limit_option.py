@@ -5,13 +5,13 @@ from typer.main import get_command
 from services.cli.app import app
 
 
-def options_of(command):
+def list_options(command):
     for one in getattr(command, "commands", {}).values():
-        yield from options_of(one)
+        yield from list_options(one)
     yield from (set(option.opts) for option in command.params)
 
 
 def test_n_and_limit_are_one_option():
-    limits = [names for names in options_of(get_command(app)) if names & {"-n", "--limit"}]
+    limits = [names for names in list_options(get_command(app)) if names & {"-n", "--limit"}]
     assert len(limits) >= 8
     assert all({"-n", "--limit"} <= names for names in limits)

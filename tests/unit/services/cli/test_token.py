@@ -14,7 +14,7 @@ from services.security.tokens import find_token, read_tokens
 
 
 @pytest.fixture
-def run(tmp_path, capsys):
+def run_token(tmp_path, capsys):
     def call(*arguments):
         app(
             ["token", *arguments, "--tokens", str(tmp_path / "tokens")],
@@ -27,49 +27,49 @@ def run(tmp_path, capsys):
     return call
 
 
-def test_what_is_printed_opens_and_what_is_kept_does_not(run):
-    secret = run("new", "shop", "--role", "write", "--role", "read").strip()
-    kept = read_tokens(run.file)
+def test_what_is_printed_opens_and_what_is_kept_does_not(run_token):
+    secret = run_token("new", "shop", "--role", "write", "--role", "read").strip()
+    kept = read_tokens(run_token.file)
     assert find_token(secret, kept).roles == {Role.WRITE, Role.READ}
-    assert secret.partition(".")[2] not in run.file.read_text()
+    assert secret.partition(".")[2] not in run_token.file.read_text()
     assert (
         find_token(kept["shop"].hashed, kept)
         is find_token(f"shop.{kept['shop'].hashed}", kept)
         is None
     )
-    assert stat.S_IMODE(run.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(run_token.file.stat().st_mode) == 0o600
 
 
-def test_several_are_listed_and_one_is_taken_back(run):
-    made = json.loads(run("new", "shop", "--role", "write", "--json"))
-    run("new", "desk", "--role", "analyst")
-    assert json.loads(run("list", "--json")) == [
+def test_several_are_listed_and_one_is_taken_back(run_token):
+    made = json.loads(run_token("new", "shop", "--role", "write", "--json"))
+    run_token("new", "desk", "--role", "analyst")
+    assert json.loads(run_token("list", "--json")) == [
         {"name": "shop", "roles": ["write"], "expires": None},
         {"name": "desk", "roles": ["analyst"], "expires": None},
     ]
-    revoked = run("revoke", "shop")
-    assert f"shop is revoked in {run.file}; " in revoked
+    revoked = run_token("revoke", "shop")
+    assert f"shop is revoked in {run_token.file}; " in revoked
     assert "in two seconds" in revoked
-    assert find_token(made["token"], read_tokens(run.file)) is None
-    assert list(read_tokens(run.file)) == ["desk"]
+    assert find_token(made["token"], read_tokens(run_token.file)) is None
+    assert list(read_tokens(run_token.file)) == ["desk"]
 
 
 @pytest.mark.parametrize(
     ("given", "seconds"),
     [("90d", 90 * 86_400), ("12h", 12 * 3_600), ("2199-01-31T01:00:00+01:00", None)],
 )
-def test_a_token_is_given_an_end(run, given, seconds):
-    made = json.loads(run("new", "shop", "--role", "read", "--expires", given, "--json"))
-    kept = read_tokens(run.file)["shop"]
+def test_a_token_is_given_an_end(run_token, given, seconds):
+    made = json.loads(run_token("new", "shop", "--role", "read", "--expires", given, "--json"))
+    kept = read_tokens(run_token.file)["shop"]
     assert made["expires"] == kept.expires.isoformat()
-    assert json.loads(run("list", "--json"))[0]["expires"] == made["expires"]
+    assert json.loads(run_token("list", "--json"))[0]["expires"] == made["expires"]
     if seconds is None:
         assert made["expires"] == "2199-01-31T00:00:00+00:00"
     else:
         left = (kept.expires - datetime.now(UTC)).total_seconds()
         assert seconds - 60 < left <= seconds
-    run("new", "desk", "--role", "read")
-    assert read_tokens(run.file)["shop"] == kept, "it is written again as it was"
+    run_token("new", "desk", "--role", "read")
+    assert read_tokens(run_token.file)["shop"] == kept, "it is written again as it was"
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_token_is_given_an_end(run, given, seconds):
         (("revoke", "nobody"), "no token named nobody"),
     ],
 )
-def test_wrong_use_changes_nothing_and_says_what_to_give(run, arguments, message):
-    run("new", "shop", "--role", "read")
-    before = run.file.read_bytes()
+def test_wrong_use_changes_nothing_and_says_what_to_give(run_token, arguments, message):
+    run_token("new", "shop", "--role", "read")
+    before = run_token.file.read_bytes()
     with pytest.raises((UsageProblem, TyperException), match=message):
-        run(*arguments)
-    assert run.file.read_bytes() == before
+        run_token(*arguments)
+    assert run_token.file.read_bytes() == before
 
 
 def test_without_a_file_it_says_where_one_is_named(monkeypatch, tmp_path):

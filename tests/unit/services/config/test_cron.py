@@ -20,7 +20,7 @@ ZONES = (
 )
 
 
-def runs_of(calendar, start, count):
+def list_runs(calendar, start, count):
     times = []
     for _ in range(count):
         start = calendar.after(start)
@@ -30,7 +30,7 @@ def runs_of(calendar, start, count):
 
 def test_a_time_that_does_not_exist_is_due_at_the_end_of_the_gap():
     """29 March 2026, Berlin: 01:59:59 is followed by 03:00."""
-    found = runs_of(Calendar("30 2 * * *", BERLIN), datetime(2026, 3, 27, 12, tzinfo=UTC), 3)
+    found = list_runs(Calendar("30 2 * * *", BERLIN), datetime(2026, 3, 27, 12, tzinfo=UTC), 3)
     assert [f"{time.astimezone(BERLIN):%d %H:%M %z}" for time in found] == [
         "28 02:30 +0100",
         "29 03:00 +0200",
@@ -40,7 +40,7 @@ def test_a_time_that_does_not_exist_is_due_at_the_end_of_the_gap():
 
 def test_a_time_that_comes_twice_is_due_the_first_time():
     """25 October 2026, Berlin: 02:59:59 summer time is followed by 02:00 winter time."""
-    found = runs_of(Calendar("30 2 * * *", BERLIN), datetime(2026, 10, 24, 12, tzinfo=UTC), 2)
+    found = list_runs(Calendar("30 2 * * *", BERLIN), datetime(2026, 10, 24, 12, tzinfo=UTC), 2)
     assert [f"{time.astimezone(BERLIN):%d %H:%M %z}" for time in found] == [
         "25 02:30 +0200",
         "26 02:30 +0100",
@@ -58,7 +58,7 @@ def test_it_is_due_once_each_local_day_of_a_year(zone, minute, hour, day):
     """A day that a zone left out altogether (Samoa, 30 December 2011) is the end of that gap: still
     one run for it."""
     start = datetime(2011, 6, 1, tzinfo=UTC) + timedelta(days=day)
-    found = runs_of(Calendar(f"{minute} {hour} * * *", ZoneInfo(zone)), start, 40)
+    found = list_runs(Calendar(f"{minute} {hour} * * *", ZoneInfo(zone)), start, 40)
     assert found == sorted(set(found))
     days = [time.astimezone(ZoneInfo(zone)).date() for time in found]
     if zone != "Pacific/Apia":
@@ -76,7 +76,7 @@ def test_it_is_due_once_each_local_day_of_a_year(zone, minute, hour, day):
     ],
 )
 def test_weekdays_are_numbered_as_in_crontab(cron, days):
-    found = runs_of(
+    found = list_runs(
         Calendar(cron, ZoneInfo("UTC")), datetime(2026, 3, 7, 12, tzinfo=UTC), len(days)
     )  # a Saturday
     assert [f"{time:%a}" for time in found] == days

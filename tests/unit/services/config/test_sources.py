@@ -207,13 +207,13 @@ def test_a_secret_within_a_url_is_masked(url, masked):
 
 
 def test_the_buffer_in_force_is_shown_with_a_language_model(load):
-    def buffer(*flags):
+    def read_buffer(*flags):
         return {key: value for key, value, _ in load(flags=flags).rows()}["buffer"]
 
-    assert buffer() == 8
-    assert buffer("reasoner=openai") == 3
-    assert buffer("reasoner=openai", "buffer=5") == 5
-    assert buffer("reasoner=openai", "taste.k=20") == 3
+    assert read_buffer() == 8
+    assert read_buffer("reasoner=openai") == 3
+    assert read_buffer("reasoner=openai", "buffer=5") == 5
+    assert read_buffer("reasoner=openai", "taste.k=20") == 3
 
 
 @pytest.mark.parametrize(

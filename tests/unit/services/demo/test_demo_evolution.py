@@ -7,7 +7,7 @@ from services.demo.printing import show_evolution
 
 
 @pytest.fixture
-def shown(capsys):
+def show_run(capsys):
     def show(run):
         show_evolution(run, {4: "jazz [bold]and cellars", 50: "hill walks"})
         return capsys.readouterr().out
@@ -15,12 +15,12 @@ def shown(capsys):
     return show
 
 
-def test_lineage_reason_and_verdict_are_told(shown):
+def test_lineage_reason_and_verdict_are_told(show_run):
     merge = pb.EvolutionChange(
         kind=pb.EVOLUTION_KIND_MERGE, before=[4, 50], after=[4], reason="one community"
     )
     split = pb.EvolutionChange(kind=pb.EVOLUTION_KIND_SPLIT, before=[50], after=[50, 80])
-    text = shown(pb.EvolutionRun(published=True, verdict="no worse", changes=[merge, split]))
+    text = show_run(pb.EvolutionRun(published=True, verdict="no worse", changes=[merge, split]))
     assert "4 + 50 → 4" in text
     assert "jazz [bold]and cellars; hill walks" in text
     assert "one community" in text
@@ -29,10 +29,10 @@ def test_lineage_reason_and_verdict_are_told(shown):
     assert "live as a new epoch" in text
 
 
-def test_a_refused_run_changes_nothing_and_a_long_plan_is_shortened(shown):
+def test_a_refused_run_changes_nothing_and_a_long_plan_is_shortened(show_run):
     many = [
         pb.EvolutionChange(kind=pb.EVOLUTION_KIND_REWRITE, before=[n], after=[n]) for n in range(9)
     ]
-    text = shown(pb.EvolutionRun(verdict="worse", changes=many))
+    text = show_run(pb.EvolutionRun(verdict="worse", changes=many))
     assert "and 3 more" in text
     assert "stay as they were" in text

@@ -25,7 +25,7 @@ REACH = Reach(
 )
 
 
-def story_of(senders, user):
+def make_story(senders, user):
     """A story whose line came from these senders over router 0."""
     clients = pb.Parties.Clients(keys=[user_key(sender) for sender in senders])
     message = pb.MessageSource(router=0, senders=pb.Parties(clients=clients))
@@ -56,7 +56,7 @@ def test_labels_do_not_overlap(wanted):
 
 def test_the_picture_is_written(tmp_path):
     file = tmp_path / "out" / "reach.png"
-    draw(REACH, "a small town", story_of(["u1", "u2"], "u3"), file, seed=1)
+    draw(REACH, "a small town", make_story(["u1", "u2"], "u3"), file, seed=1)
     assert file.read_bytes().startswith(b"\x89PNG")
 
 
@@ -67,7 +67,7 @@ def test_names_are_neither_formulas_nor_controls(tmp_path):
     tables = {user: {0: 1.0, 1: 0.5} for user in users}
     reach = Reach({0: odd, 1: odd}, tables, users, [odd], Counter({(odd, 0, odd): 7}))
     file = tmp_path / "reach.png"
-    draw(reach, odd, story_of([f"u1{odd}"], f"u3{odd}"), file, seed=1)
+    draw(reach, odd, make_story([f"u1{odd}"], f"u3{odd}"), file, seed=1)
     assert file.exists()
 
 

@@ -28,7 +28,7 @@ def story(user):
     return Story(user, pb.Profile(), pb.Profile(), LINE, True, None, frozenset(["map novels"]))
 
 
-def explained(**parts):
+def recommendation(**parts):
     listed = [pb.ScorePart(feature=name, product=product) for name, product in parts.items()]
     return pb.Recommendation(
         item_id="a",
@@ -63,7 +63,7 @@ def test_the_one_that_rose_most_is_shown_among_all_of_them():
 def test_a_fall_is_told_with_the_part_that_did_it(capsys):
     shown = Placement(story("ada"), "a", 243, 172)
     placements = [Placement(story("ada"), "b", 900, 100), shown]
-    advice = Advice([], explained(lift_taste=-0.4, content=0.2), explained(content=0.1))
+    advice = Advice([], recommendation(lift_taste=-0.4, content=0.2), recommendation(content=0.1))
     assert find_counts(describe_how_chosen(placements, shown)) == [2, 1, 0, 2, 0]
     assert "fell" in describe_how_chosen(placements, shown)
     sentence = describe_where_it_stands(advice, shown)
@@ -77,7 +77,7 @@ def test_a_fall_is_told_with_the_part_that_did_it(capsys):
 
 def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
     sentence = describe_where_it_stands(
-        Advice([], explained(popularity=0.9, profile=0.1), explained(popularity=0.4)),
+        Advice([], recommendation(popularity=0.9, profile=0.1), recommendation(popularity=0.4)),
         Placement(story("ada"), "a", 4, 50),
     )
     assert all(word in sentence for word in ("rose", "popularity", "without propagation"))
@@ -85,7 +85,7 @@ def test_a_part_that_propagation_does_not_feed_is_not_passed_off_as_its_work():
 
 def test_an_item_that_others_passed_is_not_blamed_on_its_parts():
     sentence = describe_where_it_stands(
-        Advice([], explained(content=0.2), explained(content=0.2)),
+        Advice([], recommendation(content=0.2), recommendation(content=0.2)),
         Placement(story("ada"), "a", 4, 3),
     )
     assert "other items" in sentence

@@ -24,7 +24,7 @@ LINE = Line(
 )
 
 
-def shown_to(*roles):
+def show_path(*roles):
     references = References(
         Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}
     )
@@ -34,16 +34,16 @@ def shown_to(*roles):
 
 @pytest.mark.parametrize("word", ["ann", "Secret"])
 def test_only_analysts_see_users(word):
-    assert word not in shown_to(Role.READ, Role.WRITE)
-    assert word in shown_to(Role.ANALYST)
+    assert word not in show_path(Role.READ, Role.WRITE)
+    assert word in show_path(Role.ANALYST)
 
 
 @pytest.mark.parametrize("word", ["Aida", "aida"])
 def test_what_one_user_took_needs_the_role_persons(word):
-    assert word not in shown_to(Role.READ, Role.WRITE)
-    assert word in shown_to(Role.PERSONS)
+    assert word not in show_path(Role.READ, Role.WRITE)
+    assert word in show_path(Role.PERSONS)
 
 
 def test_an_items_line_that_rests_on_one_user_needs_the_role_analyst():
-    assert "opera" not in shown_to(Role.PERSONS)
-    assert "opera" in shown_to(Role.ANALYST)
+    assert "opera" not in show_path(Role.PERSONS)
+    assert "opera" in show_path(Role.ANALYST)

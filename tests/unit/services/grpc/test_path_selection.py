@@ -32,11 +32,11 @@ async def test_paths_that_reached_a_profile_come_first(paths, selected):
 async def test_only_some_paths_are_read_for_a_small_limit():
     read = []
 
-    async def endless():
+    async def yield_endlessly():
         while True:
             read.append(WAITING)
             yield WAITING
 
-    selected = await select_paths(endless(), 2)
+    selected = await select_paths(yield_endlessly(), 2)
     assert selected[:2] == [WAITING, WAITING]
     assert len(read) == 2 * PATHS_READ + 1

@@ -12,16 +12,16 @@ from services.grpc.handlers.watch_propagation import ResumeTokens
 from services.grpc.requests import make_token, parse_field_mask, parse_page
 
 
-def page_of(token, question="routers 1 None"):
+def parse_token(token, question="routers 1 None"):
     return parse_page(pb.ListRoutersRequest(page_token=token), question)
 
 
 def test_a_token_that_was_given_out_is_taken():
-    assert page_of(page_of("").create_next_token(100)).start == 100
+    assert parse_token(parse_token("").create_next_token(100)).start == 100
 
 
 def test_altered_forged_and_other_tokens_are_refused():
-    good = page_of("").create_next_token(100)
+    good = parse_token("").create_next_token(100)
     forged = [
         good[:-1],
         good + "0",
@@ -30,8 +30,8 @@ def test_altered_forged_and_other_tokens_are_refused():
         "A" + good[1:] if good[0] != "A" else "B" + good[1:],
         good + "\n",
         good.replace(".100", ".１００"),
-        page_of("", "routers 2 None").create_next_token(100),
-        page_of("", "members taste 1 None True").create_next_token(100),
+        parse_token("", "routers 2 None").create_next_token(100),
+        parse_token("", "members taste 1 None True").create_next_token(100),
         *(
             base64.urlsafe_b64encode(f"routers 1 None|{start}".encode()).decode()
             for start in (100, -1, 10**30)
@@ -41,7 +41,7 @@ def test_altered_forged_and_other_tokens_are_refused():
     ]
     for token in forged:
         with pytest.raises(InvalidInput, match="page_token"):
-            page_of(token)
+            parse_token(token)
 
 
 def test_an_altered_resume_token_is_refused():

@@ -21,12 +21,12 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.reasoning import process_drafter as drafter_module
-from tests.unit.workflow.small_database import SMALL, begin, event, live
+from tests.unit.workflow.small_database import SMALL, create_clients, event, record_history
 
 WORDS = st.integers(0, (1 << 64) - 1)
 
 
-def engine_in(folder: Path, where: str):
+def make_engine(folder: Path, where: str):
     return build_engine(
         Settings(
             database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)
@@ -34,16 +34,16 @@ def engine_in(folder: Path, where: str):
     )
 
 
-async def texts_in(engine):
+async def read_texts(engine):
     refs = sorted(await engine.store.get_text_versions())
     return await engine.store.load_texts(refs)
 
 
 @pytest.fixture
 async def engine(tmp_path):
-    made = engine_in(tmp_path, "process")
+    made = make_engine(tmp_path, "process")
     await made.open()
-    await begin(made)
+    await create_clients(made)
     yield made
     await made.close()
 
@@ -54,7 +54,7 @@ async def push(engine, first, count):
         pass
 
 
-async def all_is_reasoned(engine):
+async def is_all_reasoned(engine):
     through = await engine.store.get_recorded_through()
     await engine.drain()
     return (
@@ -80,10 +80,10 @@ def test_the_process_needs_no_compiler():
 async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
     found = []
     for where in ("loop", "process"):
-        engine = engine_in(tmp_path, where)
+        engine = make_engine(tmp_path, where)
         await engine.open()
-        await begin(engine)
-        await live(engine, 3, 90)
+        await create_clients(engine)
+        await record_history(engine, 3, 90)
         assert isinstance(engine.reasoning.drafting, drafter_module.ProcessDrafter) == (
             where == "process"
         )
@@ -94,7 +94,7 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
         gradients = await engine.store.get_gradients("router", None, 0, 1_000)
         found.append(
             (
-                await texts_in(engine),
+                await read_texts(engine),
                 versions,
                 {key: vector.tolist() for key, vector in users.items()},
                 gradients,
@@ -116,7 +116,7 @@ async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(en
     os.kill(engine.reasoning.drafting._process.pid, signal.SIGKILL)
     with pytest.raises(PropagationError, match="exit code -9"):
         await engine.reason()
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ async def test_a_process_that_is_stopped_is_given_up(engine):
     with pytest.raises(PropagationError, match="sent nothing"):
         await engine.reason()
     engine.reasoning.drafting.part_timeout = 60
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ async def test_a_text_that_somebody_else_wrote_meanwhile_is_gone_on_with(engine)
     )
     await engine.store.commit_texts([edited], (), await engine.store.get_recorded_through())
     await push(engine, 200, 24)
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
     assert "Written elsewhere." in str((await engine.store.load_texts([ref]))[ref].profile.lines)
 
 
@@ -182,14 +182,14 @@ async def test_a_claim_that_is_given_up_half_way_leaves_nothing_of_it(engine):
     await parts.aclose()
     drafting.forget(list_clients_of_all(claim.work))
     await engine.store.commit_reasoned(claim, ())
-    before = await texts_in(engine)
+    before = await read_texts(engine)
     assert not any(
         source.sequence
         for text in before.values()
         for line in text.profile.lines
         for source in line.sources
     )
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
 
 
 @pytest.mark.slow
@@ -206,24 +206,24 @@ async def test_a_cancelled_reader_leaves_the_answer_whole(engine):
         await parts.aclose()
         engine.reasoning.drafting.forget(list_clients_of_all(claim.work))
         await engine.store.commit_reasoned(claim, ())
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
 
 
 async def test_enough_ends_a_claim_with_the_part_it_is_at_and_nothing_is_lost(engine):
-    await a_claim_of_which_it_is_enough(engine)
+    await stop_claim_early(engine)
 
 
 async def test_enough_is_enough_on_the_loop_too(tmp_path):
-    engine = engine_in(tmp_path, "loop")
+    engine = make_engine(tmp_path, "loop")
     await engine.open()
     try:
-        await begin(engine)
-        await a_claim_of_which_it_is_enough(engine)
+        await create_clients(engine)
+        await stop_claim_early(engine)
     finally:
         await engine.close()
 
 
-async def a_claim_of_which_it_is_enough(engine):
+async def stop_claim_early(engine):
     await push(engine, 100, 400)
     await engine.reason(limit=1)
     claiming = asyncio.create_task(engine.reason(limit=300))
@@ -232,7 +232,7 @@ async def a_claim_of_which_it_is_enough(engine):
         await asyncio.sleep(0.001)
     assert 0 < await claiming < 300
     assert engine.reasoning.committed is None
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
 
 
 async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine, monkeypatch):
@@ -280,7 +280,7 @@ async def test_who_leaves_while_texts_are_being_shown_takes_nothing_along(engine
     await asyncio.gather(waiting, return_exceptions=True)
     may.set()
     await engine.reasoning.wait_for_views()
-    assert await all_is_reasoned(engine)
+    assert await is_all_reasoned(engine)
     assert await engine.store.check() == []
 
 

@@ -183,12 +183,12 @@ def test_an_empty_service_has_a_page():
 
 def test_published_runs_are_drawn_and_refused_ones_are_listed():
     read = ParsedPage(render_page(report_data()))
-    shown = list(_shown(read))
+    shown = list(_list_texts(read))
     assert "run 1" in shown
     assert "run 2" not in shown
     assert "refused: worse" in shown
     assert ("class", "flow split") in read.attributes
 
 
-def _shown(read: ParsedPage) -> Iterator[str]:
+def _list_texts(read: ParsedPage) -> Iterator[str]:
     return (text.strip() for text in read.texts)

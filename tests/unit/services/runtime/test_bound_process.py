@@ -18,7 +18,7 @@ child.wait()
 """
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """A process that nobody has waited for yet does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
@@ -33,11 +33,11 @@ async def test_a_killed_process_takes_its_children_along():
     )
     assert process.stdout is not None
     pid = int(await process.stdout.readline())
-    assert running(pid)
+    assert is_running(pid)
     process.kill()
     await process.wait()
     for _ in range(500):
-        if not running(pid):
+        if not is_running(pid):
             break
         await asyncio.sleep(0.02)
-    assert not running(pid)
+    assert not is_running(pid)

@@ -26,13 +26,13 @@ NASTY = "\x1b]0;owned\x07\x9b2J\x7f\r\n\u202e\u2066\u200b\u200f\ufeff\U000e0041\
 
 
 @pytest.fixture
-def shown(capsys):
-    def check():
+def read_output(capsys):
+    def check_output():
         streams = capsys.readouterr()
         assert not set(NASTY.replace("\n", "")) - set("]0;owned2J") & set(streams.out + streams.err)
         return streams.out + streams.err
 
-    return check
+    return check_output
 
 
 def test_printable_escapes_each_and_keeps_words_of_any_script():
@@ -45,25 +45,25 @@ def test_printable_escapes_each_and_keeps_words_of_any_script():
     )
 
 
-def test_lines_tables_and_their_titles(shown):
+def test_lines_tables_and_their_titles(read_output):
     print_text(f"[bold]{NASTY}[/bold]")
     print_table(f"[red]{NASTY}", (f"[b]{NASTY}",), [(f"[i]{NASTY}",)])
-    out = shown()
+    out = read_output()
     assert all(mark in out for mark in ("[bold]", "[red]", "[b]", "[i]"))
 
 
-def test_the_name_of_an_emoji_stays_a_name(shown):
+def test_the_name_of_an_emoji_stays_a_name(read_output):
     print_text("a :bomb: b")
     print_table(":bomb:", (":bomb:",), [(":bomb:",)])
-    assert shown().count(":bomb:") == 4
+    assert read_output().count(":bomb:") == 4
 
 
-def test_json_is_escaped_and_means_the_same(shown):
+def test_json_is_escaped_and_means_the_same(read_output):
     print_json({"title": NASTY})
-    assert json.loads(shown()) == {"title": NASTY}
+    assert json.loads(read_output()) == {"title": NASTY}
 
 
-def test_answers_of_the_service(shown):
+def test_answers_of_the_service(read_output):
     line = pb.Line(text=NASTY, author=pb.AUTHOR_RECEPTION)
     clients._print_profile(pb.GetProfileResponse(profile=pb.Profile(title=NASTY, lines=[line])))
     clients._print(
@@ -75,22 +75,22 @@ def test_answers_of_the_service(shown):
     )
     routing._print_one(pb.GetRouterResponse(router=pb.Router(name=NASTY, text=NASTY)))
     routing._print(1, pb.TracePropagationResponse(paths=[pb.Path(text=NASTY)]))
-    assert "\\x1b" in shown()
+    assert "\\x1b" in read_output()
 
 
 @pytest.mark.parametrize(
     "error",
     [InvalidInput("x", NASTY), OSError(2, NASTY, NASTY), Exception(NASTY)],
 )
-def test_errors_that_quote_it_and_their_stack_traces(shown, error):
+def test_errors_that_quote_it_and_their_stack_traces(read_output, error):
     def fail():
         raise error
 
     assert run_command(fail, debug=True) != ExitCode.DONE
-    shown()
+    read_output()
 
 
-def test_logs(shown):
+def test_logs(read_output):
     try:
         configure_logging("console")
         try:
@@ -101,7 +101,7 @@ def test_logs(shown):
     finally:
         structlog.reset_defaults()
         logging.getLogger().handlers.clear()
-    shown()
+    read_output()
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\uff1d1"])

@@ -45,12 +45,12 @@ READ_ONLY = [
 ]
 
 
-def variables_of_the_image():
+def read_image_variables():
     line = re.search(r"^ENV (.*)$", (ROOT / "Dockerfile").read_text(), re.M)[1]
     return dict(variable.split("=", 1) for variable in line.split())
 
 
-def looked(folder, around=(), processor=(), **variables):
+def run_look(folder, around=(), processor=(), **variables):
     environment = {
         "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
         "PYTHONPATH": str(ROOT),
@@ -77,10 +77,10 @@ def test_a_folder_that_cannot_be_written_is_linked_for_as_long_as_the_process_li
     ).returncode:
         pytest.skip("this machine lets nobody mount a folder read-only")
     (tmp_path / "kernel.py").write_text(KERNEL)
-    kept, writable, compiled, hits = looked(tmp_path)
+    kept, writable, compiled, hits = run_look(tmp_path)
     assert (kept.parent, writable, hits) == (tmp_path / "kernels", True, 0)
     assert compiled > 0
-    linked, writable, compiled, hits = looked(tmp_path, [*READ_ONLY, str(tmp_path)])
+    linked, writable, compiled, hits = run_look(tmp_path, [*READ_ONLY, str(tmp_path)])
     assert (linked.name, writable, compiled, hits) == (kept.name, True, 0, 1)
     assert linked.parent != kept.parent
     assert not linked.parent.exists()
@@ -89,9 +89,9 @@ def test_a_folder_that_cannot_be_written_is_linked_for_as_long_as_the_process_li
 @pytest.mark.slow
 def test_kernels_of_the_image_are_used_on_another_processor(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
-    generic = {"NUMBA_CPU_NAME": variables_of_the_image()["NUMBA_CPU_NAME"]}
-    looked(tmp_path, **generic)
-    *_, compiled, hits = looked(tmp_path, processor=["znver4"], **generic)
+    generic = {"NUMBA_CPU_NAME": read_image_variables()["NUMBA_CPU_NAME"]}
+    run_look(tmp_path, **generic)
+    *_, compiled, hits = run_look(tmp_path, processor=["znver4"], **generic)
     assert (compiled, hits) == (2, 1), "an index and one kernel: those that were there"
 
 
@@ -99,12 +99,12 @@ def test_kernels_of_the_image_are_used_on_another_processor(tmp_path):
 def test_kernels_of_one_processor_are_compiled_again_on_another(tmp_path):
     """Why the image names a processor, and that the other test sees the difference."""
     (tmp_path / "kernel.py").write_text(KERNEL)
-    looked(tmp_path)
-    *_, compiled, hits = looked(tmp_path, processor=["x86-64-v2"])
+    run_look(tmp_path)
+    *_, compiled, hits = run_look(tmp_path, processor=["x86-64-v2"])
     assert (compiled, hits) == (3, 0)
 
 
-def filling(folder, *needed_by):
+def start_filling(folder, *needed_by):
     return subprocess.Popen(
         [sys.executable, "-m", "services.runtime.kernel_cache", *needed_by],
         env=os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
@@ -121,11 +121,11 @@ def test_some_kernels_are_not_all(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
-    one = filling(tmp_path, "evaluation")
+    one = start_filling(tmp_path, "evaluation")
     while not any(tmp_path.rglob("*.nbi")):
         assert one.poll() is None
         time.sleep(0.1)
-    other = filling(tmp_path, "evaluation")
+    other = start_filling(tmp_path, "evaluation")
     first, second = (process.communicate(timeout=600)[1] for process in (one, other))
     assert (one.returncode, other.returncode) == (0, 0), first + second
     lines = first.splitlines()
@@ -133,6 +133,6 @@ def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
     assert re.fullmatch(r"kernels: .* passed; \d+ of \d+ done; about \d+ (s|min) left", lines[2])
     assert second.splitlines()[:-1] == ["waiting for another process, which compiles kernels"]
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
-    again = filling(tmp_path, "evaluation")
+    again = start_filling(tmp_path, "evaluation")
     assert again.communicate(timeout=60)[1] == "kernels ready after 0 s\n"
     assert compiled == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}

@@ -11,7 +11,7 @@ from services.runtime.kernel_cache import StartCancelled
 from services.runtime.readiness import Readiness
 
 
-def refusal(readiness):
+def catch_refusal(readiness):
     with pytest.raises(Starting) as refused:
         readiness.require()
     return str(refused.value)
@@ -22,12 +22,12 @@ async def test_the_reason_names_the_graphs_server_while_it_does_not_answer(monke
     readiness, reasons = Readiness(), []
 
     async def open_at_the_second_attempt():
-        reasons.append(refusal(readiness))
+        reasons.append(catch_refusal(readiness))
         if len(reasons) == 1:
             raise StoreUnreachable("no answer at port 1")
 
     await readiness.reach(open_at_the_second_attempt)
-    reasons.append(refusal(readiness))
+    reasons.append(catch_refusal(readiness))
     assert "is starting" in reasons[0]
     assert "graph's server: no answer at port 1" in reasons[1]
     assert reasons[2] == reasons[0]

@@ -104,7 +104,7 @@ async def test_a_run_by_a_call_is_shown_and_moves_no_night(world):
     assert (job.next_time(state), night.runs) == (next_night, [])
 
 
-def nights(runs):
+def list_nights(runs):
     return [run.astimezone(BERLIN).date() for run in runs]
 
 
@@ -216,7 +216,7 @@ async def test_failures_for_longer_than_a_night_leave_one_run(world):
     night.failures_left = 60
     await pass_time(clock, [job], clock.now + timedelta(days=3, hours=8))
     assert night.failures_left == 0
-    assert nights(night.runs) == [datetime(2026, 1, 4).date()]
+    assert list_nights(night.runs) == [datetime(2026, 1, 4).date()]
 
 
 async def test_a_clock_that_is_turned_back_runs_no_night_twice_and_stops_for_none(world):

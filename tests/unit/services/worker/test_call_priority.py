@@ -91,7 +91,7 @@ class ManualClock:
         return self.now
 
 
-def load_after_calls(answering, between, seconds=1.0):
+def measure_load(answering, between, seconds=1.0):
     """Return the load after calls of so many seconds with so many between them."""
     clock = ManualClock()
     priority = CallPriority(clock)
@@ -103,12 +103,12 @@ def load_after_calls(answering, between, seconds=1.0):
 
 
 def test_a_caller_that_asks_again_at_once_is_full_load():
-    assert load_after_calls(0.001, 0.004) > 0.99
+    assert measure_load(0.001, 0.004) > 0.99
 
 
 def test_rare_calls_count_by_their_share():
-    assert 0.05 < load_after_calls(0.002, 0.048) < 0.3
-    assert load_after_calls(0.002, 5.0, 10.0) < 1e-6
+    assert 0.05 < measure_load(0.002, 0.048) < 0.3
+    assert measure_load(0.002, 5.0, 10.0) < 1e-6
 
 
 def test_a_read_now_and_then_leaves_reasoning_half_of_the_time():

@@ -91,19 +91,19 @@ async def test_lost_races_are_repeated_and_raised_when_they_never_end(context, m
     lost, step = 0, ReasonStep()
     context.engine.reasoning = SimpleNamespace(by_claims=False, beside=False)
 
-    async def loses(*_, **__):
+    async def raise_clash(*_, **__):
         nonlocal lost
         lost += 1
         raise VersionClash(3)
 
-    async def wins(*_, **__):
+    async def return_zero(*_, **__):
         return 0
 
-    context.engine.reason = loses
+    context.engine.reason = raise_clash
     assert [await step.run(context) for _ in range(MAX_LOST_RACES)] == [1] * MAX_LOST_RACES
-    context.engine.reason = wins
+    context.engine.reason = return_zero
     assert await step.run(context) == 0
-    context.engine.reason = loses
+    context.engine.reason = raise_clash
     for _ in range(MAX_LOST_RACES):  # counted anew since one was won
         await step.run(context)
     with pytest.raises(VersionClash):

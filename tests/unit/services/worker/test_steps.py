@@ -11,11 +11,11 @@ from services.worker.call_priority import CallPriority
 from services.worker.steps import WorkerContext
 
 
-def context_of(**engine):
+def make_context(**engine):
     return WorkerContext(SimpleNamespace(**engine), CallPriority())
 
 
-def returning(*answers):
+def make_call(*answers):
     """An async function that gives these answers, one a call; an error is raised."""
     remaining = list(answers)
 
@@ -29,7 +29,7 @@ def returning(*answers):
 
 
 async def test_what_was_learned_wakes_reasoning_and_waiting_calls():
-    context = context_of(learn=returning(0, 5))
+    context = make_context(learn=make_call(0, 5))
     waiting = asyncio.create_task(context.progress.wait(60))
     await asyncio.sleep(0)
     assert await steps.learn(context) == 0
@@ -41,7 +41,7 @@ async def test_what_was_learned_wakes_reasoning_and_waiting_calls():
 
 
 async def test_a_forgotten_client_is_passed_over_when_merging():
-    context = context_of(read_profile=returning(NotFound("user", "ann"), None))
+    context = make_context(read_profile=make_call(NotFound("user", "ann"), None))
     steps.queue_merge(context, 3)
     steps.queue_merge(context, 4)
     assert context.wakes["merge"].is_set()
@@ -50,14 +50,14 @@ async def test_a_forgotten_client_is_passed_over_when_merging():
 
 def test_merges_beyond_the_limit_are_dropped(monkeypatch):
     monkeypatch.setattr(steps, "MAX_PENDING_MERGES", 2)
-    context = context_of()
+    context = make_context()
     for ref in (1, 2, 3):
         steps.queue_merge(context, ref)
     assert list(context.pending_merges) == [1, 2]
 
 
 async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
-    context, done = context_of(retain=returning(True)), asyncio.Event()
+    context, done = make_context(retain=make_call(True)), asyncio.Event()
     erasure = asyncio.create_task(context.uninterrupted.run(done.wait()))
     await asyncio.sleep(0)
     assert not await steps.retain(context), "an erasure is under way"
@@ -69,7 +69,7 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 
 
 async def test_a_problem_of_the_index_fails_the_step():
-    context = context_of(update_index=returning(1, 0), index_problem=None)
+    context = make_context(update_index=make_call(1, 0), index_problem=None)
     assert await steps.update_index(context) == 1
     context.engine.index_problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
@@ -78,7 +78,7 @@ async def test_a_problem_of_the_index_fails_the_step():
 
 async def test_health_hears_whether_the_store_answers():
     reports = []
-    context = context_of(follow=returning(3, StoreUnreachable("away"), 0))
+    context = make_context(follow=make_call(3, StoreUnreachable("away"), 0))
 
     async def report(reachable):
         reports.append(reachable)

@@ -29,7 +29,7 @@ SETTINGS = WorkflowSettings(
 
 
 @contextlib.asynccontextmanager
-async def opened(folder, **changed):
+async def open_engine(folder, **changed):
     settings = SETTINGS.model_copy(update=changed)
     folder.mkdir(exist_ok=True)
     engine = build_engine(
@@ -42,7 +42,7 @@ async def opened(folder, **changed):
         await engine.close()
 
 
-async def recorded(engine):
+async def record_history(engine):
     await engine.upsert_clients(
         [
             ClientChange(
@@ -69,7 +69,7 @@ async def recorded(engine):
         pass
 
 
-async def said(engine):
+async def read_messages(engine):
     """What routers say, and to whom."""
     store = engine.store
     versions = {
@@ -85,61 +85,63 @@ async def said(engine):
 
 
 @pytest.fixture
-async def undisturbed(tmp_path):
-    async with opened(tmp_path / "undisturbed") as engine:
-        await recorded(engine)
+async def undisturbed_messages(tmp_path):
+    async with open_engine(tmp_path / "undisturbed") as engine:
+        await record_history(engine)
         await engine.init()
         assert not (await engine.rounds.find_pending()).first
-        return await said(engine)
+        return await read_messages(engine)
 
 
-def test_routers_say_something(undisturbed):
-    versions, edges = undisturbed
+def test_routers_say_something(undisturbed_messages):
+    versions, edges = undisturbed_messages
     assert len(versions) > 1
     assert len(edges) > ITEMS / 2
 
 
-async def the_round_comes(engine, undisturbed):
+async def assert_round_comes(engine, undisturbed):
     assert await engine.is_round_due()
     await engine.run_round()
-    assert await said(engine) == undisturbed
+    assert await read_messages(engine) == undisturbed
 
 
-async def test_a_process_that_ended_before_it(tmp_path, undisturbed, monkeypatch):
-    async with opened(tmp_path / "ended") as engine:
-        await recorded(engine)
-        monkeypatch.setattr(engine.index_maintenance, "reindex", away)
+async def test_a_process_that_ended_before_it(tmp_path, undisturbed_messages, monkeypatch):
+    async with open_engine(tmp_path / "ended") as engine:
+        await record_history(engine)
+        monkeypatch.setattr(engine.index_maintenance, "reindex", raise_stopped)
         with pytest.raises(OSError, match="the machine stopped"):
             await engine.init()
         assert await engine.store.get_last_round() is None
-    async with opened(tmp_path / "ended") as engine:
-        await the_round_comes(engine, undisturbed)
+    async with open_engine(tmp_path / "ended") as engine:
+        await assert_round_comes(engine, undisturbed_messages)
         assert not (await engine.rounds.find_pending()).first
 
 
-async def test_a_reasoner_that_was_away(tmp_path, undisturbed, monkeypatch):
-    async with opened(tmp_path / "away") as engine:
-        await recorded(engine)
+async def test_a_reasoner_that_was_away(tmp_path, undisturbed_messages, monkeypatch):
+    async with open_engine(tmp_path / "away") as engine:
+        await record_history(engine)
         with monkeypatch.context() as patched:
-            patched.setattr(engine.reasoner, "summarize", unavailable)
+            patched.setattr(engine.reasoner, "summarize", raise_unavailable)
             with pytest.raises(ReasonerUnavailable):
                 await engine.init()
-        await the_round_comes(engine, undisturbed)
+        await assert_round_comes(engine, undisturbed_messages)
 
 
-async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed):
-    async with opened(tmp_path / "another") as engine:
-        await recorded(engine)
+async def test_another_process_that_ran_a_round_meanwhile(tmp_path, undisturbed_messages):
+    async with open_engine(tmp_path / "another") as engine:
+        await record_history(engine)
         held = await engine.store.acquire_lease(ROUND_LEASE, "another", 60_000)
         assert held is not None
         await engine.init()
         await engine.store.release_lease(held)
-        await the_round_comes(engine, undisturbed)
+        await assert_round_comes(engine, undisturbed_messages)
 
 
-async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_path, undisturbed):
-    async with opened(tmp_path / "again") as engine:
-        await recorded(engine)
+async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(
+    tmp_path, undisturbed_messages
+):
+    async with open_engine(tmp_path / "again") as engine:
+        await record_history(engine)
         await engine.init()
         first = await engine.store.get_last_round()
         assert await engine.run_round() is None
@@ -149,9 +151,9 @@ async def test_every_bootstrap_has_one_and_only_what_changed_is_in_the_next(tmp_
         assert second.changed == len(await engine.store.get_text_versions())
 
 
-async def away(*_):
+async def raise_stopped(*_):
     raise OSError("the machine stopped")
 
 
-async def unavailable(*_):
+async def raise_unavailable(*_):
     raise ReasonerUnavailable("down")

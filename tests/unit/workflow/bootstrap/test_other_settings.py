@@ -37,7 +37,7 @@ SEED = SETTINGS.model_copy(update={"seed": 9})
 
 
 @asynccontextmanager
-async def opened(folder, settings, *, adopt=False, embedder=None):
+async def open_engine(folder, settings, *, adopt=False, embedder=None):
     settings = Settings(database=folder / "graph.db", reasoning_in="loop", workflow=settings)
     store = build_sqlite_store(settings)
     engine = compose(
@@ -55,7 +55,7 @@ async def opened(folder, settings, *, adopt=False, embedder=None):
         await engine.close()
 
 
-async def catalogue(engine, name="i"):
+async def upsert_catalogue(engine, name="i"):
     await engine.upsert_clients(
         [
             ClientChange(
@@ -66,8 +66,8 @@ async def catalogue(engine, name="i"):
     )
 
 
-async def lived(engine):
-    await catalogue(engine)
+async def record_history(engine):
+    await upsert_catalogue(engine)
     await engine.record(
         [
             NewInteraction(
@@ -86,21 +86,21 @@ async def lived(engine):
 
 @pytest.mark.parametrize("settings", [THREE, FOUR, SEED], ids=["taste.k", "both", "seed"])
 async def test_of_data_that_was_bootstrapped(tmp_path, settings):
-    async with opened(tmp_path, SETTINGS) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path, SETTINGS) as engine:
+        await record_history(engine)
         assert engine.numbers.view.epoch == 1
         mass = engine.numbers.view.state.adoptions.sum()
     with pytest.raises(IncompatibleSettings, match="propagation init"):
-        async with opened(tmp_path, settings):
+        async with open_engine(tmp_path, settings):
             pass
-    async with opened(tmp_path, settings, adopt=True) as engine:
+    async with open_engine(tmp_path, settings, adopt=True) as engine:
         epoch = await engine.init()
         assert (epoch.number, epoch.taste_k, epoch.session_k) == (
             2,
             settings.taste.k,
             settings.session.k,
         )
-    async with opened(tmp_path, settings) as engine:
+    async with open_engine(tmp_path, settings) as engine:
         assert engine.numbers.view.state.taste.centres.shape[0] == settings.taste.k
         assert engine.numbers.view.state.adoptions.sum() == mass
         assert engine.index_maintenance.repaired == 0
@@ -112,13 +112,13 @@ async def test_of_data_that_was_bootstrapped(tmp_path, settings):
 async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
     """Clients that were learned and not described yet: `init` describes them first."""
     settings = settings.model_copy(update={"policy": policy})
-    async with opened(tmp_path, SETTINGS.model_copy(update={"policy": policy})) as engine:
-        await lived(engine)
-        await catalogue(engine, "late")
+    async with open_engine(tmp_path, SETTINGS.model_copy(update={"policy": policy})) as engine:
+        await record_history(engine)
+        await upsert_catalogue(engine, "late")
         assert await engine.learn()
-    async with opened(tmp_path, settings, adopt=True) as engine:
+    async with open_engine(tmp_path, settings, adopt=True) as engine:
         await engine.init()
-    async with opened(tmp_path, settings) as engine:
+    async with open_engine(tmp_path, settings) as engine:
         assert engine.index_maintenance.repaired == 0
         assert not engine.index_maintenance.problem
         (late,) = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="late3")])
@@ -130,30 +130,32 @@ async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
 async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
     settings = SETTINGS if bootstrapped else SETTINGS.model_copy(update={"bootstrap_items": 10_000})
 
-    def other():
+    def make_other_embedder():
         return HashedEmbedder(settings.seed, dimension)
 
-    async with opened(tmp_path, settings) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path, settings) as engine:
+        await record_history(engine)
         assert engine.numbers.view.epoch == bootstrapped
         mass, learned = (
             engine.numbers.view.state.adoptions.sum(),
             await engine.store.get_learned_through(),
         )
     with pytest.raises(IncompatibleSettings, match="the embedder's dimension was 48"):
-        async with opened(tmp_path, settings, embedder=other()):
+        async with open_engine(tmp_path, settings, embedder=make_other_embedder()):
             pass
-    async with opened(tmp_path, settings, adopt=True, embedder=other()) as engine:
-        await catalogue(engine, "while it waits")
+    async with open_engine(
+        tmp_path, settings, adopt=True, embedder=make_other_embedder()
+    ) as engine:
+        await upsert_catalogue(engine, "while it waits")
         await engine.init()
         await engine.drain()
         assert engine.numbers.view.state.adoptions.sum() == mass
-    async with opened(tmp_path, settings, embedder=other()) as engine:
+    async with open_engine(tmp_path, settings, embedder=make_other_embedder()) as engine:
         view = engine.numbers.view
         assert (view.state.content.shape[1], view.items, view.applied_through) == (
             dimension,
             2 * ITEMS,
-            await head(engine),
+            await read_head(engine),
         )
         assert view.applied_through > learned
         assert view.state.item_profile[: 2 * ITEMS].any(axis=1).all()
@@ -161,38 +163,38 @@ async def test_of_data_of_another_embedder(tmp_path, dimension, bootstrapped):
         assert not engine.index_maintenance.problem
 
 
-async def head(engine):
+async def read_head(engine):
     return await engine.store.get_recorded_through()
 
 
 async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
     """Those that no attribute goes to at first: they have no text until something arrives."""
-    async with opened(tmp_path, FOUR) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path, FOUR) as engine:
+        await record_history(engine)
         await engine.init()
         before = await engine.store.get_version_numbers(range(4))
         assert len(before) == 4
     many = SETTINGS.model_copy(update={"taste": BankSettings(k=20)})
-    async with opened(tmp_path, many, adopt=True) as engine:
+    async with open_engine(tmp_path, many, adopt=True) as engine:
         epoch = await engine.init()
         versions = await engine.store.get_router_versions(range(20))
         assert 0 < len(versions) < 20
         assert {version.epoch for version in versions} == {epoch.number}
         assert all(version.version == before.get(version.router, 0) + 1 for version in versions)
-    async with opened(tmp_path, many) as engine:
+    async with open_engine(tmp_path, many) as engine:
         assert engine.index_maintenance.repaired == 0
 
 
 async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path, monkeypatch):
-    async with opened(tmp_path, SETTINGS) as engine:
-        await catalogue(engine)
+    async with open_engine(tmp_path, SETTINGS) as engine:
+        await upsert_catalogue(engine)
         with monkeypatch.context() as patched:
-            patched.setattr(engine.index_maintenance._index, "rebuild", away)
+            patched.setattr(engine.index_maintenance._index, "rebuild", raise_unavailable)
             with pytest.raises(IndexUnavailable):
                 await engine.learn()
         assert (await engine.store.get_current_epoch()).number == 1
         assert engine.index_maintenance.problem
-        await catalogue(engine, "late")
+        await upsert_catalogue(engine, "late")
         await engine.drain()
         kept = {
             key
@@ -207,21 +209,21 @@ async def test_an_index_that_was_not_made_again_is_written_to_by_nobody(tmp_path
             == 2 * ITEMS
             > len(kept)
         )
-    async with opened(tmp_path, SETTINGS) as engine:
+    async with open_engine(tmp_path, SETTINGS) as engine:
         assert engine.index_maintenance.repaired == 0
 
 
-def away(*_):
+def raise_unavailable(*_):
     raise IndexUnavailable("nobody there")
 
 
 async def test_a_settings_change_that_was_adopted_and_not_made_changes_nothing(tmp_path):
-    async with opened(tmp_path, SETTINGS) as engine:
-        await lived(engine)
-    async with opened(tmp_path, THREE, adopt=True):
+    async with open_engine(tmp_path, SETTINGS) as engine:
+        await record_history(engine)
+    async with open_engine(tmp_path, THREE, adopt=True):
         pass
     with pytest.raises(IncompatibleSettings, match=r"taste\.k was 2, now it is 3"):
-        async with opened(tmp_path, THREE):
+        async with open_engine(tmp_path, THREE):
             pass
-    async with opened(tmp_path, SETTINGS) as engine:
+    async with open_engine(tmp_path, SETTINGS) as engine:
         assert engine.index_maintenance.repaired == 0

@@ -33,7 +33,7 @@ def exclusion(interactions):
     return Exclusion(interactions.settle)
 
 
-async def overlaps(exclusion, outer, inner):
+async def can_overlap(exclusion, outer, inner):
     """Whether `inner` can begin while `outer` runs in another task."""
 
     async def run_inner():
@@ -63,8 +63,8 @@ async def overlaps(exclusion, outer, inner):
     ],
 )
 async def test_activities_overlap_that_change_different_things(exclusion, outer, inner):
-    assert await overlaps(exclusion, outer, inner)
-    assert await overlaps(exclusion, inner, outer)
+    assert await can_overlap(exclusion, outer, inner)
+    assert await can_overlap(exclusion, inner, outer)
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,13 @@ async def test_activities_overlap_that_change_different_things(exclusion, outer,
 async def test_nothing_that_changes_data_overlaps_a_bootstrap_or_a_withdrawal(
     exclusion, outer, blocked
 ):
-    assert not await overlaps(exclusion, outer, blocked)
-    assert not await overlaps(exclusion, blocked, outer)
+    assert not await can_overlap(exclusion, outer, blocked)
+    assert not await can_overlap(exclusion, blocked, outer)
 
 
 @pytest.mark.parametrize("activity", list(Activity))
 async def test_only_merges_at_a_read_overlap_themselves(exclusion, activity):
-    assert await overlaps(exclusion, activity, activity) == (activity is Activity.MERGE)
+    assert await can_overlap(exclusion, activity, activity) == (activity is Activity.MERGE)
 
 
 async def test_a_withdrawal_waits_for_merges_at_reading_and_keeps_later_ones_out(exclusion):

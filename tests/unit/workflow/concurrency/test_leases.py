@@ -73,7 +73,7 @@ def learner(store):
     numbers.close()
 
 
-async def got_by_another(store, work):
+async def is_acquired_by_another(store, work):
     """Whether somebody else ever had the lease while this was done."""
     other, got = Leases(store, "another", SECONDS), []
     while not work.done():
@@ -83,7 +83,7 @@ async def got_by_another(store, work):
     return any(got)
 
 
-async def begun(store):
+async def wait_until_held(store):
     while await store.get_lease_holder(LEARN_LEASE) is None:  # noqa: ASYNC110 - the lease is another task's
         await asyncio.sleep(0.01)
 
@@ -92,8 +92,8 @@ async def begun(store):
 async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
     await learner.open()
     step = asyncio.create_task(learner.step())
-    await begun(store)
-    assert not await got_by_another(store, step)
+    await wait_until_held(store)
+    assert not await is_acquired_by_another(store, step)
     assert await step > 0
     await asyncio.sleep(SECONDS)
     assert await Leases(store, "another", SECONDS).acquire(LEARN_LEASE), (
@@ -105,20 +105,20 @@ async def test_a_step_of_a_slow_embedder_is_not_taken_over(store, learner):
 async def test_nor_is_who_catches_up_before_taking_something_back(store, learner):
     await learner.open()
 
-    async def settled():
+    async def take_lease():
         async with learner.hold_lease() as lease:
             return lease
 
     learner._behind, catch_up = True, learner.catch_up
 
-    async def slowly():
+    async def catch_up_slowly():
         await asyncio.sleep(SLOW)
         await catch_up()
 
-    learner.catch_up = slowly
-    settling = asyncio.create_task(settled())
-    await begun(store)
-    assert not await got_by_another(store, settling)
+    learner.catch_up = catch_up_slowly
+    settling = asyncio.create_task(take_lease())
+    await wait_until_held(store)
+    assert not await is_acquired_by_another(store, settling)
     assert (await settling).holder == "slow"
 
 

@@ -16,7 +16,7 @@ from services.runtime.process import SystemClock
 STYLES = ("jazz", "opera", "punk", "folk")
 
 
-def engine_on(path, reasoner=None, **given):
+def make_engine(path, reasoner=None, **given):
     settings = WorkflowSettings(
         **{
             "session": BankSettings(k=4),
@@ -41,7 +41,7 @@ def engine_on(path, reasoner=None, **given):
     )
 
 
-def catalogue(styles, each=12):
+def build_catalogue(styles, each=12):
     """Make `each` items of every style, whose titles share its words."""
     return [
         ClientChange(
@@ -54,7 +54,7 @@ def catalogue(styles, each=12):
     ]
 
 
-def stream(styles, events, seed=1, each=12, users=10, loyal=0.9):
+def draw_events(styles, events, seed=1, each=12, users=10, loyal=0.9):
     """Draw events of users of one style each, who sometimes choose something else."""
     draw = np.random.default_rng(seed)
     for n in range(events):
@@ -77,16 +77,16 @@ async def push(engine, events, step=40):
         await engine.drain()
 
 
-async def lived(engine, styles, events=400, **shape):
+async def open_with_history(engine, styles, events=400, **shape):
     """Return an engine that bootstrapped on a catalogue of these styles and took a stream."""
     await engine.open()
-    await engine.upsert_clients(catalogue(styles))
+    await engine.upsert_clients(build_catalogue(styles))
     await engine.drain()
     await engine.init()
-    await push(engine, stream(styles, events, **shape))
+    await push(engine, draw_events(styles, events, **shape))
 
 
-async def written_mass(engine):
+async def compute_written_mass(engine):
     """Return what interactions wrote to each taste router [K], read through the maps."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.get_router_maps(), np.zeros(routers)

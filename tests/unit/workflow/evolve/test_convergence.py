@@ -5,7 +5,7 @@ import pytest
 
 from propagation.model import NewInteraction
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.planted_communities import catalogue, engine_on, push
+from tests.unit.workflow.evolve.planted_communities import build_catalogue, make_engine, push
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,7 @@ NAMES = ("jazz", "opera", "punk", "folk", "blues", "swing", "metal", "house", "c
 STYLES = tuple(f"{name} {part}" for part in ("old", "new") for name in NAMES)
 
 
-def mixed_stream(styles, events, seed, users=120):
+def draw_mixed_events(styles, events, seed, users=120):
     """Draw events of users who each have two or three styles, and now and then any other."""
     draw = np.random.default_rng(seed)
     tastes = [draw.permutation(len(styles))[: 2 + user % 2] for user in range(users)]
@@ -30,13 +30,13 @@ def mixed_stream(styles, events, seed, users=120):
         )
 
 
-async def routers_by_night(path, planted, start, nights, events, seed=1, users=120):
-    engine = engine_on(path, taste=BankSettings(k=start), holdout=events)
+async def count_routers_by_night(path, planted, start, nights, events, seed=1, users=120):
+    engine = make_engine(path, taste=BankSettings(k=start), holdout=events)
     await engine.open()
-    await engine.upsert_clients(catalogue(STYLES[:planted], EACH))
+    await engine.upsert_clients(build_catalogue(STYLES[:planted], EACH))
     await engine.drain()
     await engine.init()
-    stream = list(mixed_stream(STYLES[:planted], nights * events, seed, users))
+    stream = list(draw_mixed_events(STYLES[:planted], nights * events, seed, users))
     counts = []
     for night in range(nights):
         await push(engine, stream[night * events : (night + 1) * events], step=100)
@@ -48,7 +48,9 @@ async def routers_by_night(path, planted, start, nights, events, seed=1, users=1
 
 @pytest.mark.parametrize("start", [3, 12])
 async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, start):
-    counts = await routers_by_night(tmp_path / "town.db", 4, start, nights=3, events=300, users=60)
+    counts = await count_routers_by_night(
+        tmp_path / "town.db", 4, start, nights=3, events=300, users=60
+    )
     assert 2 <= counts[-1] <= 6, counts
 
 
@@ -56,5 +58,5 @@ async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, 
 async def test_the_number_of_routers_settles_near_that_of_the_communities(
     tmp_path, planted, seed, start
 ):
-    counts = await routers_by_night(tmp_path / "town.db", planted, start, 20, 400, seed)
+    counts = await count_routers_by_night(tmp_path / "town.db", planted, start, 20, 400, seed)
     assert all(planted / 2 <= count <= planted * 1.5 for count in counts[-4:]), counts

@@ -37,14 +37,14 @@ from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests.unit.workflow.evolve.planted_communities import (
     STYLES,
-    catalogue,
-    engine_on,
-    lived,
+    build_catalogue,
+    compute_written_mass,
+    draw_events,
+    make_engine,
+    open_with_history,
     push,
-    stream,
-    written_mass,
 )
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.test_replica_sync import Shared
 
 START = 0.2
@@ -84,17 +84,17 @@ class Restless:
 
 
 @pytest.fixture
-async def made(tmp_path):
+async def start_engine(tmp_path):
     """Return a function that makes an engine with a past, and closes it afterwards."""
     engines = []
 
-    async def make(styles=STYLES[:2], events=240, reasoner=None, past=None, **settings):
-        engine = engine_on(tmp_path / f"{len(engines)}.db", reasoner, **settings)
+    async def start_one(styles=STYLES[:2], events=240, reasoner=None, past=None, **settings):
+        engine = make_engine(tmp_path / f"{len(engines)}.db", reasoner, **settings)
         engines.append(engine)
-        await lived(engine, styles, events, **(past or {}))
+        await open_with_history(engine, styles, events, **(past or {}))
         return engine
 
-    yield make
+    yield start_one
     for engine in engines:
         with suppress(StoreBusy):  # a test closed it
             await engine.close()
@@ -105,7 +105,7 @@ def rest_on_routers(view):
     view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 3.0
 
 
-async def seen(engine):
+async def read_visible_state(engine):
     """Return everything by which a caller could tell two states apart."""
     store = engine.store
     texts = await store.load_texts(sorted(await store.get_text_versions()))
@@ -124,9 +124,9 @@ async def seen(engine):
     )
 
 
-async def mass_is_what_was_written(engine):
+async def assert_mass_as_written(engine):
     taste = engine.numbers.view.state.taste
-    written = await written_mass(engine)
+    written = await compute_written_mass(engine)
     items = engine.numbers.view.items
     assert taste.total.sum() == pytest.approx(written.sum() + START * items, rel=1e-5)
     assert taste.mass[:items].sum(axis=0, dtype=np.float64) == pytest.approx(
@@ -137,9 +137,9 @@ async def mass_is_what_was_written(engine):
     assert start.sum() == pytest.approx(START * items, rel=1e-3)
 
 
-async def test_a_router_that_holds_two_communities_is_split_between_them(made, monkeypatch):
+async def test_a_router_that_holds_two_communities_is_split_between_them(start_engine, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)  # thirty users are too few for it to tell
-    engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
+    engine = await start_engine(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
     run = await engine.evolve()
     splits = [change for change in run.changes if change.kind == EvolutionKind.SPLIT]
     assert run.published
@@ -160,33 +160,33 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(made, m
 
 
 async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(
-    made, monkeypatch
+    start_engine, monkeypatch
 ):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    engine = await start_engine(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     publish = engine.evolution.publisher.publish
 
-    async def twice(decided, epoch):
+    async def publish_twice(decided, epoch):
         await publish(decided, epoch)
         return await publish(decided, epoch)
 
     with monkeypatch.context() as patched:
-        patched.setattr(engine.evolution.publisher, "publish", twice)
+        patched.setattr(engine.evolution.publisher, "publish", publish_twice)
         with pytest.raises(LeaseLost, match="another process"):
             await engine.evolve()
     assert [epoch.number for epoch in await engine.store.get_epochs()] == [1, 2]
-    await push(engine, stream(STYLES[:3], 60, seed=5))
+    await push(engine, draw_events(STYLES[:3], 60, seed=5))
     assert (await engine.evolve()).published
 
 
 @pytest.mark.slow
 async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_they_are_stored(
-    made, monkeypatch, tmp_path
+    start_engine, monkeypatch, tmp_path
 ):
     """Events that were recorded before the evolution are learned by its routers."""
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
-    await engine.record(list(stream(STYLES[:3], 700, seed=2)))
+    engine = await start_engine(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
+    await engine.record(list(draw_events(STYLES[:3], 700, seed=2)))
     publish = engine.store.publish_evolution
 
     async def lose_the_answer(*parts):
@@ -197,21 +197,21 @@ async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_the
     with pytest.raises(StoreUnreachable):
         await engine.evolve()
     monkeypatch.setattr(engine.store, "publish_evolution", publish)
-    await push(engine, stream(STYLES[:3], 300, seed=3))
+    await push(engine, draw_events(STYLES[:3], 300, seed=3))
     assert engine.numbers.view.epoch == (await engine.store.get_current_epoch()).number == 2
-    await mass_is_what_was_written(engine)
-    before = await seen(engine)
+    await assert_mass_as_written(engine)
+    before = await read_visible_state(engine)
     await engine.close()
-    again = engine_on(tmp_path / "0.db", holdout=100)
+    again = make_engine(tmp_path / "0.db", holdout=100)
     await again.open()
-    assert await seen(again) == before
+    assert await read_visible_state(again) == before
     await again.close()
 
 
-async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp_path):
+async def test_an_evolution_keeps_no_copy_of_the_embedder(start_engine, monkeypatch, tmp_path):
     """The embedder is the bootstrap's, and takes some megabytes."""
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    engine = await start_engine(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     run = await engine.evolve()
     assert run.published
     epoch = await engine.store.get_current_epoch()
@@ -238,13 +238,13 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(made, monkeypatch, tmp
     )
 
 
-async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, tmp_path):
+async def test_a_restart_finds_the_embedder_of_the_bootstrap(start_engine, monkeypatch, tmp_path):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
+    engine = await start_engine(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
     await engine.evolve()
     epoch = await engine.store.get_current_epoch()
     await engine.close()
-    again = engine_on(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
+    again = make_engine(tmp_path / "0.db", Told(EvolutionKind.REWRITE))
     await again.open()
     try:
         assert again.embedder.name == epoch.embedder
@@ -254,17 +254,21 @@ async def test_a_restart_finds_the_embedder_of_the_bootstrap(made, monkeypatch, 
 
 
 @pytest.mark.slow
-async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made, monkeypatch):
+async def test_there_are_never_more_routers_than_the_setting_lets_there_be(
+    start_engine, monkeypatch
+):
     monkeypatch.setattr(Verdict, "published", True)
     seen_halves = []
 
-    def splits(case):
+    def choose_split(case):
         seen_halves.append(case.halves is not None)
         return EvolutionKind.SPLIT if case.halves is not None else None
 
-    engine = await made(STYLES[:3], 240, Told(splits), evolve_k_most=3, evolve_support=1)
+    engine = await start_engine(
+        STYLES[:3], 240, Told(choose_split), evolve_k_most=3, evolve_support=1
+    )
     for part in range(3):
-        await push(engine, stream(STYLES[:3], 60, seed=50 + part))
+        await push(engine, draw_events(STYLES[:3], 60, seed=50 + part))
         await engine.evolve()
         assert len(engine.numbers.view.routers) <= 3
     assert len(engine.numbers.view.routers) == 3
@@ -275,26 +279,26 @@ async def test_there_are_never_more_routers_than_the_setting_lets_there_be(made,
     )
 
 
-async def test_two_routers_that_hold_one_community_are_merged(made):
-    engine = await made(("jazz",), 240)
+async def test_two_routers_that_hold_one_community_are_merged(start_engine):
+    engine = await start_engine(("jazz",), 240)
     run = await engine.evolve()
     assert [(change.kind, change.before, change.after) for change in run.changes] == [
         (EvolutionKind.MERGE, (0, 1), (0,))
     ]
     assert run.published
     assert engine.numbers.view.routers == [0]
-    await mass_is_what_was_written(engine)
-    await push(engine, stream(("jazz",), 60, seed=5))
+    await assert_mass_as_written(engine)
+    await push(engine, draw_events(("jazz",), 60, seed=5))
     assert {
         edge.router
         for edges in (await engine.store.get_edges(list(range(40)))).values()
         for edge in edges
     } == {0}
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
 
 
-async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
-    engine = await made(
+async def test_a_harmful_evolution_is_refused_and_changes_nothing(start_engine):
+    engine = await start_engine(
         STYLES,
         400,
         Told(EvolutionKind.MERGE),
@@ -302,24 +306,24 @@ async def test_a_harmful_evolution_is_refused_and_changes_nothing(made):
         past={"loyal": 1.0, "users": 6},
     )
     await engine.numbers.run(rest_on_routers)
-    before = await seen(engine)
+    before = await read_visible_state(engine)
     run = await engine.evolve()
     assert not run.published
     assert len(run.changes) == 2
     assert run.log_loss_after - run.log_loss_before > run.standard_error
     assert run.verdict.startswith("worse")
-    after = await seen(engine)
+    after = await read_visible_state(engine)
     assert await engine.store.get_evolution_runs(9) == [run]
     assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
 
 
-async def test_a_dry_run_changes_nothing(made):
-    engine = await made(STYLES[:3])
-    before = await seen(engine)
+async def test_a_dry_run_changes_nothing(start_engine):
+    engine = await start_engine(STYLES[:3])
+    before = await read_visible_state(engine)
     run = await engine.evolve(dry_run=True)
     assert run.changes
     assert (run.run, run.sequence, run.published) == (0, 0, False)
-    assert await seen(engine) == before
+    assert await read_visible_state(engine) == before
     done = await engine.evolve()
     assert (done.changes, done.verdict, done.log_loss_after) == (
         run.changes,
@@ -333,20 +337,20 @@ class Mute(OfflineReasoner):
         raise ReasonerFailed("it said nothing")
 
 
-async def test_a_reasoner_that_does_not_decide_is_told_and_changes_nothing(made):
-    engine = await made(STYLES[:3], 200, Mute())
-    before = await seen(engine)
+async def test_a_reasoner_that_does_not_decide_is_told_and_changes_nothing(start_engine):
+    engine = await start_engine(STYLES[:3], 200, Mute())
+    before = await read_visible_state(engine)
     run = await engine.evolve()
     assert (run.published, run.changes) == (False, ())
     assert "did not decide" in run.verdict
     assert "it said nothing" in run.verdict
-    assert (await seen(engine))[:5] == before[:5]
+    assert (await read_visible_state(engine))[:5] == before[:5]
 
 
-async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(made):
-    engine = await made(events=0)
+async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(start_engine):
+    engine = await start_engine(events=0)
     assert (await engine.evolve()).verdict.startswith("no router asks")
-    early = engine_on(engine.store.database.path.with_name("early.db"))
+    early = make_engine(engine.store.database.path.with_name("early.db"))
     await early.open()
     try:
         assert "bootstrap" in (await early.evolve()).verdict
@@ -355,38 +359,38 @@ async def test_before_bootstrap_and_without_gradients_there_is_nothing_to_do(mad
 
 
 async def test_an_evolution_is_an_epoch_that_a_restart_and_a_rebuild_find(
-    made, monkeypatch, tmp_path
+    start_engine, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3])
+    engine = await start_engine(STYLES[:3])
     run = await engine.evolve()
     assert (await engine.store.get_current_epoch()).sequence == run.sequence
-    await push(engine, stream(STYLES[:3], 60, seed=9))
+    await push(engine, draw_events(STYLES[:3], 60, seed=9))
     state = engine.numbers.view.state
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, state) == []
+    assert find_differing_arrays(view.state, state) == []
     assert await engine.index_maintenance.repair() == 0
     assert await engine.store.check() == []
     await engine.close()
-    again = engine_on(tmp_path / "0.db")
+    again = make_engine(tmp_path / "0.db")
     await again.open()
     try:
-        assert differing_arrays(again.numbers.view.state, state) == []
+        assert find_differing_arrays(again.numbers.view.state, state) == []
         assert again.numbers.view.epoch == run.epoch
         assert again.numbers.view.routers == engine.numbers.view.routers
-        await push(again, stream(STYLES[:3], 40, seed=11))
-        await mass_is_what_was_written(again)
+        await push(again, draw_events(STYLES[:3], 40, seed=11))
+        await assert_mass_as_written(again)
     finally:
         await again.store.close()
 
 
-async def evolutions(engine, restless, count, events=6, seed=100):
+async def run_evolutions(engine, restless, count, events=6, seed=100):
     """Publish so many runs, every seventh an undo, with a little of the stream in between."""
     restless.routers = lambda: len(engine.numbers.view.routers)
     published = undone = 0
     last = None
     for number in range(count):
-        await push(engine, stream(STYLES[:3], events, seed=seed + number))
+        await push(engine, draw_events(STYLES[:3], events, seed=seed + number))
         if number % 7 == 6 and last is not None:
             run = await engine.evolve(undo=last)
             undone += 1
@@ -401,41 +405,41 @@ async def evolutions(engine, restless, count, events=6, seed=100):
 @pytest.mark.slow
 @pytest.mark.parametrize(("count", "events"), [(8, 6), (100, 12)])
 async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
-    made, monkeypatch, count, events
+    start_engine, monkeypatch, count, events
 ):
     monkeypatch.setattr(Verdict, "published", True)
     restless = Restless(seed=count)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 160, Told(restless), evolve_support=1, evolve_most=2, holdout=40
     )
-    published, undone = await evolutions(engine, restless, count, events)
+    published, undone = await run_evolutions(engine, restless, count, events)
     assert published >= count * 0.8
     assert undone
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE])
-async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch, kind):
+async def test_learning_goes_on_until_the_end_of_a_publication(start_engine, monkeypatch, kind):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
+    engine = await start_engine(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     found = engine.store.get_clients_with_rules
     learned = []
 
-    async def learning_meanwhile(routers):
+    async def learn_meanwhile(routers):
         before = engine.numbers.view.applied_through
         await engine.upsert_clients(
             [
                 item.model_copy(update={"key": replace(item.key, id=f"late-{item.key.id}")})
-                for item in catalogue(STYLES[:1], 2)
+                for item in build_catalogue(STYLES[:1], 2)
             ]
         )
         late = [
             replace(event, item_id=f"late-{STYLES[0]}{n % 2}") if n % 5 == 0 else event
-            for n, event in enumerate(stream(STYLES[:3], 90, seed=77 + len(learned), users=14))
+            for n, event in enumerate(draw_events(STYLES[:3], 90, seed=77 + len(learned), users=14))
         ]  # users that are new, too
         await engine.record(late)
         while await asyncio.create_task(engine.learn()):
@@ -443,34 +447,34 @@ async def test_learning_goes_on_until_the_end_of_a_publication(made, monkeypatch
         learned.append(engine.numbers.view.applied_through - before)
         return await found(routers)
 
-    monkeypatch.setattr(engine.store, "get_clients_with_rules", learning_meanwhile)
+    monkeypatch.setattr(engine.store, "get_clients_with_rules", learn_meanwhile)
     run = await engine.evolve()
     assert [change.kind for change in run.changes] == [kind]
     assert (
         await engine.store.acquire_lease("learn", "another", 1_000) is None
     )  # this process learns on
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
     back = await engine.evolve(undo=run.run)
     assert back.published
     assert min(learned) >= 90
     assert len(learned) == 2
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.drain()
     assert await engine.store.check() == []
 
 
 async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(
-    made, monkeypatch
+    start_engine, monkeypatch
 ):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 200, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     publish, begun = engine.store.publish_evolution, []
 
-    async def refused_once(*parts):
+    async def refuse_once(*parts):
         begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
         if len(begun) == 2:
             raise VersionClash("another process wrote a text")
@@ -478,23 +482,23 @@ async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_bet
 
     map_of = engine.evolution.publisher._map
 
-    async def begun_again(*given):
+    async def begin_again(*given):
         begun.append(await engine.store.acquire_lease("learn", "another", 1_000))
         return await map_of(*given)
 
-    monkeypatch.setattr(engine.store, "publish_evolution", refused_once)
-    monkeypatch.setattr(engine.evolution.publisher, "_map", begun_again)
+    monkeypatch.setattr(engine.store, "publish_evolution", refuse_once)
+    monkeypatch.setattr(engine.evolution.publisher, "_map", begin_again)
     assert (await engine.evolve()).published
     assert begun == [None] * 4
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
 
 
 @pytest.mark.slow
 async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_followed_yet(
-    made, monkeypatch
+    start_engine, monkeypatch
 ):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     merged = await engine.evolve()
@@ -507,7 +511,7 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
         "other",
     )
     await other.open()
-    await push(engine, stream(STYLES[:3], 120, seed=8, users=40))
+    await push(engine, draw_events(STYLES[:3], 120, seed=8, users=40))
     assert other.numbers.view.users < engine.numbers.view.users
     tried = await other.evolve(undo=merged.run, dry_run=True)
     assert len(tried.changes) == 1
@@ -515,9 +519,9 @@ async def test_a_process_that_only_follows_tries_an_undo_of_what_it_has_not_foll
 
 
 @pytest.mark.parametrize("kind", [EvolutionKind.SPLIT, EvolutionKind.MERGE, EvolutionKind.REWRITE])
-async def test_undo_leads_back(made, monkeypatch, kind):
+async def test_undo_leads_back(start_engine, monkeypatch, kind):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
+    engine = await start_engine(STYLES[:3], 200, Told(kind), taste=BankSettings(k=3), evolve_most=1)
     taste = engine.numbers.view.state.taste
     texts = {
         version.router: version.text for version in await engine.store.get_router_versions(range(3))
@@ -546,42 +550,46 @@ async def test_undo_leads_back(made, monkeypatch, kind):
     assert {
         version.router: version.text for version in await engine.store.get_router_versions(range(3))
     } == texts, "and their texts"
-    await push(engine, stream(STYLES[:3], 40, seed=4))
-    await mass_is_what_was_written(engine)
+    await push(engine, draw_events(STYLES[:3], 40, seed=4))
+    await assert_mass_as_written(engine)
 
 
-async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(made, monkeypatch):
+async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(
+    start_engine, monkeypatch
+):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 240, Told(EvolutionKind.MERGE), taste=BankSettings(k=3), evolve_most=1
     )
     merged = await engine.evolve()
-    await push(engine, stream(STYLES[:3], 120, seed=8))
+    await push(engine, draw_events(STYLES[:3], 120, seed=8))
     await engine.evolve(undo=merged.run)
     assert engine.numbers.view.routers == [0, 1, 2]
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
 
 
-async def test_an_undo_counts_what_was_written_while_an_earlier_undone_run_stood(made, monkeypatch):
+async def test_an_undo_counts_what_was_written_while_an_earlier_undone_run_stood(
+    start_engine, monkeypatch
+):
     monkeypatch.setattr(Verdict, "published", True)
     told = Told(EvolutionKind.SPLIT)
-    engine = await made(STYLES[:3], 240, told, taste=BankSettings(k=3), evolve_most=1)
+    engine = await start_engine(STYLES[:3], 240, told, taste=BankSettings(k=3), evolve_most=1)
     split = await engine.evolve()
-    await push(engine, stream(STYLES[:3], 120, seed=8))
+    await push(engine, draw_events(STYLES[:3], 120, seed=8))
     await engine.evolve(undo=split.run)
     told.decide = EvolutionKind.MERGE
-    await push(engine, stream(STYLES[:3], 120, seed=9))
+    await push(engine, draw_events(STYLES[:3], 120, seed=9))
     merged = await engine.evolve()
     assert set(split.changes[0].before) <= set(merged.changes[0].before)
     await engine.evolve(undo=merged.run)
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
 
 
-async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
+async def test_only_the_last_standing_run_can_be_undone(start_engine, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
+    engine = await start_engine(STYLES[:3], 200, Told(EvolutionKind.REWRITE))
     first = await engine.evolve()
-    await push(engine, stream(STYLES[:3], 240, seed=3))
+    await push(engine, draw_events(STYLES[:3], 240, seed=3))
     second = await engine.evolve()
     with pytest.raises(InvalidInput, match=f"undo run {second.run} first"):
         await engine.evolve(undo=first.run)
@@ -594,17 +602,17 @@ async def test_only_the_last_standing_run_can_be_undone(made, monkeypatch):
 
 
 @pytest.mark.slow
-async def test_before_every_nth_round_where_the_setting_says_so(made):
-    engine = await made(STYLES[:3], 200, evolve_every_rounds=2)
+async def test_before_every_nth_round_where_the_setting_says_so(start_engine):
+    engine = await start_engine(STYLES[:3], 200, evolve_every_rounds=2)
     runs = await engine.store.get_evolution_runs(100)
     rounds = (await engine.store.get_last_round()).number
     assert 2 <= len(runs) <= rounds / 2
     assert all(newer.round - older.round >= 2 for newer, older in pairwise(runs))
 
 
-async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made):
+async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(start_engine):
     cases = []
-    engine = await made(reasoner=Told(lambda case: cases.append(case)), events=60)
+    engine = await start_engine(reasoner=Told(lambda case: cases.append(case)), events=60)
     secret = ClientChange(
         key=ClientKey(kind=ClientKind.ITEM, id="only"), title="The Quux Tapes", categories=("zonk",)
     )
@@ -620,7 +628,7 @@ async def test_a_reasoner_reads_no_gradient_of_what_one_reader_alone_chose(made)
         for n in range(20)
     ]
     await push(engine, alone, step=2)
-    await push(engine, stream(STYLES[:2], 80, seed=2))  # the newest 60 are for the judge
+    await push(engine, draw_events(STYLES[:2], 80, seed=2))  # the newest 60 are for the judge
     await engine.evolve()
     written = await engine.store.get_gradients(Module.ROUTER, None, 0, 2_000)
     assert any("zonk" in str(one).casefold() for one in written), "the reader's own gradients"

@@ -9,13 +9,20 @@ from tests.unit.workflow.forget.test_lone_preference import (
     ONLY,
     SECRET,
     TITLE,
-    all_messages,
-    all_texts,
     choose,
     engine,
-    mentions,
+    find_mentions,
+    read_all_messages,
+    read_texts,
 )
-from tests.unit.workflow.small_database import STORES, begun, engine_on, item_key, live, user_key
+from tests.unit.workflow.small_database import (
+    STORES,
+    item_key,
+    make_engine,
+    open_engine,
+    record_history,
+    user_key,
+)
 
 __all__ = ["engine"]
 
@@ -26,55 +33,55 @@ async def test_an_earlier_title_goes(engine, forgotten):
     both = ClientChange(key=item_key(ONLY), attributes=(SECRET, "jazz"))
     await engine.upsert_clients([both])
     await engine.drain()
-    await live(engine, 1, 30)
+    await record_history(engine, 1, 30)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, ONLY])
-    await live(engine, 2, 30)
-    assert any("router" in found for found in await mentions(engine, TITLE))
+    await record_history(engine, 2, 30)
+    assert any("router" in found for found in await find_mentions(engine, TITLE))
     await engine.upsert_clients([ClientChange(key=item_key(ONLY), title="Renamed")])
     await engine.drain()
-    await live(engine, 3, 30)
-    assert any("router" in found for found in await mentions(engine, TITLE))
+    await record_history(engine, 3, 30)
+    assert any("router" in found for found in await find_mentions(engine, TITLE))
     await engine.forget(forgotten)
     friend = (await engine.store.find_refs([user_key(FRIEND)]))[0]
     found = [
         one
-        for one in await mentions(engine, TITLE)
+        for one in await find_mentions(engine, TITLE)
         if forgotten == item_key(ONLY) or f"USER {friend} " not in one
     ]
     assert found == []
 
 
-async def sayings(engine):
+async def read_messages_and_lines(engine):
     """Return what messages say and stand for, and the lines of every current text."""
     return (
         [
             (one.router, one.version, one.name, one.text, one.attributes, dict(one.standing))
-            for one in await all_messages(engine)
+            for one in await read_all_messages(engine)
         ],
         {
             ref: [(line.text, line.attributes, line.sources) for line in text.profile.lines]
-            for ref, text in (await all_texts(engine)).items()
+            for ref, text in (await read_texts(engine)).items()
         },
     )
 
 
 async def assert_no_router_says_it(engine):
-    found = await mentions(engine, SECRET, TITLE)
+    found = await find_mentions(engine, SECRET, TITLE)
     assert [one for one in found if "router" in one] == []
 
 
 @pytest.mark.parametrize("store", STORES)
 async def test_a_round_after_a_retraction_does_not_name_what_lost_its_support(tmp_path, store):
-    async with begun(engine_on(tmp_path, store)) as engine:
+    async with open_engine(make_engine(tmp_path, store)) as engine:
         await engine.upsert_clients(
             [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
         )
         await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0])
         (ref,) = await engine.store.find_refs([user_key(LONER)])
-        assert any("router" in found for found in await mentions(engine, SECRET))
+        assert any("router" in found for found in await find_mentions(engine, SECRET))
         mine = await engine.store.get_interactions_of_clients([ref])
         await engine.retract([row.event_id for row in mine])
-        await live(engine, 3, 30)
+        await record_history(engine, 3, 30)
         await assert_no_router_says_it(engine)
 
 
@@ -84,21 +91,21 @@ async def test_retracting_before_forgetting_is_as_forgetting_alone(tmp_path, sto
     for way in ("retract", "forget"):
         folder = tmp_path / way
         folder.mkdir()
-        async with begun(engine_on(folder, store)) as engine:
+        async with open_engine(make_engine(folder, store)) as engine:
             await engine.upsert_clients(
                 [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
             )
-            await live(engine, 1, 30)
+            await record_history(engine, 1, 30)
             await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, ONLY])
-            await live(engine, 2, 30)
+            await record_history(engine, 2, 30)
             (ref,) = await engine.store.find_refs([user_key(LONER)])
-            assert any("router" in found for found in await mentions(engine, SECRET))
+            assert any("router" in found for found in await find_mentions(engine, SECRET))
             if way == "retract":
                 mine = await engine.store.get_interactions_of_clients([ref])
                 await engine.retract([row.event_id for row in mine])
                 await assert_no_router_says_it(engine)
             await engine.forget(user_key(LONER))
             await assert_no_router_says_it(engine)
-            said.append(await sayings(engine))
+            said.append(await read_messages_and_lines(engine))
     assert said[0][0] == said[1][0]
     assert said[0][1] == said[1][1]

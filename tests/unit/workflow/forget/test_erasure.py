@@ -22,26 +22,26 @@ from propagation.workflow.forget.withdrawal import map_to_current_routers
 from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
     ITEMS,
     USERS,
-    begin,
-    begun,
-    engine_on,
+    build_title,
+    create_clients,
     event,
+    find_in_files,
+    find_in_rows,
     item_key,
-    left_in,
-    left_in_rows,
-    live,
-    title_of,
+    make_engine,
+    open_engine,
+    record_history,
     user_key,
 )
 
 
 @pytest.fixture
 async def engine(tmp_path):
-    async with begun(engine_on(tmp_path)) as engine:
+    async with open_engine(make_engine(tmp_path)) as engine:
         yield engine
 
 
@@ -49,7 +49,7 @@ async def assert_sound(engine):
     """Check that graph, numbers and index agree."""
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 
 
@@ -91,18 +91,18 @@ async def assert_masses_add_up(engine):
 
 
 async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
-    events = await live(engine, 1, 120)
+    events = await record_history(engine, 1, 120)
     key = user_key(3)
     mine = [one for one in events if one.user_id == key.id]
     title = f"Dr. Longname the {3 * 104729}th"
-    assert left_in(tmp_path, [key.id, title]) == [key.id, title]
+    assert find_in_files(tmp_path, [key.id, title]) == [key.id, title]
     (ref,) = await engine.store.find_refs([key])
     before = await read_texts(engine)
     done = await engine.forgetting.forget(key, wipe=True)
     assert done.events_erased == len(mine) > 5
     words = [key.id, title, *(one.event_id for one in mine)]
-    assert left_in(tmp_path, words) == []
-    assert await left_in_rows(engine, words) == []
+    assert find_in_files(tmp_path, words) == []
+    assert await find_in_rows(engine, words) == []
     assert await engine.store.find_refs([key]) == [None]
     await assert_sound(engine)
     await assert_masses_add_up(engine)
@@ -125,16 +125,16 @@ async def assert_others_unchanged(engine, before, ref, left):
 
 
 async def test_an_erasure_removes_every_trace_of_an_item(engine, tmp_path):
-    events = await live(engine, 2, 120)
+    events = await record_history(engine, 2, 120)
     key = item_key(3)
-    words = [key.id, title_of(3), "theremin 77"]
+    words = [key.id, build_title(3), "theremin 77"]
     mine = [one for one in events if one.item_id == key.id]
-    assert left_in(tmp_path, words) == words
+    assert find_in_files(tmp_path, words) == words
     (ref,) = await engine.store.find_refs([key])
     await engine.forgetting.forget(key, wipe=True)
     words += [one.event_id for one in mine]
-    assert left_in(tmp_path, words) == []
-    assert await left_in_rows(engine, words) == []
+    assert find_in_files(tmp_path, words) == []
+    assert await find_in_rows(engine, words) == []
     await assert_sound(engine)
     await assert_masses_add_up(engine)
     view = engine.numbers.view
@@ -145,7 +145,7 @@ async def test_an_erasure_removes_every_trace_of_an_item(engine, tmp_path):
 
 
 async def test_erased_events_are_rejected_and_the_id_starts_anew(engine):
-    events = await live(engine, 3, 60)
+    events = await record_history(engine, 3, 60)
     key = user_key(1)
     mine = [one for one in events if one.user_id == key.id]
     (ref,) = await engine.store.find_refs([key])
@@ -164,19 +164,19 @@ async def test_erased_events_are_rejected_and_the_id_starts_anew(engine):
 
 
 async def test_an_erasure_survives_a_restart(tmp_path):
-    engine = engine_on(tmp_path)
+    engine = make_engine(tmp_path)
     await engine.open()
-    await begin(engine)
-    await live(engine, 4, 60)
+    await create_clients(engine)
+    await record_history(engine, 4, 60)
     await engine.forgetting.forget(user_key(0), wipe=True)
     await engine.forgetting.forget(item_key(4), wipe=True)
     numbers = engine.numbers.view.state
     await engine.close()
-    again = engine_on(tmp_path)
+    again = make_engine(tmp_path)
     await again.open()
     try:
-        assert differing_arrays(again.numbers.view.state, numbers) == []
-        await live(again, 5, 60)
+        assert find_differing_arrays(again.numbers.view.state, numbers) == []
+        await record_history(again, 5, 60)
         await assert_sound(again)
         await assert_masses_add_up(again)
         await again.init()
@@ -186,18 +186,18 @@ async def test_an_erasure_survives_a_restart(tmp_path):
 
 
 async def test_an_erasure_takes_events_that_are_not_learned_yet(engine, tmp_path):
-    await live(engine, 6, 30)
+    await record_history(engine, 6, 30)
     late = [event(7_000 + n, 2, n) for n in range(5)]
     await engine.record([*late, event(7_100, 5, 1)])
     done = await engine.forgetting.forget(user_key(2), wipe=True)
     assert done.events_erased >= 5
-    assert left_in(tmp_path, [one.event_id for one in late]) == []
+    assert find_in_files(tmp_path, [one.event_id for one in late]) == []
     await engine.drain()
     await assert_sound(engine)
 
 
 async def test_a_retraction_withdraws_what_the_event_wrote(engine):
-    events = await live(engine, 7, 90)
+    events = await record_history(engine, 7, 90)
     one = next(one for one in events if one.user_id == user_key(2).id)
     state = engine.numbers.view.state
     (item,) = await engine.store.find_refs([replace(item_key(0), id=one.item_id)])
@@ -222,7 +222,7 @@ async def test_a_retraction_withdraws_what_the_event_wrote(engine):
 
 
 async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
-    await live(engine, 8, 30)
+    await record_history(engine, 8, 30)
     first, repeat = event(8_500, 6, 2, weight=2.0), event(8_501, 6, 2, weight=0.5)
     await engine.record([first, event(8_502, 7, 2), repeat])
     await engine.drain()
@@ -239,7 +239,7 @@ async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
 
 
 async def test_retracting_the_only_event_leaves_a_user_without_history(engine):
-    await live(engine, 9, 30)
+    await record_history(engine, 9, 30)
     only = event(9_500, USERS + 5, 3)
     await engine.record([only])
     await engine.drain()
@@ -256,14 +256,14 @@ async def test_retracting_the_only_event_leaves_a_user_without_history(engine):
 
 
 async def test_a_changed_items_text_is_subtracted_as_it_was_learned(engine):
-    await live(engine, 10, 60)
+    await record_history(engine, 10, 60)
     await engine.upsert_clients(
         [
             ClientChange(key=item_key(n), title=f"Renamed {n}", attributes=("zydeco",))
             for n in range(ITEMS)
         ]
     )
-    await live(engine, 11, 30)
+    await record_history(engine, 11, 30)
     for n in range(USERS):
         await engine.forgetting.forget(user_key(n), wipe=True)
     state = engine.numbers.view.state
@@ -282,11 +282,11 @@ async def test_a_changed_items_text_is_subtracted_as_it_was_learned(engine):
 @pytest.mark.parametrize("seed", range(5))
 async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
     draw = np.random.default_rng(seed)
-    engine = engine_on(tmp_path, min_support=int(draw.integers(1, 4)))
+    engine = make_engine(tmp_path, min_support=int(draw.integers(1, 4)))
     await engine.open()
     try:
-        await begin(engine)
-        events = await live(engine, 20 + seed, 150)
+        await create_clients(engine)
+        events = await record_history(engine, 20 + seed, 150)
         for _ in range(5):
             key = (
                 user_key(int(draw.integers(USERS)))
@@ -299,16 +299,16 @@ async def test_erasures_of_random_clients_leave_no_trace(tmp_path, seed):
             (client,) = await engine.store.get_clients(await engine.store.find_refs([key]))
             await engine.forgetting.forget(key, wipe=True)
             words = [client.title, *mine] if client.title else mine
-            assert left_in(tmp_path, words) == []
-            assert await left_in_rows(engine, words) == []
+            assert find_in_files(tmp_path, words) == []
+            assert await find_in_rows(engine, words) == []
             await assert_sound(engine)
             await assert_masses_add_up(engine)
-            events += await live(engine, 40 + seed, 20)
+            events += await record_history(engine, 40 + seed, 20)
     finally:
         await engine.close()
 
 
-def learner_on(engine, name):
+def make_learner(engine, name):
     return Learner(
         engine.store,
         NumbersOwner(engine.data.create_first_view()),
@@ -319,16 +319,16 @@ def learner_on(engine, name):
 
 
 async def test_another_process_follows_an_erasure_by_the_log(engine):
-    await live(engine, 12, 60)
-    other = learner_on(engine, "another process")
+    await record_history(engine, 12, 60)
+    other = make_learner(engine, "another process")
     await other.open()
     view = other.numbers.view
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     await engine.forgetting.forget(user_key(4), wipe=True)
     await engine.record([event(12_500, 5, 5)])
     await engine.drain()
     assert await other.step() == 0  # the first one holds the lease
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert view.applied_through == engine.numbers.view.applied_through
     other.numbers.close()
 
@@ -336,8 +336,8 @@ async def test_another_process_follows_an_erasure_by_the_log(engine):
 async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engine):
     """What it missed begins with a block of no interactions, of which the barrier has left nothing
     to follow by."""
-    await live(engine, 16, 60)
-    other = learner_on(engine, "another process")
+    await record_history(engine, 16, 60)
+    other = make_learner(engine, "another process")
     await other.open()
     await engine.upsert_clients([ClientChange(key=user_key(900), title="Somebody new")])
     while await engine.learn():
@@ -345,12 +345,12 @@ async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engin
     await engine.forgetting.forget(user_key(4), wipe=True)
     assert await other.step() == 0
     await other.synchronize()
-    assert differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
     other.numbers.close()
 
 
 async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypatch):
-    await live(engine, 13, 30)
+    await record_history(engine, 13, 30)
     lease = await engine.store.acquire_lease("round", "another process", 60_000)
     with monkeypatch.context() as patch:
         patch.setattr(leases, "WAIT_SECONDS", 0.2)
@@ -363,19 +363,19 @@ async def test_an_erasure_waits_for_a_round_of_another_process(engine, monkeypat
     assert (await forgetting).events_erased > 0
 
 
-async def lease_of(learner):
+async def take_lease(learner):
     async with learner.hold_lease() as lease:
         return lease
 
 
 @pytest.mark.slow
 async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
-    await live(engine, 15, 40)
-    other = learner_on(engine, "another process")
-    third = learner_on(engine, "a third one")
+    await record_history(engine, 15, 40)
+    other = make_learner(engine, "another process")
+    third = make_learner(engine, "a third one")
     await other.open()
     await third.open()
-    settling = asyncio.create_task(lease_of(other))
+    settling = asyncio.create_task(take_lease(other))
     while not settling.done():
         await third.step()  # looks for the lease more often than who asked for it
         await engine.learn()
@@ -395,7 +395,7 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await engine.record([event(15_501, 5, 5)])
     await engine.drain()
     assert await other.step() == 0
-    assert differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(other.numbers.view.state, engine.numbers.view.state) == []
     other.numbers.close()
     third.numbers.close()
 
@@ -403,7 +403,7 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
 async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
     """Weights are stored in the routers of their epoch and read through the maps of the
     runs since."""
-    events = await live(engine, 14, 60)
+    events = await record_history(engine, 14, 60)
     sequence = await engine.store.get_learned_through()
     swapped = np.array([1, 0, 2, 3])
     maps = RouterMaps(

@@ -21,22 +21,22 @@ from tests.unit.workflow.forget.test_lone_preference import (
     ONLY,
     SECRET,
     TITLE,
-    all_messages,
-    all_texts,
     choose,
-    find,
+    find_ref,
+    read_all_messages,
+    read_texts,
 )
-from tests.unit.workflow.forget.test_never_saw import differing, holders, numbers_of
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.forget.test_never_saw import list_differing, read_holders, read_numbers
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
-    begun,
-    engine_on,
     event,
+    find_in_files,
+    find_in_graph,
+    find_in_rows,
     item_key,
-    left_in,
-    left_in_graph,
-    left_in_rows,
-    live,
+    make_engine,
+    open_engine,
+    record_history,
     user_key,
 )
 
@@ -63,17 +63,17 @@ async def quote_all(_, case):
 
 
 @pytest.fixture(autouse=True)
-def published(monkeypatch):
+def quoting_model(monkeypatch):
     """Let every plan go live, with words of a model that quotes."""
     monkeypatch.setattr(Verdict, "published", True)
     monkeypatch.setattr(OfflineReasoner, "decide_router", quote_all)
 
 
 @asynccontextmanager
-async def service(folder, support, store="sqlite"):
+async def open_service(folder, support, store="sqlite"):
     """Open a service with a user, the loner, whose own text has a word that nobody else has."""
     folder.mkdir(exist_ok=True)
-    async with begun(engine_on(folder, store, min_support=support, **EVOLVING)) as engine:
+    async with open_engine(make_engine(folder, store, min_support=support, **EVOLVING)) as engine:
         await engine.upsert_clients(
             [
                 ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,)),
@@ -85,11 +85,11 @@ async def service(folder, support, store="sqlite"):
         yield engine
 
 
-async def live_through(engine, users):
+async def evolve_twice(engine, users):
     """Evolve twice, undo the second one, and go on; the users choose in each part."""
     run = None
     for part in range(4):
-        await live(engine, part + 1, 90)
+        await record_history(engine, part + 1, 90)
         await choose(engine, 9_000 + 100 * part, users, [ONLY, part, ONLY])
         if part < 3:
             run = await engine.evolve(undo=run.run if part == 2 else None)
@@ -97,28 +97,28 @@ async def live_through(engine, users):
         await engine.run_round()
 
 
-async def traces(engine, folder, store, words):
+async def find_traces(engine, folder, store, words):
     """List the words that the file's bytes or rows hold, or the graph."""
     if store == "neo4j":
-        return left_in_graph(folder, words)
-    return left_in(folder, words) + await left_in_rows(engine, words)
+        return find_in_graph(folder, words)
+    return find_in_files(folder, words) + await find_in_rows(engine, words)
 
 
-async def naming(engine, *words):
+async def find_names(engine, *words):
     """List what others read that has one of the words: no own text, and no choice of a user."""
-    (gone, item) = await find(engine, user_key(LONER)), await find(engine, item_key(ONLY))
+    (gone, item) = await find_ref(engine, user_key(LONER)), await find_ref(engine, item_key(ONLY))
     said = [
         str((one.name, one.text, one.attributes, one.standing))
-        for one in await all_messages(engine)
+        for one in await read_all_messages(engine)
     ]
     said += [str(run.changes) for run in await engine.store.get_evolution_runs(99)]
     said += [str(letter) for letter in await engine.store.get_dead_letters(99)]
     users = {
-        ref for ref in await all_texts(engine) if get_kind(ref) == ClientKind.USER and ref != gone
+        ref for ref in await read_texts(engine) if get_kind(ref) == ClientKind.USER and ref != gone
     }
     said += [
         f"{ref}: {line.text} {line.attributes}"
-        for ref, text in (await all_texts(engine)).items()
+        for ref, text in (await read_texts(engine)).items()
         if ref != item and ref not in users
         for line in text.profile.lines
     ]
@@ -128,7 +128,7 @@ async def naming(engine, *words):
 async def assert_sound(engine):
     assert await engine.store.check() == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0
 
 
@@ -144,44 +144,47 @@ async def assert_sound(engine):
 )
 async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, friends):
     users = [LONER + n for n in range(1 + friends)]
-    async with service(tmp_path, support, store) as engine:
-        await live_through(engine, users)
+    async with open_service(tmp_path, support, store) as engine:
+        await evolve_twice(engine, users)
         if friends:
-            assert await naming(engine, SECRET)
-        ref = await find(engine, user_key(LONER))
+            assert await find_names(engine, SECRET)
+        ref = await find_ref(engine, user_key(LONER))
         mine = [row.event_id for row in await engine.store.get_interactions_of_clients([ref])]
         words = [user_key(LONER).id, OWN_TITLE, OWN_NAME, *mine]
         if store == "sqlite":  # to read a whole graph takes minutes
-            assert await traces(engine, tmp_path, store, words)
+            assert await find_traces(engine, tmp_path, store, words)
         await engine.forget(user_key(LONER), wipe=True)
-        assert await traces(engine, tmp_path, store, words) == []
+        assert await find_traces(engine, tmp_path, store, words) == []
         if support > 1:
-            assert await naming(engine, SECRET, TITLE) == []
+            assert await find_names(engine, SECRET, TITLE) == []
         await assert_sound(engine)
-        await live(engine, 9, 30)
+        await record_history(engine, 9, 30)
         await engine.evolve()
-        assert await naming(engine, OWN_NAME, OWN_TITLE) == []
+        assert await find_names(engine, OWN_NAME, OWN_TITLE) == []
         if support > 1:
-            assert await naming(engine, SECRET, TITLE) == []
+            assert await find_names(engine, SECRET, TITLE) == []
 
 
 @pytest.mark.parametrize("retracted_first", [True, False])
 async def test_the_numbers_are_those_of_a_service_that_never_saw_it(tmp_path, retracted_first):
-    async with service(tmp_path / "saw", 2) as saw, service(tmp_path / "never", 2) as never:
-        await live_through(saw, [LONER])
-        await live_through(never, [])
+    async with (
+        open_service(tmp_path / "saw", 2) as saw,
+        open_service(tmp_path / "never", 2) as never,
+    ):
+        await evolve_twice(saw, [LONER])
+        await evolve_twice(never, [])
         if retracted_first:
-            ref = await find(saw, user_key(LONER))
+            ref = await find_ref(saw, user_key(LONER))
             rows = await saw.store.get_interactions_of_clients([ref])
             await saw.retract([row.event_id for row in rows])
             for engine in (saw, never):
-                await live(engine, 8, 30)
+                await record_history(engine, 8, 30)
                 await engine.evolve()
         for engine in (saw, never):
             await engine.forget(user_key(LONER))
-        one, other = numbers_of(saw), numbers_of(never)
-        assert differing(one, other, one) == []
-        assert await holders(saw) == await holders(never)
+        one, other = read_numbers(saw), read_numbers(never)
+        assert list_differing(one, other, one) == []
+        assert await read_holders(saw) == await read_holders(never)
         await assert_sound(saw)
 
 
@@ -195,8 +198,8 @@ async def test_reasons_of_others_dead_letters_lose_the_words(tmp_path, monkeypat
             raise ReasonerFailed(f"no JSON: {OWN_NAME.upper()} {SECRET} {TITLE} {' '.join(texts)}")
         return await optimize(self, work, reward, party, other)
 
-    async with service(tmp_path, 2) as engine:
-        await live(engine, 1, 30)
+    async with open_service(tmp_path, 2) as engine:
+        await record_history(engine, 1, 30)
         await choose(engine, 9_000, [LONER, LONER + 1], [ONLY, 0, ONLY])
         monkeypatch.setattr(OfflineReasoner, "optimize", fail_with_a_quote)
         await engine.record([event(9_500, 2, 5), event(9_501, 3, 5)])

@@ -24,12 +24,12 @@ from propagation.routing import Arrival, PostponedArrivals
 from tests.unit.workflow.small_database import (
     ITEMS,
     STORES,
-    begun,
-    engine_on,
     event,
+    find_in_rows,
     item_key,
-    left_in_rows,
-    live,
+    make_engine,
+    open_engine,
+    record_history,
     user_key,
 )
 
@@ -40,7 +40,7 @@ ONLY, WORDLESS = ITEMS + 1, ITEMS + 2
 
 @pytest.fixture(params=STORES)
 async def engine(tmp_path, request):
-    async with begun(engine_on(tmp_path, request.param)) as engine:
+    async with open_engine(make_engine(tmp_path, request.param)) as engine:
         await engine.upsert_clients(
             [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
         )
@@ -55,11 +55,11 @@ async def choose(engine, start, users, items):
         await engine.run_round()
 
 
-async def find(engine, key):
+async def find_ref(engine, key):
     return (await engine.store.find_refs([key]))[0]
 
 
-async def all_messages(engine):
+async def read_all_messages(engine):
     """Load every version of every router."""
     numbers = await engine.store.get_version_numbers(engine.vectors.routers)
     return [
@@ -69,16 +69,16 @@ async def all_messages(engine):
     ]
 
 
-async def all_texts(engine):
+async def read_texts(engine):
     return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
-async def mentions(engine, *words):
+async def find_mentions(engine, *words):
     """List messages, and lines of others' profiles that came from elsewhere, with a word."""
-    own = [await find(engine, key) for key in (user_key(LONER), item_key(ONLY))]
+    own = [await find_ref(engine, key) for key in (user_key(LONER), item_key(ONLY))]
     found = [
         f"router {message.router} version {message.version}: {message.text}"
-        for message in await all_messages(engine)
+        for message in await read_all_messages(engine)
         if any(
             word in str((message.name, message.text, message.attributes, message.standing))
             for word in words
@@ -86,7 +86,7 @@ async def mentions(engine, *words):
     ]
     return found + [
         f"{get_kind(ref).name} {ref} ({line.author}): {line.text}"
-        for ref, text in (await all_texts(engine)).items()
+        for ref, text in (await read_texts(engine)).items()
         if ref not in own
         for line in text.profile.lines
         if get_kind(ref) == ClientKind.USER or line.author is Author.RECEPTION
@@ -95,30 +95,30 @@ async def mentions(engine, *words):
 
 
 async def test_one_user_does_not_pass_the_support(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, ONLY, 8, 1])
-    await live(engine, 2, 60)
-    assert await mentions(engine, SECRET, TITLE) == []
+    await record_history(engine, 2, 60)
+    assert await find_mentions(engine, SECRET, TITLE) == []
 
 
 async def test_it_does_not_pass_by_an_item_that_says_nothing_of_itself(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, WORDLESS])
     await choose(engine, 9_100, [FRIEND], [WORDLESS])
-    await live(engine, 2, 60)
-    assert await mentions(engine, SECRET, TITLE) == []
+    await record_history(engine, 2, 60)
+    assert await find_mentions(engine, SECRET, TITLE) == []
 
 
 async def test_two_users_pass_it(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4])
-    await live(engine, 2, 60)
-    assert any("router" in found for found in await mentions(engine, SECRET))
+    await record_history(engine, 2, 60)
+    assert any("router" in found for found in await find_mentions(engine, SECRET))
 
 
 @pytest.mark.parametrize("store", STORES)
 async def test_a_bootstrap_does_not_name_the_item_of_one_user(tmp_path, store):
-    async with begun(engine_on(tmp_path, store)) as engine:
+    async with open_engine(make_engine(tmp_path, store)) as engine:
         await engine.upsert_clients(
             [ClientChange(key=item_key(ONLY), title=TITLE, attributes=(SECRET,))]
         )
@@ -126,59 +126,61 @@ async def test_a_bootstrap_does_not_name_the_item_of_one_user(tmp_path, store):
         await engine.init()
         await engine.drain()
         await engine.run_round()
-        assert await mentions(engine, SECRET, TITLE) == []
+        assert await find_mentions(engine, SECRET, TITLE) == []
 
 
 @pytest.mark.parametrize("friends", [(), (FRIEND,)])
 async def test_nothing_rests_on_a_forgotten_user(engine, friends):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, *friends], [ONLY, 0, 4, 8])
-    await live(engine, 2, 60)
-    ref = await find(engine, user_key(LONER))
+    await record_history(engine, 2, 60)
+    ref = await find_ref(engine, user_key(LONER))
     erased = {row.sequence for row in await engine.store.get_interactions_of_clients([ref])}
     await engine.forget(user_key(LONER))
     parts = [
         (message.router, message.version, part)
-        for message in await all_messages(engine)
+        for message in await read_all_messages(engine)
         for part in message.integrated
         if part.ref == ref or part.sequence in erased
     ]
     lines = [
         (owner, line.text)
-        for owner, text in (await all_texts(engine)).items()
+        for owner, text in (await read_texts(engine)).items()
         for line in text.profile.lines
         if erased & {source.sequence for source in line.sources}
     ]
     assert (parts, lines) == ([], [])
-    friend = await find(engine, user_key(FRIEND))
-    others = [one for one in await mentions(engine, SECRET, TITLE) if f"USER {friend} " not in one]
+    friend = await find_ref(engine, user_key(FRIEND))
+    others = [
+        one for one in await find_mentions(engine, SECRET, TITLE) if f"USER {friend} " not in one
+    ]
     assert "\n".join(others) == ""
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
     """A gradient may name it too: that of another's event for which the item was drawn."""
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, 8])
     await engine.forget(user_key(LONER))
     allowed = ("client", "profile_version", "attribute", "held", "point", "gradient")
     assert [
         one
-        for one in await left_in_rows(engine, [SECRET])
+        for one in await find_in_rows(engine, [SECRET])
         if not any(f"in {table}:" in one for table in allowed)
     ] == []
 
 
-async def quoting(engine, title):
+async def find_quotations(engine, title):
     """List messages and lines that came from messages, with a title."""
     found = [
         f"router {message.router} version {message.version}"
-        for message in await all_messages(engine)
+        for message in await read_all_messages(engine)
         if title in message.text
     ]
     return found + [
         line.text
-        for text in (await all_texts(engine)).values()
+        for text in (await read_texts(engine)).values()
         for line in text.profile.lines
         if line.author is Author.RECEPTION and title in line.text
     ]
@@ -189,29 +191,29 @@ async def test_a_title_leaves_messages_with_the_second_user_who_chose_it(engine,
     await engine.upsert_clients(
         [ClientChange(key=item_key(ONLY), title=TITLE, attributes=("jazz",))]
     )
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     users = [LONER, FRIEND, FRIEND + 1][: 1 + others]
     await choose(engine, 9_000, users, [ONLY, 0, 4, ONLY])
-    assert await quoting(engine, TITLE)
+    assert await find_quotations(engine, TITLE)
     await engine.forget(user_key(LONER))
-    assert bool(await quoting(engine, TITLE)) == (others >= 2)
+    assert bool(await find_quotations(engine, TITLE)) == (others >= 2)
 
 
 async def test_what_was_held_back_travels_once_a_second_user_holds_it(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY])
     await choose(engine, 9_500, [FRIEND], [ONLY])
     senders = {
         part.ref
-        for message in await all_messages(engine)
+        for message in await read_all_messages(engine)
         for part in message.integrated
         if part.attribute == SECRET
     }
-    assert senders >= {await find(engine, user_key(user)) for user in (LONER, FRIEND)}
+    assert senders >= {await find_ref(engine, user_key(user)) for user in (LONER, FRIEND)}
 
 
 async def test_reasons_of_evolutions_lose_what_nobody_else_holds(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4])
     reasons = (f"one chose {SECRET}, the other jazz", "both chose jazz")
     await engine.store.save_evolution(
@@ -228,9 +230,9 @@ async def test_reasons_of_evolutions_lose_what_nobody_else_holds(engine):
 
 
 async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY])
-    ref, friend = [await find(engine, user_key(user)) for user in (LONER, FRIEND)]
+    ref, friend = [await find_ref(engine, user_key(user)) for user in (LONER, FRIEND)]
     rows = await engine.store.get_interactions_of_clients([ref])
     waiting = PostponedArrivals(
         engine.numbers.view.epoch,
@@ -257,16 +259,18 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
 
 async def test_what_two_users_brought_leaves_with_both(engine):
     """One takes its events back, the other is forgotten: only the item's own text is left."""
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    assert any("router" in found for found in await mentions(engine, SECRET))
-    mine = await engine.store.get_interactions_of_clients([await find(engine, user_key(FRIEND))])
+    assert any("router" in found for found in await find_mentions(engine, SECRET))
+    mine = await engine.store.get_interactions_of_clients(
+        [await find_ref(engine, user_key(FRIEND))]
+    )
     await engine.retract([row.event_id for row in mine])
     await engine.forget(user_key(LONER))
-    assert await mentions(engine, SECRET) == []
+    assert await find_mentions(engine, SECRET) == []
     rules = [
         rule.text
-        for text in (await all_texts(engine)).values()
+        for text in (await read_texts(engine)).values()
         for rule in text.filter_memory.rules
     ]
     assert not any(SECRET in text for text in rules)
@@ -278,23 +282,23 @@ async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
 
     Another item has it, too, but brought it in a round of its own, which was too few.
     """
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await engine.upsert_clients([ClientChange(key=item_key(ONLY + 1), attributes=(SECRET,))])
     await engine.drain()
     await engine.run_round()
-    assert await mentions(engine, SECRET) == []
+    assert await find_mentions(engine, SECRET) == []
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    await live(engine, 2, 60)
+    await record_history(engine, 2, 60)
     for user in (LONER, FRIEND):
         if way == "forget":
             await engine.forget(user_key(user))
         else:
             mine = await engine.store.get_interactions_of_clients(
-                [await find(engine, user_key(user))]
+                [await find_ref(engine, user_key(user))]
             )
             await engine.retract([row.event_id for row in mine])
-    await live(engine, 3, 60)
-    assert await mentions(engine, SECRET) == []
+    await record_history(engine, 3, 60)
+    assert await find_mentions(engine, SECRET) == []
 
 
 async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
@@ -305,11 +309,11 @@ async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
     )
     await engine.drain()
     await engine.run_round()
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [0, 4, 8, ONLY, ONLY + 1])
     await engine.forget(user_key(LONER))
-    friend = await find(engine, user_key(FRIEND))
-    messages = await all_messages(engine)
+    friend = await find_ref(engine, user_key(FRIEND))
+    messages = await read_all_messages(engine)
     parts = [part for one in messages for part in one.integrated if part.attribute == SECRET]
     assert parts, "what the catalogue brought stays"
     assert {part.sequence for part in parts} == {0}, "one user is too few"
@@ -320,12 +324,12 @@ async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
 
 
 async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    await live(engine, 2, 60)
-    friend = await find(engine, user_key(FRIEND))
+    await record_history(engine, 2, 60)
+    friend = await find_ref(engine, user_key(FRIEND))
 
-    async def found():
+    async def find_gradients():
         gradients = [
             one.text
             for module in (Module.ROUTER, Module.FILTER_MEMORY)
@@ -335,17 +339,17 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
         paths = [path async for path in engine.tracer.trace_attribute(SECRET, 0)]
         return bool(gradients), bool(paths)
 
-    assert await found() == (True, True)
+    assert await find_gradients() == (True, True)
     await engine.forget(user_key(LONER))
-    assert await found() == (False, False), "one user holds it, who is too few"
+    assert await find_gradients() == (False, False), "one user holds it, who is too few"
 
 
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
     """The client read the router's message and dropped it; its rule moved to another router."""
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    message = next(one for one in await all_messages(engine) if SECRET in one.name)
-    ref = await find(engine, user_key(5))
+    message = next(one for one in await read_all_messages(engine) if SECRET in one.name)
+    ref = await find_ref(engine, user_key(5))
     first = (await engine.store.load_texts([ref]))[ref].profile.version + 1
     for step, (router, name) in enumerate(
         [(message.router, SECRET), (message.router + 1, SECRET), (message.router + 1, "jazz")]
@@ -361,7 +365,9 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
         await engine.store.commit_texts(
             [text], [] if step else [heard], await engine.store.get_recorded_through()
         )
-    mine = await engine.store.get_interactions_of_clients([await find(engine, user_key(FRIEND))])
+    mine = await engine.store.get_interactions_of_clients(
+        [await find_ref(engine, user_key(FRIEND))]
+    )
     await engine.retract([row.event_id for row in mine])
     await engine.forget(user_key(LONER))
     past = await engine.store.get_texts_of_versions([(ref, first + step) for step in range(3)])
@@ -372,18 +378,20 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
 
 async def test_a_rule_on_news_goes_with_the_news(engine):
     """Not the rule of one who chose it: that one says what its own lines say."""
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
-    await live(engine, 2, 60)
-    friend = await find(engine, user_key(FRIEND))
+    await record_history(engine, 2, 60)
+    friend = await find_ref(engine, user_key(FRIEND))
     told = [
-        (one.router, one.version) for one in await all_messages(engine) if SECRET in one.attributes
+        (one.router, one.version)
+        for one in await read_all_messages(engine)
+        if SECRET in one.attributes
     ]
     readers = {
         merge.ref
         for merge in await engine.store.get_merges_of_messages(told)
         if get_kind(merge.ref) == ClientKind.USER
-    } - {await find(engine, user_key(LONER))}
+    } - {await find_ref(engine, user_key(LONER))}
     assert friend in readers
     assert len(readers) > 2
     versions = {}
@@ -427,20 +435,20 @@ async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_t
     tmp_path, store
 ):
     """Forgetting the second one empties the item's version after her: the search goes on there."""
-    async with begun(engine_on(tmp_path, store, propagate=False)) as engine:
+    async with open_engine(make_engine(tmp_path, store, propagate=False)) as engine:
         users = (LONER, FRIEND, LONER + 2)
         for place, (item, user) in enumerate(product((0, 4, 7), users)):
             await engine.record([event(9_000 + place, user, item)])
             await engine.drain()
         erased = set()
         for user in (FRIEND, LONER):
-            ref = await find(engine, user_key(user))
+            ref = await find_ref(engine, user_key(user))
             erased |= {
                 row.sequence for row in await engine.store.get_interactions_of_clients([ref])
             }
             await engine.forget(user_key(user))
         texts = await engine.store.find_citing_texts(
-            [CitationSearch(await find(engine, item_key(7)), None)]
+            [CitationSearch(await find_ref(engine, item_key(7)), None)]
         )
     assert erased.isdisjoint(
         source.sequence
@@ -460,28 +468,30 @@ async def test_words_that_others_use_too_stay(engine, word):
             for key in (user_key(5), item_key(1))
         ]
     )
-    await live(engine, 1, 60)
+    await record_history(engine, 1, 60)
 
-    async def texts():
-        own = await find(engine, user_key(LONER))
+    async def read_others():
+        own = await find_ref(engine, user_key(LONER))
         lines = [
             (ref, text.profile.lines, text.filter_memory)
-            for ref, text in sorted((await all_texts(engine)).items())
+            for ref, text in sorted((await read_texts(engine)).items())
             if ref != own
         ]
-        return lines, [(one.name, one.text, one.attributes) for one in await all_messages(engine)]
+        return lines, [
+            (one.name, one.text, one.attributes) for one in await read_all_messages(engine)
+        ]
 
-    before = await texts()
+    before = await read_others()
     await engine.forget(user_key(LONER))
-    assert await texts() == before
+    assert await read_others() == before
 
 
 async def test_a_word_of_the_forgotten_user_goes_in_either_case_of_letters(engine):
     await engine.upsert_clients(
         [ClientChange(key=user_key(LONER), title="x", attributes=("zugwang",))]
     )
-    await live(engine, 1, 20)
-    ref = await find(engine, user_key(5))
+    await record_history(engine, 1, 20)
+    ref = await find_ref(engine, user_key(5))
     text = (await engine.store.load_texts([ref]))[ref]
     line = replace(text.profile.lines[0], id=text.profile.next_id, text="Likes ZugWang, too.")
     profile = replace(
@@ -509,7 +519,7 @@ async def test_a_user_s_line_does_not_quote_what_was_taken_back(engine):
         await engine.record([one])
         await engine.drain()
     await engine.retract([events[0].event_id])
-    ref = await find(engine, user_key(FRIEND))
+    ref = await find_ref(engine, user_key(FRIEND))
     (line,) = (await engine.store.load_texts([ref]))[ref].profile.lines
     assert "Other Record" in line.text
     assert "Coming Out" not in line.text

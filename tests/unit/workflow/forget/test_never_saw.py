@@ -11,11 +11,11 @@ from tests.unit.workflow.small_database import (
     ITEMS,
     STORES,
     USERS,
-    begun,
-    engine_on,
     event,
     item_key,
-    live,
+    make_engine,
+    open_engine,
+    record_history,
     user_key,
 )
 
@@ -26,7 +26,7 @@ BY_USER = ("user_content", "user_attributes", "history", "history_length")
 
 
 @asynccontextmanager
-async def two_services(folder, store, *, others_go_on):
+async def open_two_services(folder, store, *, others_go_on):
     """Two services take the same events; one also those of a user, whom both forget then.
 
     `store`: of the one that sees the user; the other has a file.
@@ -34,7 +34,10 @@ async def two_services(folder, store, *, others_go_on):
     services = [folder / "saw", folder / "never"]
     for path in services:
         path.mkdir()
-    async with begun(engine_on(services[0], store)) as saw, begun(engine_on(services[1])) as never:
+    async with (
+        open_engine(make_engine(services[0], store)) as saw,
+        open_engine(make_engine(services[1])) as never,
+    ):
         for engine in (saw, never):
             await engine.upsert_clients(
                 [
@@ -43,7 +46,7 @@ async def two_services(folder, store, *, others_go_on):
                 ]
             )
             await engine.drain()
-            await live(engine, 1, 60)
+            await record_history(engine, 1, 60)
             if engine is saw:
                 await engine.record(
                     [event(9_000 + n, LONER, item) for n, item in enumerate(CHOSEN)]
@@ -51,25 +54,25 @@ async def two_services(folder, store, *, others_go_on):
                 await engine.drain()
                 await engine.run_round()
             if others_go_on:
-                await live(engine, 2, 60)
+                await record_history(engine, 2, 60)
             await engine.forget(user_key(LONER))
         yield saw, never
 
 
-def numbers_of(engine):
+def read_numbers(engine):
     """Return the arrays that the rules promise to be free of a forgotten user's events."""
     view = engine.numbers.view
     state, users, items = view.state, view.users, view.items
     return {
         **{name: getattr(state, name)[:items] for name in BY_ITEM},
         **{name: getattr(state, name)[:users] for name in BY_USER},
-        "co-adoptions": co_adoptions_of(state, items),
+        "co-adoptions": read_co_adoptions(state, items),
         "totals": state.totals,
         "adopted pairs": np.sort(state.seen_set[state.seen_set >= 0]),
     }
 
 
-def co_adoptions_of(state, items):
+def read_co_adoptions(state, items):
     """Return [items,items]: the order in which an item met its neighbours is not compared."""
     out = np.zeros((items, items))
     for item, count in enumerate(state.neighbour_count[:items]):
@@ -77,7 +80,7 @@ def co_adoptions_of(state, items):
     return out
 
 
-def differing(one, other, names):
+def list_differing(one, other, names):
     return [
         name
         for name in names
@@ -86,7 +89,7 @@ def differing(one, other, names):
     ]
 
 
-async def holders(engine):
+async def read_holders(engine):
     names = ("jazz", "opera", "folk", "punk", "wugga", "theremin 77")
     found = await engine.store.get_attributes(names)
     return {name: (one.holders, one.users) for name, one in found.items()}
@@ -97,16 +100,16 @@ async def holders(engine):
 async def test_counts_sums_and_lists_are_those_of_a_service_that_never_saw_it(
     tmp_path, store, others_go_on
 ):
-    async with two_services(tmp_path, store, others_go_on=others_go_on) as (saw, never):
-        one, other = numbers_of(saw), numbers_of(never)
-        assert differing(one, other, one) == []
-        assert await holders(saw) == await holders(never)
+    async with open_two_services(tmp_path, store, others_go_on=others_go_on) as (saw, never):
+        one, other = read_numbers(saw), read_numbers(never)
+        assert list_differing(one, other, one) == []
+        assert await read_holders(saw) == await read_holders(never)
 
 
 @pytest.mark.parametrize("store", STORES)
 async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path, store):
     """Else others' trust was learned with its mass, and stays (docs/erasure.md)."""
-    async with two_services(tmp_path, store, others_go_on=False) as services:
+    async with open_two_services(tmp_path, store, others_go_on=False) as services:
         masses = [
             {
                 f"{name} of {bank}": getattr(getattr(engine.numbers.view.state, bank), name)
@@ -115,12 +118,12 @@ async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path, store
             }
             for engine in services
         ]
-        assert differing(*masses, masses[0]) == []
+        assert list_differing(*masses, masses[0]) == []
 
 
 @pytest.mark.parametrize("store", STORES)
 async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path, store):
-    async with two_services(tmp_path, store, others_go_on=False) as (saw, never):
+    async with open_two_services(tmp_path, store, others_go_on=False) as (saw, never):
         state, clean = saw.numbers.view.state, never.numbers.view.state
         last = int(clean.clock[0])
         for item in {*CHOSEN}:
@@ -135,25 +138,25 @@ async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path, store):
 @pytest.mark.parametrize("retracted_first", [False, True])
 async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, retracted_first):
     """Else an item's new version at a gap of the log tells that the user chose it then."""
-    async with begun(engine_on(tmp_path, store)) as engine:
+    async with open_engine(make_engine(tmp_path, store)) as engine:
         await engine.upsert_clients([ClientChange(key=user_key(LONER), title="Somebody Else")])
         await engine.drain()
-        await live(engine, 1, 60)
+        await record_history(engine, 1, 60)
         events = [event(9_000 + n, LONER, item) for n, item in enumerate(CHOSEN) if item < ITEMS]
         recorded = await engine.record(events)
         gone = {outcome.sequence for outcome in recorded.outcomes}
         await engine.drain()
         await engine.run_round()
-        assert gone & await sequences_of_texts(engine), "items hear when they are chosen"
-        await live(engine, 2, 60)
+        assert gone & await read_text_sequences(engine), "items hear when they are chosen"
+        await record_history(engine, 2, 60)
         if retracted_first:
             await engine.retract([one.event_id for one in events])
         await engine.forget(user_key(LONER))
-        assert not gone & await sequences_of_texts(engine)
+        assert not gone & await read_text_sequences(engine)
         assert await engine.store.check() == []
 
 
-async def sequences_of_texts(engine):
+async def read_text_sequences(engine):
     """Return the sequences of all texts and merges; check that versions ascend with them."""
     found = set()
     for ref in await engine.store.get_text_versions():

@@ -54,14 +54,14 @@ def line(*sources, text="Enjoys jazz.", attributes=("jazz",), author=Author.INTE
     )
 
 
-def gone(*sequences, least=2, **fields):
+def removal(*sequences, least=2, **fields):
     return Removal(frozenset(sequences), least, **fields)
 
 
 NO_WORDS = OwnWords()
 
 
-def redacted(affected, words=NO_WORDS, supported=(), least=2):
+def redact(affected, words=NO_WORDS, supported=(), least=2):
     """Redact a message that stands for the rest of what it stood for."""
     public = find_public_names([affected], least).get(affected.message.round, frozenset())
     lost = find_unsupported_parts(affected, frozenset(), frozenset(supported), public)
@@ -72,25 +72,27 @@ def redacted(affected, words=NO_WORDS, supported=(), least=2):
 
 def test_a_line_without_withdrawn_sources_is_the_same_object():
     same = line(2, 3)
-    assert redact_line(same, BLUE, gone(1), WHO) is same
+    assert redact_line(same, BLUE, removal(1), WHO) is same
 
 
 def test_an_items_line_needs_min_support_users():
-    left = redact_line(line(1, 2, 3), BLUE, gone(1), WHO)
+    left = redact_line(line(1, 2, 3), BLUE, removal(1), WHO)
     assert [source.sequence for source in left.sources] == [2, 3]
-    assert redact_line(line(1, 2), BLUE, gone(1), WHO) is None
-    assert redact_line(line(1), BLUE, gone(1), WHO) is None
-    assert redact_line(line(1, 2), BLUE, gone(1, least=1), WHO).sources == (Source(sequence=2),)
+    assert redact_line(line(1, 2), BLUE, removal(1), WHO) is None
+    assert redact_line(line(1), BLUE, removal(1), WHO) is None
+    assert redact_line(line(1, 2), BLUE, removal(1, least=1), WHO).sources == (Source(sequence=2),)
 
 
 def test_a_users_own_choice_supports_its_own_line():
-    assert redact_line(line(1, 4), ANN, gone(1), WHO).sources == (Source(sequence=4),)
-    assert redact_line(line(1), ANN, gone(1), WHO) is None
+    assert redact_line(line(1, 4), ANN, removal(1), WHO).sources == (Source(sequence=4),)
+    assert redact_line(line(1), ANN, removal(1), WHO) is None
 
 
 def test_catalogue_lines_stay():
     own = line(text="“Kind of Blue”, listed under jazz.", author=Author.CATALOGUE)
-    assert redact_line(own, BLUE, gone(1, words=OwnWords(frozenset(["Kind of Blue"]))), WHO) is own
+    assert (
+        redact_line(own, BLUE, removal(1, words=OwnWords(frozenset(["Kind of Blue"]))), WHO) is own
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,19 +108,19 @@ def test_catalogue_lines_stay():
 def test_a_quotation_of_the_title_goes_and_the_rest_stays(text, left):
     words = OwnWords(frozenset(["Kind of Blue"]))
     assert words.leave_out(text) == left
-    found = redact_line(line(1, 4, text=text), ANN, gone(1, words=words), WHO)
+    found = redact_line(line(1, 4, text=text), ANN, removal(1, words=words), WHO)
     assert (found and found.text) == left
 
 
 def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
     words = OwnWords(frozenset(["Jazz"]))
     other = line(2, text="Enjoys Jazz.")
-    assert redact_line(other, CID, gone(1, words=words), WHO) is other
+    assert redact_line(other, CID, removal(1, words=words), WHO) is other
     assert (
         redact_line(
             replace(other, sources=(Source(sequence=1), Source(sequence=4))),
             ANN,
-            gone(1, words=words),
+            removal(1, words=words),
             WHO,
         )
         is None
@@ -127,14 +129,16 @@ def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
 
 def test_a_merged_line_goes_with_the_attributes_that_its_message_lost():
     heard = line((5, 1), (5, 2), author=Author.RECEPTION)
-    kept = redact_line(heard, ANN, gone(least=1, messages={(5, 2): LostNames(emptied=True)}), WHO)
+    kept = redact_line(
+        heard, ANN, removal(least=1, messages={(5, 2): LostNames(emptied=True)}), WHO
+    )
     assert kept.sources == (Source(router=5, version=1),)
     assert (
-        redact_line(heard, ANN, gone(least=3, messages={(5, 2): LostNames(emptied=True)}), WHO)
+        redact_line(heard, ANN, removal(least=3, messages={(5, 2): LostNames(emptied=True)}), WHO)
         is None
     )
     assert (
-        redact_line(heard, ANN, gone(messages={(5, 1): LostNames(frozenset({"opera"}))}), WHO)
+        redact_line(heard, ANN, removal(messages={(5, 1): LostNames(frozenset({"opera"}))}), WHO)
         is heard
     )
 
@@ -150,7 +154,7 @@ def test_rules_lose_evidence_and_go_with_the_last_of_it():
     )
     text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
     after = (
-        Redaction(gone(1, words=OwnWords(names=frozenset({"theremin"}))), WHO)
+        Redaction(removal(1, words=OwnWords(names=frozenset({"theremin"}))), WHO)
         .redact(text)
         .filter_memory.rules
     )
@@ -164,7 +168,7 @@ def test_a_rule_is_not_dated_by_an_event_that_goes():
         FilterRule(router=2, factor=2.0, text="Welcome it.", evidence=(2,), age=2),
     )
     text = ClientText(profile=Profile(ref=BOB, version=1), filter_memory=FilterMemory(rules))
-    after = Redaction(gone(5), WHO).redact(text).filter_memory.rules
+    after = Redaction(removal(5), WHO).redact(text).filter_memory.rules
     assert [(rule.evidence, rule.age) for rule in after] == [((2, 4), 4), ((2,), 2)]
 
 
@@ -183,7 +187,7 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
     )
     part = IntegratedAttribute("theremin", BLUE, 1, 1)
     sent = AffectedMessage(message, (part,), {"theremin": frozenset()})
-    after = redacted(sent, OwnWords(frozenset(["Kind of Blue"]), frozenset({"theremin"})))
+    after = redact(sent, OwnWords(frozenset(["Kind of Blue"]), frozenset({"theremin"})))
     assert (after.attributes, after.standing, after.name, after.text) == (
         ("jazz",),
         (("jazz", 2.0),),
@@ -192,12 +196,12 @@ def test_a_message_loses_attributes_that_only_that_client_brought():
     )
     assert list_lost_names(message, after) == LostNames(frozenset({"theremin"}))
     supported = AffectedMessage(message, (part,), {"theremin": frozenset({(RED, 1)})})
-    after = redacted(supported, OwnWords(frozenset(["Kind of Blue"])), {"theremin"})
+    after = redact(supported, OwnWords(frozenset(["Kind of Blue"])), {"theremin"})
     assert (after.attributes, after.text) == (
         message.attributes,
         "A community drawn to jazz. It is now turning to theremin.",
     )
-    assert redacted(supported, OwnWords(frozenset(["Sketches of Spain"])), {"theremin"}) is message
+    assert redact(supported, OwnWords(frozenset(["Sketches of Spain"])), {"theremin"}) is message
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,7 @@ def test_a_message_keeps_the_sentences_without_the_words(text, want):
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    after = redacted(sent)
+    after = redact(sent)
     assert (after.attributes, after.name, after.text) == (("jazz", "opera"), "jazz and opera", want)
 
 
@@ -244,7 +248,7 @@ def test_a_message_without_attributes_has_an_empty_text():
     sent = AffectedMessage(
         message, (IntegratedAttribute("theremin", BLUE, 1, 1),), {"theremin": frozenset()}
     )
-    assert redacted(sent).text == ""
+    assert redact(sent).text == ""
 
 
 @pytest.mark.parametrize(("items", "stays"), [(1, False), (2, True)])
@@ -254,7 +258,7 @@ def test_an_attribute_of_the_catalogue_stays_if_enough_items_brought_it(items, s
     )
     others = frozenset({(RED + 2 * n, 0) for n in range(items)})
     sent = AffectedMessage(message, (IntegratedAttribute("jazz", BLUE, 1, 1),), {"jazz": others})
-    after = redacted(sent)
+    after = redact(sent)
     assert after.attributes == (("jazz",) if stays else ())
 
 
@@ -271,5 +275,5 @@ def test_a_rule_does_not_quote_what_a_message_of_its_router_lost():
 
 def test_a_line_loses_the_weight_of_withdrawn_sources():
     heard = replace(line(1, 2, 3), weight=1 + 0.95 + 0.95**2)
-    after = redact_line(heard, BLUE, gone(1), WHO)
+    after = redact_line(heard, BLUE, removal(1), WHO)
     assert after.weight == pytest.approx(1 + 0.95)

@@ -15,30 +15,30 @@ from propagation.model import (
 from propagation.optimization.holdout_judge import Verdict
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.planted_communities import STYLES, push, stream
+from tests.unit.workflow.evolve.planted_communities import STYLES, draw_events, push
 from tests.unit.workflow.evolve.test_evolution import (
     Restless,
     Told,
-    evolutions,
-    made,
-    mass_is_what_was_written,
+    assert_mass_as_written,
+    run_evolutions,
+    start_engine,
 )
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["made"]
+__all__ = ["start_engine"]
 
 
-async def assert_sound(engine):
+async def assert_numbers_sound(engine):
     """Check that view, stored weights and a rebuild agree, and that the graph is sound."""
-    await mass_is_what_was_written(engine)
+    await assert_mass_as_written(engine)
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert differing_arrays(view.state, engine.numbers.view.state) == []
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.store.check() == []
 
 
-async def with_repeats(engine, count, draw):
+async def draw_repeated_events(engine, count, draw):
     """Event ids of first adoptions that were repeated later, drawn by a seed."""
     rows = await engine.store.get_interactions(
         range(1, await engine.store.get_recorded_through() + 1)
@@ -59,29 +59,31 @@ async def with_repeats(engine, count, draw):
         (3, 2),
     ],
 )
-async def test_repeats_are_promoted_across_splits_merges_and_undos(made, monkeypatch, seed, times):
+async def test_repeats_are_promoted_across_splits_merges_and_undos(
+    start_engine, monkeypatch, seed, times
+):
     monkeypatch.setattr(Verdict, "published", True)
     restless, draw = Restless(seed), np.random.default_rng(seed)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 120, Told(restless), evolve_support=1, evolve_most=2, holdout=40
     )
     for time in range(times):
-        _, undone = await evolutions(engine, restless, 8, seed=100 * (time + 1))
+        _, undone = await run_evolutions(engine, restless, 8, seed=100 * (time + 1))
         assert undone
-        taken = await engine.forgetting.retract(await with_repeats(engine, 12, draw))
+        taken = await engine.forgetting.retract(await draw_repeated_events(engine, 12, draw))
         assert all(event.retracted for event in taken.events)
-        await assert_sound(engine)
-    await push(engine, stream(STYLES[:3], 30, seed=9))
+        await assert_numbers_sound(engine)
+    await push(engine, draw_events(STYLES[:3], 30, seed=9))
     await engine.evolve()
     await engine.forgetting.forget(ClientKey(kind=ClientKind.USER, id=f"{STYLES[0]}-1"))
-    await assert_sound(engine)
+    await assert_numbers_sound(engine)
 
 
 async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_epoch(
-    made, monkeypatch
+    start_engine, monkeypatch
 ):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3],
         240,
         Told(lambda case: Restless(1)(case)),
@@ -90,19 +92,21 @@ async def test_a_repeat_from_before_a_split_is_stored_in_the_numbers_of_its_own_
     )
     routers = 2
     for number in range(4):
-        await push(engine, stream(STYLES[:3], 20, seed=50 + number))
+        await push(engine, draw_events(STYLES[:3], 20, seed=50 + number))
         await engine.evolve()
     assert len(engine.numbers.view.routers) > routers
     before = (await engine.store.get_router_maps()).maps[0].through
-    await engine.forgetting.retract(await with_repeats(engine, 20, np.random.default_rng(1)))
+    await engine.forgetting.retract(
+        await draw_repeated_events(engine, 20, np.random.default_rng(1))
+    )
     for block in await engine.store.read_learned(0, 1_000):
         assert isinstance(block, LearnedBlock)
         if block.through <= before:
             assert block.routers[:, 1][block.weights[:, 1] > 0].max(initial=0) < routers
-    await assert_sound(engine)
+    await assert_numbers_sound(engine)
 
 
-async def all_messages(engine):
+async def read_all_messages(engine):
     numbers = await engine.store.get_version_numbers(range(30))
     return [
         await engine.store.get_router_version(router, version)
@@ -130,9 +134,11 @@ async def choose(engine, users, items, negative=None):
     return ids
 
 
-async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought(made, monkeypatch):
+async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought(
+    start_engine, monkeypatch
+):
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(
+    engine = await start_engine(
         STYLES[:3], 120, Told(lambda case: Restless(1)(case)), evolve_support=1, evolve_most=2
     )
     for id_ in ("tape", "another tape"):
@@ -144,20 +150,22 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
     await choose(engine, users, ("tape", "jazz1", "tape", "opera2"))
     for number in range(4):
         await engine.evolve()
-        await push(engine, stream(STYLES[:3], 20, seed=70 + number))
+        await push(engine, draw_events(STYLES[:3], 20, seed=70 + number))
         await engine.run_round()
-    evolved = [one for one in await all_messages(engine) if not one.integrated]
+    evolved = [one for one in await read_all_messages(engine) if not one.integrated]
     assert any("wuggawugga" in dict(one.standing) for one in evolved)
     for user in users:
         await engine.forgetting.forget(user)
-    assert not [one for one in await all_messages(engine) if "wuggawugga" in str(one)]
+    assert not [one for one in await read_all_messages(engine) if "wuggawugga" in str(one)]
 
 
 @pytest.mark.parametrize("way", ["forget", "retract"])
-async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(made, monkeypatch, way):
+async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(
+    start_engine, monkeypatch, way
+):
     """Nobody's line holds the attribute, but evolutions count it with the item's readers."""
     monkeypatch.setattr(Verdict, "published", True)
-    engine = await made(STYLES[:3], 120, evolve_support=1, evolve_most=2)
+    engine = await start_engine(STYLES[:3], 120, evolve_support=1, evolve_most=2)
     tape = ClientKey(kind=ClientKind.ITEM, id="tape")
     await engine.upsert_clients([ClientChange(key=tape, attributes=("jazz", "kolibri zonk"))])
     await engine.drain()
@@ -165,17 +173,17 @@ async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(made, mo
     mine = await choose(engine, users, ("jazz1", "jazz2", "jazz3", "tape", "tape"), "opera2")
     for number in range(3):
         await engine.evolve()
-        await push(engine, stream(STYLES[:3], 12, seed=70 + number))
+        await push(engine, draw_events(STYLES[:3], 12, seed=70 + number))
         await engine.run_round()
-    assert [one for one in await all_messages(engine) if "kolibri" in str(one)]
+    assert [one for one in await read_all_messages(engine) if "kolibri" in str(one)]
     if way == "retract":
         await engine.forgetting.retract(mine)
     else:
         for user in users:
             await engine.forgetting.forget(user)
-    await push(engine, stream(STYLES[:3], 12, seed=99))
+    await push(engine, draw_events(STYLES[:3], 12, seed=99))
     await engine.run_round()
-    assert not [one for one in await all_messages(engine) if "kolibri" in str(one)]
+    assert not [one for one in await read_all_messages(engine) if "kolibri" in str(one)]
     assert "kolibri" not in str(await engine.store.get_evolution_runs(9))
 
 

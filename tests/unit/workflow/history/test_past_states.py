@@ -34,7 +34,7 @@ async def store(tmp_path):
     await made.close()
 
 
-async def evolved(store):
+async def record_evolution(store):
     """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence
     before, the run)."""
     made_with = DataSettings(
@@ -54,7 +54,7 @@ async def evolved(store):
 
 
 async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_new_ones(store):
-    before, run = await evolved(store)
+    before, run = await record_evolution(store)
     past = TimeTravel(store)
     old, new = await past.get_routers(before), await past.get_routers(run.sequence)
     assert [(one.number, one.epoch, one.retired) for one in new] == [
@@ -74,7 +74,7 @@ async def test_before_an_evolution_the_old_routers_are_shown_and_after_it_the_ne
 
 
 async def test_the_sequences_and_times_that_can_be_shown(store):
-    before, run = await evolved(store)
+    before, run = await record_evolution(store)
     past, ms = TimeTravel(store), TurnedClock().ms
     assert await past.check_sequence(run.sequence) == run.sequence
     with pytest.raises(TooNew, match=f"the newest sequence is {run.sequence}"):
@@ -89,32 +89,32 @@ async def test_the_sequences_and_times_that_can_be_shown(store):
         await past.get_sequence_at_time(ms - 1, ms)
 
 
-async def all_events(watch):
+async def read_events(watch):
     return [one async for one in watch.step()]
 
 
 async def test_published_and_refused_runs_are_sent_once_in_order(store):
     begun = await get_newest_position(store)
-    await evolved(store)
+    await record_evolution(store)
     refused = await store.save_evolution(REPORT)
     watch = Watcher(store, [WatchEventKind.EVOLUTION], begun, begun)
-    events = await all_events(watch)
+    events = await read_events(watch)
     assert [(one.run, one.published) for one, _ in events] == [(1, True), (2, False)]
     assert events[1][0] == refused
-    assert await all_events(watch) == []
+    assert await read_events(watch) == []
     (after_first, *_), (_, position) = events[1], events[0]
     assert [
         one
-        for one, _ in await all_events(
+        for one, _ in await read_events(
             Watcher(store, [WatchEventKind.EVOLUTION], position, position)
         )
     ] == [after_first]
 
 
 async def test_an_evolutions_round_is_sent_with_its_messages(store):
-    _, run = await evolved(store)
+    _, run = await record_evolution(store)
     watch = Watcher(store, list(WatchEventKind), Position(), Position())
     sent = [
-        one for one, _ in await all_events(watch) if getattr(one, "sequence", 0) == run.sequence
+        one for one, _ in await read_events(watch) if getattr(one, "sequence", 0) == run.sequence
     ]
     assert [type(one).__name__ for one in sent] == ["Round", "RouterVersion", "EvolutionRun"]

@@ -71,14 +71,14 @@ async def push(engine, user, *items):
     await engine.run_round()
 
 
-async def compute_ref(engine, user):
+async def find_ref(engine, user):
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
     return ref
 
 
 async def rewrite(engine, user):
     """Change every line of a profile, under the same ids and sources."""
-    ref = await compute_ref(engine, user)
+    ref = await find_ref(engine, user)
     text = (await engine.store.load_texts([ref]))[ref]
     edits = [
         ReplaceLine(line=replace(line, text="Likes polka now.", attributes=("polka",)))
@@ -92,19 +92,19 @@ async def rewrite(engine, user):
     await engine.store.commit_texts([after], [], await engine.store.get_recorded_through())
 
 
-async def paths_from(engine, event):
+async def list_paths(engine, event):
     return [path async for path in engine.tracer.trace_event(event)]
 
 
 async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
     await push(engine, "bob", "Aida")
-    await engine.profile_reader.read_merged(await compute_ref(engine, "ann"))
+    await engine.profile_reader.read_merged(await find_ref(engine, "ann"))
     for user in ("ann", "bob"):
         await rewrite(engine, user)
-    reached = await compute_ref(engine, "ann")
+    reached = await find_ref(engine, "ann")
     paths = [
         path
-        for path in await paths_from(engine, "bob-Aida")
+        for path in await list_paths(engine, "bob-Aida")
         if isinstance(path[-1], ProfileHop) and path[-1].ref == reached
     ]
     assert paths
@@ -113,7 +113,7 @@ async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
         assert all(line is not None and "polka" not in line.text for line in lines)
         attribute = next(hop.name for hop in path if isinstance(hop, AttributeHop))
         assert attribute in lines[0].attributes
-    bob = await compute_ref(engine, "bob")
+    bob = await find_ref(engine, "bob")
     back = [path async for path in engine.tracer.trace_client(bob, "opera")]
     assert back
     for path in back:
@@ -122,7 +122,7 @@ async def test_a_path_shows_profiles_as_they_were_at_each_step(engine):
         lambda connection: connection.execute("UPDATE router_version SET attributes = '[]'")
     )
     back = [path async for path in engine.tracer.trace_client(bob, "opera")]
-    back += [path for path in await paths_from(engine, "bob-Aida") if len(path) > 3]
+    back += [path for path in await list_paths(engine, "bob-Aida") if len(path) > 3]
     assert back == [], "an erasure took it out of the messages"
 
 
@@ -138,11 +138,11 @@ async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engin
     )
     await push(engine, "bob", "Aida", "Duet")
     for user in ("ann", "bob"):
-        await engine.profile_reader.read_merged(await compute_ref(engine, user))
+        await engine.profile_reader.read_merged(await find_ref(engine, user))
     paths = [
         path
         for event in ("bob-Aida", "bob-Duet", "ann-Blue")
-        for path in await paths_from(engine, event)
+        for path in await list_paths(engine, event)
     ]
     ends = [
         (next(hop.name for hop in path if isinstance(hop, AttributeHop)), path[-1])
@@ -156,7 +156,7 @@ async def test_a_path_ends_at_a_profile_only_if_its_line_has_the_attribute(engin
 
 async def test_an_attribute_that_another_event_brought_later_is_on_no_path(engine):
     await push(engine, "bob", "Aida")
-    ref = await compute_ref(engine, "bob")
+    ref = await find_ref(engine, "bob")
     text = (await engine.store.load_texts([ref]))[ref]
     gone = [DropLine(id=line.id) for line in text.profile.lines if "opera" in line.attributes]
     after = ClientText(
@@ -168,12 +168,12 @@ async def test_an_attribute_that_another_event_brought_later_is_on_no_path(engin
     await push(engine, "bob", "Coda")
     messages = {
         (path[3].router, path[3].round)
-        for path in await paths_from(engine, "bob-Aida")
+        for path in await list_paths(engine, "bob-Aida")
         if len(path) > 3
     }
     later = {
         (path[3].router, path[3].round)
-        for path in await paths_from(engine, "bob-Coda")
+        for path in await list_paths(engine, "bob-Coda")
         if len(path) > 3
     }
     assert messages

@@ -28,7 +28,7 @@ pytestmark = [
 GENRES = ("opera", "jazz", "folk", "dub")
 
 
-class LocalWire:
+class LocalConnection:
     """A connection to a local Qdrant that survives restarts of the service and can be cut."""
 
     prefix = "test"
@@ -66,7 +66,7 @@ class LocalWire:
         """The server goes on."""
 
 
-class ServerWire(qdrants.Relay):
+class ServerConnection(qdrants.Relay):
     """A connection to a Qdrant server: the service goes through a relay, the test does not."""
 
     def __init__(self, client, prefix):
@@ -83,34 +83,37 @@ class ServerWire(qdrants.Relay):
 
 
 @asynccontextmanager
-async def local_wire(path):
-    wire = LocalWire()
-    yield wire
-    await wire.client.close()
+async def open_local_connection(path):
+    connection = LocalConnection()
+    yield connection
+    await connection.client.close()
 
 
 @asynccontextmanager
-async def server_wire(path):
+async def open_server_connection(path):
     prefix = qdrants.build_prefix(str(path))
     async with qdrants.open_client(prefix) as client:
-        wire = ServerWire(client, prefix)
-        await wire.mend()
-        yield wire
-        await wire.cut()
+        connection = ServerConnection(client, prefix)
+        await connection.mend()
+        yield connection
+        await connection.cut()
 
 
-WIRES = {"local": local_wire, **({"server": server_wire} if qdrants.THERE else {})}
+CONNECTIONS = {
+    "local": open_local_connection,
+    **({"server": open_server_connection} if qdrants.THERE else {}),
+}
 
 
-@pytest.fixture(params=sorted(WIRES))
-async def wire(request, tmp_path, monkeypatch):
+@pytest.fixture(params=sorted(CONNECTIONS))
+async def connection(request, tmp_path, monkeypatch):
     monkeypatch.setattr(maintenance, "MIN_AGE_MS", 0)
-    async with WIRES[request.param](tmp_path) as wire:
-        yield wire
+    async with CONNECTIONS[request.param](tmp_path) as connection:
+        yield connection
 
 
 @asynccontextmanager
-async def engine_on(folder, wire, **fields):
+async def open_engine(folder, connection, **fields):
     settings = WorkflowSettings(
         session=BankSettings(k=4),
         taste=BankSettings(k=4),
@@ -122,7 +125,7 @@ async def engine_on(folder, wire, **fields):
     made = compose(
         SqliteStore(folder / "graph.db", SystemClock()),
         HashedEmbedder(settings.seed),
-        QdrantIndex(wire.reach(), wire.prefix),
+        QdrantIndex(connection.reach(), connection.prefix),
         OfflineReasoner(),
         settings,
         "test",
@@ -134,7 +137,7 @@ async def engine_on(folder, wire, **fields):
         await made.close()
 
 
-async def live(engine, name, count=12):
+async def record_history(engine, name, count=12):
     """Let some users act, and do everything that is due."""
     await engine.upsert_clients(
         [
@@ -161,7 +164,7 @@ async def live(engine, name, count=12):
     await engine.drain()
 
 
-async def found_again(engine):
+async def wait_for_index(engine):
     """Do what the worker does repeatedly: a client connects again within two seconds."""
     async with asyncio.timeout(10):
         while True:
@@ -171,22 +174,22 @@ async def found_again(engine):
             await asyncio.sleep(0.1)
 
 
-async def collections_on(wire):
+async def list_collections(connection):
     return [
         found.name
-        for found in (await wire.client.get_collections()).collections
-        if found.name.startswith(wire.prefix)
+        for found in (await connection.client.get_collections()).collections
+        if found.name.startswith(connection.prefix)
     ]
 
 
-async def uncut_index(wire, engine):
+async def open_uncut_index(connection, engine):
     """Open the same index through a connection that is not cut."""
-    index = QdrantIndex(wire.client, wire.prefix)
+    index = QdrantIndex(connection.client, connection.prefix)
     await index.find_collections(engine.embedder.name, engine.embedder.dimension)
     return index
 
 
-async def differences(engine, index=None):
+async def find_differences(engine, index=None):
     """Return the points whose versions are not the graph's."""
     stored, index = await engine.store.get_text_versions(), index or engine.index
     kept = {
@@ -196,22 +199,22 @@ async def differences(engine, index=None):
     return {key for key in stored.keys() | kept.keys() if stored.get(key) != kept.get(key)}
 
 
-async def test_what_the_index_has_leaves_the_outbox(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "first")
+async def test_what_the_index_has_leaves_the_outbox(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "first")
         assert await engine.run_round() is not None
         assert await engine.store.count_changes() > 0
         assert await engine.update_index() == 0, "all of it was written when it was committed"
         assert await engine.store.count_changes() == 0
-        assert await differences(engine) == set()
+        assert await find_differences(engine) == set()
 
 
-async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         await engine.update_index()
-        await wire.cut()
-        await live(engine, "meanwhile")
+        await connection.cut()
+        await record_history(engine, "meanwhile")
         assert (
             await engine.store.get_reasoned_through() == await engine.store.get_recorded_through()
         ), "everything else goes on"
@@ -223,48 +226,52 @@ async def test_down_for_a_while_costs_freshness_and_no_data(tmp_path, wire):
         assert await engine.update_index() == 0, "nothing is written meanwhile"
         assert "does not answer" in engine.index_maintenance.problem, "the problem is named"
         assert await engine.store.count_changes() > 0, "the outbox keeps what the index lacks"
-        await wire.mend()
-        assert await differences(engine, await uncut_index(wire, engine)) != set(), "the index lags"
-        await found_again(engine)
-        assert await differences(engine) == set(), "it catches up"
+        await connection.mend()
+        assert (
+            await find_differences(engine, await open_uncut_index(connection, engine)) != set()
+        ), "the index lags"
+        await wait_for_index(engine)
+        assert await find_differences(engine) == set(), "it catches up"
         assert await engine.update_index() == await engine.store.count_changes() == 0, (
             "the outbox is empty"
         )
         assert await engine.run_round() is not None, "rounds run again"
 
 
-async def test_new_clients_are_described_without_an_index_that_would_route_them(tmp_path, wire):
+async def test_new_clients_are_described_without_an_index_that_would_route_them(
+    tmp_path, connection
+):
     """Semantic routing asks the index which clients a router reaches.
 
     A client that comes while the index is away gets its messages after the next round, and no
     interaction waits for that.
     """
-    async with engine_on(tmp_path, wire, policy="semantic", tau=-0.5) as engine:
-        await live(engine, "before")
+    async with open_engine(tmp_path, connection, policy="semantic", tau=-0.5) as engine:
+        await record_history(engine, "before")
         assert (await engine.run_round()).touched
-        await wire.cut()
-        await live(engine, "meanwhile")
+        await connection.cut()
+        await record_history(engine, "meanwhile")
         assert (
             await engine.store.get_reasoned_through() == await engine.store.get_recorded_through()
         )
-        await wire.mend()
-        await found_again(engine)
+        await connection.mend()
+        await wait_for_index(engine)
         await engine.run_round()
         [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.ITEM, id="meanwhile 3")])
         assert (await engine.store.get_edges([ref]))[ref]
 
 
-async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await wire.cut()
-        await live(engine, "before")
+async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await connection.cut()
+        await record_history(engine, "before")
         assert engine.index_maintenance.problem
-        await wire.freeze()
+        await connection.freeze()
         looking = asyncio.create_task(engine.update_index())
         await asyncio.sleep(0.05)
         try:
             async with asyncio.timeout(8):
-                await live(engine, "meanwhile")
+                await record_history(engine, "meanwhile")
             assert (
                 await engine.store.get_reasoned_through()
                 == await engine.store.get_recorded_through()
@@ -274,98 +281,102 @@ async def test_nothing_stands_still_for_an_index_that_is_frozen(tmp_path, wire):
             looking.cancel()
 
 
-async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+async def test_a_service_starts_without_its_index_and_ranks_as_with_it(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         wanted = (await engine.recommender.recommend(RecommendRequest("u1", 5))).items
-    await wire.cut()
-    async with engine_on(tmp_path, wire) as engine:
+    await connection.cut()
+    async with open_engine(tmp_path, connection) as engine:
         assert engine.index_maintenance.problem
         assert (await engine.recommender.recommend(RecommendRequest("u1", 5))).items == wanted
-        await live(engine, "meanwhile")
-        await wire.mend()
-        await found_again(engine)
-        assert await differences(engine) == set()
+        await record_history(engine, "meanwhile")
+        await connection.mend()
+        await wait_for_index(engine)
+        assert await find_differences(engine) == set()
 
 
-async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
-        for name in await collections_on(wire):
-            await wire.client.delete_collection(name)
-        await live(engine, "meanwhile")
+async def test_one_that_lost_everything_is_filled_again_while_the_service_runs(
+    tmp_path, connection
+):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
+        for name in await list_collections(connection):
+            await connection.client.delete_collection(name)
+        await record_history(engine, "meanwhile")
         assert engine.index_maintenance.problem
         await engine.update_index()
-        assert await differences(engine) == set()
+        assert await find_differences(engine) == set()
         assert engine.index_maintenance.repaired > 24
 
 
-async def test_what_was_lost_is_filled_before_another_process_finds_it(tmp_path, wire, monkeypatch):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
-        for name in await collections_on(wire):
-            await wire.client.delete_collection(name)
-        await live(engine, "meanwhile")
+async def test_what_was_lost_is_filled_before_another_process_finds_it(
+    tmp_path, connection, monkeypatch
+):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
+        for name in await list_collections(connection):
+            await connection.client.delete_collection(name)
+        await record_history(engine, "meanwhile")
         mend, others = engine.index_maintenance.repair, []
 
-        async def mending():
+        async def acquire_and_mend():
             others.append(
                 await engine.store.acquire_lease(maintenance.FIND_LEASE, "another process", 1_000)
             )
             return await mend()
 
-        monkeypatch.setattr(engine.index_maintenance, "repair", mending)
+        monkeypatch.setattr(engine.index_maintenance, "repair", acquire_and_mend)
         await engine.update_index()
         assert others == [None]
         assert not engine.index_maintenance.problem
 
 
 async def test_a_collection_that_was_lost_is_not_read_until_it_is_full_again(
-    tmp_path, wire, monkeypatch
+    tmp_path, connection, monkeypatch
 ):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
-        other = await uncut_index(wire, engine)
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
+        other = await open_uncut_index(connection, engine)
         full = await other.get_versions(Collection.ITEMS)
-        [lost] = [name for name in await collections_on(wire) if "-items-" in name]
-        await wire.client.delete_collection(lost)
+        [lost] = [name for name in await list_collections(connection) if "-items-" in name]
+        await connection.client.delete_collection(lost)
         upsert, read = QdrantWriter.upsert, []
 
-        async def watched(writer, collection, points):
+        async def upsert_and_look(writer, collection, points):
             await upsert(writer, collection, points)
             try:
                 read.append(await other.get_versions(Collection.ITEMS))
             except IndexUnavailable:
                 read.append(None)
 
-        monkeypatch.setattr(QdrantWriter, "upsert", watched)
+        monkeypatch.setattr(QdrantWriter, "upsert", upsert_and_look)
         engine.index_maintenance.put_off("a collection was lost")
         await engine.update_index()
         assert read
         assert all(found in (None, full) for found in read)
         assert await other.get_versions(Collection.ITEMS) == full
-        assert await differences(engine) == set()
+        assert await find_differences(engine) == set()
 
 
-async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await wire.cut()
-        await live(engine, "before")
+async def test_what_is_wrong_stays_told_while_another_process_mends_it(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await connection.cut()
+        await record_history(engine, "before")
         problem = engine.index_maintenance.problem
         lease = await engine.store.acquire_lease(maintenance.FIND_LEASE, "another process", 60_000)
         assert await engine.update_index() == 0
         assert engine.index_maintenance.problem == problem != ""
-        await wire.mend()
+        await connection.mend()
         assert await engine.update_index() == 0
         assert engine.index_maintenance.problem == problem
         await engine.store.release_lease(lease)
-        await found_again(engine)
-        assert await differences(engine) == set()
+        await wait_for_index(engine)
+        assert await find_differences(engine) == set()
 
 
-async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         versions = await engine.index.get_versions(Collection.USERS)
         ref, ghost = min(versions), 10_000
         await engine.index.delete(Collection.USERS, [ref])
@@ -374,31 +385,33 @@ async def test_a_difference_is_found_by_version_at_start_and_mended(tmp_path, wi
         await engine.index.upsert(
             Collection.USERS, [Point(other, versions[other] + 5, vector), Point(ghost, 1, vector)]
         )
-    async with engine_on(tmp_path, wire) as engine:
+    async with open_engine(tmp_path, connection) as engine:
         assert engine.index_maintenance.repaired == 3
-        assert await differences(engine) == set()
-    async with engine_on(tmp_path, wire) as engine:
+        assert await find_differences(engine) == set()
+    async with open_engine(tmp_path, connection) as engine:
         assert engine.index_maintenance.repaired == 0
 
 
-async def test_what_waits_in_the_outbox_needs_no_second_look(tmp_path, wire, monkeypatch):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+async def test_what_waits_in_the_outbox_needs_no_second_look(tmp_path, connection, monkeypatch):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         engine.vectors.feed.problem = "killed before it wrote"
-        await live(engine, "unwritten")
-        assert await differences(engine)
+        await record_history(engine, "unwritten")
+        assert await find_differences(engine)
     monkeypatch.setattr(repair, "SECOND_LOOK_SECONDS", 3_600)
-    async with asyncio.timeout(60), engine_on(tmp_path, wire) as engine:
-        assert await differences(engine) == set()
+    async with asyncio.timeout(60), open_engine(tmp_path, connection) as engine:
+        assert await find_differences(engine) == set()
         assert engine.index_maintenance.repaired == 0
 
 
-async def test_an_index_is_refreshed_once_for_all_its_collections(tmp_path, wire, monkeypatch):
+async def test_an_index_is_refreshed_once_for_all_its_collections(
+    tmp_path, connection, monkeypatch
+):
     monkeypatch.setattr(repair, "SECOND_LOOK_SECONDS", 0)
     refreshed = []
 
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         await engine.vectors.feed.settle()
         for collection in (Collection.USERS, Collection.ITEMS):
             await engine.index.delete(collection, list(await engine.index.get_versions(collection)))
@@ -410,27 +423,29 @@ async def test_an_index_is_refreshed_once_for_all_its_collections(tmp_path, wire
 
         engine.index.find_collections = refresh
         assert await engine.index_maintenance.repair() == 12 + 3
-        assert await differences(engine) == set()
+        assert await find_differences(engine) == set()
     assert len(refreshed) == 1, "each refresh of the NumPy index reads every point"
 
 
-async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
-    other = QdrantIndex(wire.client, wire.prefix)
+async def test_an_index_of_another_model_or_dimension_is_made_again(tmp_path, connection):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
+    other = QdrantIndex(connection.client, connection.prefix)
     async with other.rebuild("another model", 3) as writer:
         await writer.upsert(Collection.USERS, [Point(0, 900, np.ones(3, np.float32))])
-    async with engine_on(tmp_path, wire) as engine:
-        assert await differences(engine) == set()
+    async with open_engine(tmp_path, connection) as engine:
+        assert await find_differences(engine) == set()
         assert engine.index_maintenance.problem == ""
 
 
-async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhile(tmp_path, wire):
-    async with engine_on(tmp_path, wire) as engine:
-        await live(engine, "before")
+async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhile(
+    tmp_path, connection
+):
+    async with open_engine(tmp_path, connection) as engine:
+        await record_history(engine, "before")
         added = []
 
-        async def between(done, total):
+        async def write_meanwhile(done, total):
             [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id="u0")])
             text = (await engine.store.load_texts([ref]))[ref]
             after = type(text)(
@@ -450,11 +465,11 @@ async def test_reindex_while_others_ask_misses_nothing_that_is_committed_meanwhi
         async def mend(writer, progress, **more):
             count = await original(writer, progress, **more)
             if not added:
-                await between(0, 0)
+                await write_meanwhile(0, 0)
             return count
 
         engine.index_maintenance._repair.run = mend
         assert await engine.stage0.reindex() == 12 + 3 + 4, "items, users, routers"
         assert added
-        assert await differences(engine) == set()
-        assert len(await collections_on(wire)) == len(Collection)
+        assert await find_differences(engine) == set()
+        assert len(await list_collections(connection)) == len(Collection)

@@ -20,11 +20,11 @@ class Slow(HashedEmbedder):
         return await super().embed(texts)
 
 
-def said(ref, *lines):
+def indexed_text(ref, *lines):
     return IndexedText(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
 
 
-async def vectors_of(cache, embedder, *texts):
+async def embed_texts(cache, embedder, *texts):
     return embed_profiles(texts, await cache.embed(texts), embedder.dimension)
 
 
@@ -32,15 +32,16 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
     monkeypatch.setattr(vectors, "LINES_KEPT", ROOM)
     embedder = Slow(1)
     kept = LineVectors(embedder)
-    first = said(0, *(f"line 0 {m}" for m in range(LINES)))
-    texts = [said(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
-    texts.append(said(8, "line 0 0", "one that is new"))
+    first = indexed_text(0, *(f"line 0 {m}" for m in range(LINES)))
+    texts = [indexed_text(2 * n, *(f"line {n} {m}" for m in range(LINES))) for n in range(1, 4)]
+    texts.append(indexed_text(8, "line 0 0", "one that is new"))
     await kept.embed([first])
     texts += [
-        said(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES))) for n in range(5, 9)
+        indexed_text(2 * n, "line 0 1", *(f"line {n} {m}" for m in range(LINES)))
+        for n in range(5, 9)
     ]
-    found = await asyncio.gather(*(vectors_of(kept, embedder, text) for text in texts))
-    alone = [await vectors_of(LineVectors(embedder), embedder, text) for text in texts]
+    found = await asyncio.gather(*(embed_texts(kept, embedder, text) for text in texts))
+    alone = [await embed_texts(LineVectors(embedder), embedder, text) for text in texts]
     assert np.allclose(np.concatenate(found), np.concatenate(alone))
     assert len(kept._vectors._values) <= ROOM
 
@@ -48,5 +49,5 @@ async def test_callers_that_put_out_each_others_lines_all_end_with_their_own(mon
 async def test_no_text_of_a_line_is_kept():
     embedder = HashedEmbedder(1)
     kept = LineVectors(embedder)
-    await kept.embed([said(0, "likes cats")])
+    await kept.embed([indexed_text(0, "likes cats")])
     assert "cats" not in str(list(kept._vectors._values))

@@ -7,9 +7,9 @@ from propagation.workflow.views import NumbersView
 NOT_LEARNED_FROM_EVENTS = ("session.centres", "taste.centres", "combiner")
 
 
-def differing_arrays(one: State, other: State) -> list[str]:
+def find_differing_arrays(one: State, other: State) -> list[str]:
     """Names of arrays that differ in any bit of a used row; profiles are not compared."""
-    first, second = _arrays(one), _arrays(other)
+    first, second = _list_arrays(one), _list_arrays(other)
     return [
         name
         for name in first
@@ -17,7 +17,7 @@ def differing_arrays(one: State, other: State) -> list[str]:
     ]
 
 
-def _arrays(state: State) -> Arrays:
+def _list_arrays(state: State) -> Arrays:
     view = NumbersView(state.session.centres, state.taste.centres, int(state.seed), epoch=0)
     view.state = state
     return borrow_checkpoint(view, False).arrays

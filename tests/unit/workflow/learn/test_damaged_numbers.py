@@ -11,12 +11,12 @@ from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import DamagedNumbers
 from services.cli.operator.doctor import _check_store
 from tests.neo4j_server.shared import get_shared_server
-from tests.unit.workflow.small_database import STORES, begin, engine_on, live
+from tests.unit.workflow.small_database import STORES, create_clients, make_engine, record_history
 
 pytestmark = pytest.mark.slow
 
 
-def places(size):
+def compute_places(size):
     """Where each column begins in packed columns."""
     starts, start = {}, 0
     for name, dtype in FORM.items():
@@ -25,11 +25,11 @@ def places(size):
     return starts
 
 
-def overwritten(column, value):
+def overwrite(column, value):
     """A damage: the first value of a column of a block is this one."""
 
     def damage(columns, size):
-        start, data = places(size)[column], np.array(value, FORM[column].base).tobytes()
+        start, data = compute_places(size)[column], np.array(value, FORM[column].base).tobytes()
         return columns[:start] + data + columns[start + len(data) :]
 
     return damage
@@ -38,18 +38,18 @@ def overwritten(column, value):
 DAMAGES = {
     "garbage of the right length": lambda columns, size: os.urandom(len(columns)),
     "a block that was cut": lambda columns, size: columns[:99],
-    "a sequence that does not ascend": overwritten("sequence", 1 << 60),
-    "a sequence of another block": overwritten("sequence", 1),
-    "a negative that is no item": overwritten("negatives", 1 << 30),
-    "a negative below none": overwritten("negatives", -7),
-    "a router that is not there": overwritten("routers", 65_535),
-    "a weight that is no number": overwritten("weights", np.nan),
+    "a sequence that does not ascend": overwrite("sequence", 1 << 60),
+    "a sequence of another block": overwrite("sequence", 1),
+    "a negative that is no item": overwrite("negatives", 1 << 30),
+    "a negative below none": overwrite("negatives", -7),
+    "a router that is not there": overwrite("routers", 65_535),
+    "a weight that is no number": overwrite("weights", np.nan),
     "a lost block": None,
 }
 BEFORE, AFTER = range(2)
 
 
-async def write(store, through, damage):
+async def damage_block(store, through, damage):
     """Damage the block that ends at a sequence."""
     if isinstance(store, SqliteStore):
 
@@ -85,13 +85,13 @@ async def write(store, through, damage):
 async def blocks(request, tmp_path, monkeypatch):
     """(make an engine, ends of blocks [before, after] the barrier that it left, the numbers)."""
     monkeypatch.setattr("services.cli.operator.doctor.PAUSE_SECONDS", 0.0)
-    engine = engine_on(tmp_path, request.param)
+    engine = make_engine(tmp_path, request.param)
     await engine.open()
-    await begin(engine)
-    await live(engine, 1, 60)
+    await create_clients(engine)
+    await record_history(engine, 1, 60)
     await engine.init()
     barrier = (await engine.store.get_newest_checkpoint(barrier=True)).sequence
-    await live(engine, 2, 90)
+    await record_history(engine, 2, 90)
     learned = await engine.store.read_learned(0, 99)
     ends = (
         [one.through for one in learned if one.through <= barrier and len(one.sequence)],
@@ -99,10 +99,10 @@ async def blocks(request, tmp_path, monkeypatch):
     )
     assert len(ends[AFTER]) >= 3
     await engine.close()
-    return lambda: engine_on(tmp_path, request.param), ends, engine.numbers.view
+    return lambda: make_engine(tmp_path, request.param), ends, engine.numbers.view
 
 
-async def faults(make):
+async def list_faults(make):
     store = make().store
     await store.open()
     try:
@@ -111,7 +111,7 @@ async def faults(make):
         await store.close()
 
 
-async def rebuilt(make):
+async def rebuild_numbers(make):
     """What `propagation rebuild` does; an engine that opened on it."""
     engine = make()
     await engine.open(adopt=True)
@@ -130,21 +130,21 @@ async def test_a_start_names_a_damaged_block_and_a_rebuild_repairs_it(blocks, da
     through = ends[AFTER][1]
     engine = make()
     await engine.open()
-    await write(engine.store, through, damage)
+    await damage_block(engine.store, through, damage)
     await engine.close()
     with pytest.raises(DamagedNumbers, match=r"run `propagation rebuild`") as named:
         await (engine := make()).open()
     await engine.close()
     assert str(through if damage else ends[AFTER][0] + 1) in str(named.value)
     assert named.value.through == through
-    engine = await rebuilt(make)
+    engine = await rebuild_numbers(make)
     assert engine.applied_through >= before.applied_through
     assert engine.numbers.view.epoch == before.epoch, "what a barrier covers stays"
     adoptions = engine.numbers.view.state.adoptions
     assert adoptions.tolist() == before.state.adoptions.tolist()
-    await live(engine, 3, 5)
+    await record_history(engine, 3, 5)
     await engine.close()
-    assert await faults(make) == []
+    assert await list_faults(make) == []
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ async def test_what_a_barrier_covers_is_learned_again_in_a_new_epoch(blocks, dam
     make, ends, before = blocks
     engine = make()
     await engine.open()
-    await write(engine.store, ends[BEFORE][0], damage)
+    await damage_block(engine.store, ends[BEFORE][0], damage)
     await engine.close()
-    found = await faults(make)
+    found = await list_faults(make)
     assert any("run `propagation rebuild`" in fault for fault in found), found
-    engine = await rebuilt(make)
+    engine = await rebuild_numbers(make)
     assert engine.numbers.view.epoch == before.epoch + 1
     assert engine.numbers.view.state.totals.tolist() == before.state.totals.tolist()
     await engine.close()
-    assert await faults(make) == []
+    assert await list_faults(make) == []
 
 
 async def test_the_last_blocks_that_were_lost_are_learned_again(blocks):
@@ -172,15 +172,15 @@ async def test_the_last_blocks_that_were_lost_are_learned_again(blocks):
     engine = make()
     await engine.open()
     for through in ends[AFTER][-2:]:
-        await write(engine.store, through, None)
+        await damage_block(engine.store, through, None)
     for one in await engine.store.read_learned(ends[AFTER][-1], 9):
-        await write(engine.store, one.through, None)
+        await damage_block(engine.store, one.through, None)
     await engine.close()
-    assert any("rebuild" in fault for fault in await faults(make))
-    engine = await rebuilt(make)
+    assert any("rebuild" in fault for fault in await list_faults(make))
+    engine = await rebuild_numbers(make)
     assert engine.applied_through >= before.applied_through
     await engine.close()
-    assert await faults(make) == []
+    assert await list_faults(make) == []
 
 
 @pytest.mark.parametrize("barrier", [True, False])
@@ -212,12 +212,12 @@ async def test_a_checkpoint_with_a_changed_byte_is_found_and_made_again(blocks, 
     with pytest.raises(DamagedNumbers, match="history in a checkpoint"):
         await (engine := make()).open()
     await engine.close()
-    found = await faults(make)  # doctor reads the newest one when it opens an engine
+    found = await list_faults(make)  # doctor reads the newest one when it opens an engine
     assert any("history in a checkpoint" in fault for fault in found) or not barrier
-    engine = await rebuilt(make)
+    engine = await rebuild_numbers(make)
     assert engine.applied_through >= before.applied_through
     await engine.close()
-    assert await faults(make) == []
+    assert await list_faults(make) == []
 
 
 def test_the_form_has_the_bytes_that_these_tests_write():

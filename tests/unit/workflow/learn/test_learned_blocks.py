@@ -6,12 +6,12 @@ import pytest
 
 from propagation.workflow.evolve.holdout import load_holdout
 from propagation.workflow.learn.learned_blocks import WrittenRows, gather
-from tests.unit.workflow.evolve.planted_communities import STYLES, engine_on, lived
+from tests.unit.workflow.evolve.planted_communities import STYLES, make_engine, open_with_history
 
 
 async def test_gathering_stops_and_goes_on_at_any_sequence(tmp_path):
-    engine = engine_on(tmp_path / "graph.db")
-    await lived(engine, STYLES[:2], 120)
+    engine = make_engine(tmp_path / "graph.db")
+    await open_with_history(engine, STYLES[:2], 120)
     try:
         store, through = engine.store, engine.numbers.view.applied_through
         maps, wanted = await store.get_router_maps(), np.array([True, False])

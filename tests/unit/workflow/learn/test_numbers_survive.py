@@ -31,7 +31,7 @@ from propagation.workflow.learn.learner import Learner
 from propagation.workflow.learn.rebuild import rebuild, rebuild_view
 from propagation.workflow.views import NumbersOwner, NumbersView, draw_seeded_directions
 from services.runtime.process import SystemClock
-from tests.unit.workflow.learn.comparison import differing_arrays
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 SEED, K, USERS, ITEMS = 7, 6, 20, 40
 ONE_BY_ONE = 200
@@ -105,7 +105,7 @@ async def push(store, seed, count=400):
     )
 
 
-async def tell_profiles(process, seed):
+async def set_profiles(process, seed):
     """Profile vectors, as reason would set them between two steps of learn."""
     draw, dimension = np.random.default_rng(seed), process.embedder.dimension
     process.numbers.view.set_profiles(
@@ -113,7 +113,7 @@ async def tell_profiles(process, seed):
     )
 
 
-async def lived(store, monkeypatch, every=300):
+async def learn_batches(store, monkeypatch, every=300):
     """A process that has learned three batches, with profile vectors that changed on the way and
     checkpoints."""
     monkeypatch.setattr(learning, "CHECKPOINT_EVERY", every)
@@ -122,7 +122,7 @@ async def lived(store, monkeypatch, every=300):
     for seed in (1, 2, 3):
         await push(store, seed)
         await process.learn()
-        await tell_profiles(process, seed)
+        await set_profiles(process, seed)
     return process
 
 
@@ -158,10 +158,10 @@ async def test_a_checkpoint_that_lacks_an_array_is_named(store):
 
 
 async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
-    process = await lived(store, monkeypatch)
+    process = await learn_batches(store, monkeypatch)
     view = process.numbers.view
     again = restore_view(take_checkpoint(view, barrier=False), SEED)
-    assert differing_arrays(view.state, again.state) == []
+    assert find_differing_arrays(view.state, again.state) == []
     assert np.array_equal(
         np.sort(view.state.seen_set), np.sort(again.state.seen_set[: len(view.state.seen_set)])
     )
@@ -169,19 +169,19 @@ async def test_a_checkpoint_and_back_is_the_same(store, monkeypatch):
 
 
 async def test_a_process_that_starts_finds_the_numbers_of_the_one_that_crashed(store, monkeypatch):
-    crashed = await lived(store, monkeypatch)
+    crashed = await learn_batches(store, monkeypatch)
     await crashed.learner.close()
     assert await store.get_newest_checkpoint() is not None
     started = Process(store, "next")
     await started.learner.open()
-    assert differing_arrays(crashed.state, started.state) == []
+    assert find_differing_arrays(crashed.state, started.state) == []
     assert started.numbers.view.applied_through == await store.get_learned_through()
 
 
 async def test_a_rebuild_equals_the_live_numbers(store, monkeypatch):
-    process = await lived(store, monkeypatch, every=10**9)
+    process = await learn_batches(store, monkeypatch, every=10**9)
     view = await rebuild_view(store, process.embedder, process.create_first_view())
-    assert differing_arrays(process.state, view.state) == []
+    assert find_differing_arrays(process.state, view.state) == []
     assert (
         pack_combiner(view.combiner).tobytes()
         == pack_combiner(process.numbers.view.combiner).tobytes()
@@ -189,7 +189,7 @@ async def test_a_rebuild_equals_the_live_numbers(store, monkeypatch):
 
 
 async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
-    process = await lived(store, monkeypatch)
+    process = await learn_batches(store, monkeypatch)
     await process.learner.close()
     lease = await store.acquire_lease("learn", "me", 10_000)
     await store.save_checkpoint(lease, take_checkpoint(process.numbers.view, barrier=True))
@@ -203,11 +203,11 @@ async def test_a_rebuild_starts_at_the_newest_barrier(store, monkeypatch):
     )
     started = Process(store, "next")
     await started.learner.open()
-    assert differing_arrays(process.state, started.state) == []
+    assert find_differing_arrays(process.state, started.state) == []
 
 
 async def test_mass_is_the_sum_of_what_was_stored(store, monkeypatch):
-    process = await lived(store, monkeypatch)
+    process = await learn_batches(store, monkeypatch)
     state, written = process.state, np.zeros(K)
     for block in await store.read_learned(0, 10_000):
         np.add.at(
@@ -220,32 +220,32 @@ async def test_mass_is_the_sum_of_what_was_stored(store, monkeypatch):
 async def test_a_process_without_the_lease_follows(store, monkeypatch):
     other = Process(store, "other")
     await other.learner.open()
-    process = await lived(store, monkeypatch)
+    process = await learn_batches(store, monkeypatch)
     await process.learner.close()
     held = await store.acquire_lease("learn", "me", 60_000)
     assert await other.learner.step() == 0
-    assert differing_arrays(process.state, other.state) == []
+    assert find_differing_arrays(process.state, other.state) == []
     await store.release_lease(held)
     await push(store, 4)
     await other.learn()
     await process.learn()
-    assert differing_arrays(process.state, other.state) == []
+    assert find_differing_arrays(process.state, other.state) == []
 
 
 async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
-    process = await lived(store, monkeypatch)
+    process = await learn_batches(store, monkeypatch)
     await push(store, 4)
 
-    async def full(lease, block):
+    async def raise_full(lease, block):
         raise StoreFull("no space")
 
     with monkeypatch.context() as broken:
-        broken.setattr(store, "commit_learned", full)
+        broken.setattr(store, "commit_learned", raise_full)
         with pytest.raises(StoreFull):
             await process.learner.step()
     await process.learn()
     view = await rebuild_view(store, process.embedder, process.create_first_view())
-    assert differing_arrays(process.state, view.state) == []
+    assert find_differing_arrays(process.state, view.state) == []
 
 
 async def test_events_that_came_one_by_one_are_read_together_at_the_start(store):
@@ -264,5 +264,5 @@ async def test_events_that_came_one_by_one_are_read_together_at_the_start(store)
 
     started = Process(Counting())
     await started.learner.open()
-    assert differing_arrays(started.state, live.state) == []
+    assert find_differing_arrays(started.state, live.state) == []
     assert reads["read_log"] + reads["read_learned"] < ONE_BY_ONE / 10

@@ -3,12 +3,12 @@
 import pytest
 
 from propagation.workflow.read.recommend import Recommendations, Recommended
-from tests.unit.workflow.small_database import begun, engine_on, item_key, user_key
+from tests.unit.workflow.small_database import item_key, make_engine, open_engine, user_key
 
 
 @pytest.mark.parametrize("key", [item_key(1), user_key(0)], ids=["item", "user"])
 async def test_the_numbers_order_stays_if_a_client_is_erased_meanwhile(tmp_path, monkeypatch, key):
-    async with begun(engine_on(tmp_path)) as engine:
+    async with open_engine(make_engine(tmp_path)) as engine:
         last_withdrawal = engine.store.get_last_withdrawal
 
         async def erase_first():

@@ -62,18 +62,18 @@ async def engine(tmp_path):
     await made.close()
 
 
-async def drafted(engine, wanted, drafter):
+async def draft(engine, wanted, drafter):
     """Return the parts and the claim; nothing of it is committed."""
     claim = await engine.store.claim_reason("test", EVENTS, 60_000)
     return [part async for part in drafter.draft(claim.work, 60, wanted)], claim
 
 
-def read_texts(parts):
+def list_texts(parts):
     return [text for part in parts for reasoned in part.reasoned for text in reasoned.texts]
 
 
 async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
-    parts, claim = await drafted(
+    parts, claim = await draft(
         engine, lambda: True, ClaimDrafter(engine.reasoning.drafting.interactions, LEAST)
     )
     assert [reasoned.sequence for part in parts for reasoned in part.reasoned] == [
@@ -81,11 +81,11 @@ async def test_one_span_goes_on_from_what_the_one_before_drafted(engine):
     ]
     assert [part.is_last for part in parts] == [False] * (len(parts) - 1) + [True]
     seen = {}
-    for text in read_texts(parts):
+    for text in list_texts(parts):
         assert text.profile.version == seen.get(text.profile.ref, text.profile.version - 1) + 1
         seen[text.profile.ref] = text.profile.version
     in_one = ClaimDrafter(engine.reasoning.drafting.interactions, EVENTS)
-    assert read_texts(parts) == read_texts(
+    assert list_texts(parts) == list_texts(
         [part async for part in in_one.draft(claim.work, 60, lambda: True)]
     )
 
@@ -94,18 +94,18 @@ async def test_where_somebody_waits_only_the_first_span_is_read(engine, monkeypa
     interactions, read = engine.reasoning.drafting.interactions, []
     working_set = interactions.load_working_set
 
-    async def counted(works, drafted):
+    async def load_and_note(works, drafted):
         read.append(len(works))
         return await working_set(works, drafted)
 
-    monkeypatch.setattr(interactions, "load_working_set", counted)
+    monkeypatch.setattr(interactions, "load_working_set", load_and_note)
     drafter = ClaimDrafter(interactions, LEAST)
 
-    def ends():
+    def end():
         drafter._ending = True
         return True
 
-    parts, _ = await drafted(engine, ends, drafter)
+    parts, _ = await draft(engine, end, drafter)
     assert [len(part.reasoned) for part in parts] == [LEAST]
     assert parts[-1].is_last
     assert read == [LEAST]

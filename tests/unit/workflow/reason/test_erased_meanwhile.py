@@ -18,7 +18,7 @@ from propagation.workflow.compose import compose
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock
-from tests.unit.workflow.small_database import left_in_rows
+from tests.unit.workflow.small_database import find_in_rows
 from tests.unit.workflow.test_replica_sync import SETTINGS, Shared
 
 SECRET = "zugwang"
@@ -26,7 +26,7 @@ VERA, ITEM = (ClientKey(kind=kind, id="v") for kind in (ClientKind.USER, ClientK
 
 
 @asynccontextmanager
-async def here_and_there(folder):
+async def open_two_engines(folder):
     """Two engines with an interaction to reason; the second one asks a model."""
     async with fake_llm(Script()) as server:
         store = SqliteStore(folder / "graph.db", SystemClock())
@@ -65,26 +65,26 @@ async def here_and_there(folder):
 
 
 async def test_an_answer_on_texts_of_before_is_not_kept(tmp_path):
-    async with here_and_there(tmp_path) as (here, there, model):
+    async with open_two_engines(tmp_path) as (here, there, model):
         read, erased, ask = asyncio.Event(), asyncio.Event(), model.backward
 
-        async def later(*asked):
+        async def ask_later(*asked):
             read.set()
             await erased.wait()
             return await ask(*asked)
 
-        model.backward = later
+        model.backward = ask_later
         reasoning = asyncio.create_task(there.reason())
         await read.wait()
         await here.forget(VERA, wipe=True)
         erased.set()
         await asyncio.gather(reasoning, there.reasoning.settle(), return_exceptions=True)
         await model.close()
-        assert await left_in_rows(here, [SECRET]) == []
+        assert await find_in_rows(here, [SECRET]) == []
 
 
 async def test_an_interaction_whose_client_was_erased_is_given_up(tmp_path):
-    async with here_and_there(tmp_path) as (here, there, _):
+    async with open_two_engines(tmp_path) as (here, there, _):
         interactions = there.reasoning.pipeline.interactions
         plain = interactions.yield_to_calls
 

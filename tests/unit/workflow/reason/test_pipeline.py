@@ -101,7 +101,7 @@ class Scribe(Slow):
 
 
 @asynccontextmanager
-async def opened(folder, reasoner, settings=SETTINGS):
+async def open_engine(folder, reasoner, settings=SETTINGS):
     store = SqliteStore(folder / "graph.db", SystemClock())
     engine = compose(
         store,
@@ -143,7 +143,7 @@ def events(count=60, seed=3):
     ]
 
 
-def texts_in(path):
+def read_tables(path):
     with closing(sqlite3.connect(path)) as connection:
         return [connection.execute(query).fetchall() for query in TABLES]
 
@@ -153,9 +153,9 @@ async def test_in_a_replay_the_order_of_completion_changes_nothing(tmp_path):
     for reasoner in (Slow(1), Slow(8)):
         folder = tmp_path / str(reasoner.concurrency)
         folder.mkdir()
-        async with opened(folder, reasoner) as engine:
+        async with open_engine(folder, reasoner) as engine:
             await replay(engine, items(), events(30), step=15)
-        found.append(texts_in(folder / "graph.db"))
+        found.append(read_tables(folder / "graph.db"))
         assert (reasoner.most > 1) == (reasoner.concurrency > 1)
     assert all(found[0])
     assert found[1] == found[0]
@@ -163,13 +163,13 @@ async def test_in_a_replay_the_order_of_completion_changes_nothing(tmp_path):
 
 async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
     reasoner = Slow(8)
-    async with opened(tmp_path, reasoner) as engine:
+    async with open_engine(tmp_path, reasoner) as engine:
         await engine.upsert_clients(items())
         await engine.record(events())
         await engine.drain()
         assert await engine.store.get_dead_letters(10) == []
     assert 1 < reasoner.most <= 8
-    versions, gradients, _, reasoned = texts_in(tmp_path / "graph.db")
+    versions, gradients, _, reasoned = read_tables(tmp_path / "graph.db")
     assert len(reasoned) == 60
     assert len({(row[0], row[1], row[2]) for row in gradients}) == len(gradients), "nothing twice"
     users = {}
@@ -178,9 +178,9 @@ async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
     assert all(found == sorted(found) for ref, found in users.items() if ref % 2 == ClientKind.USER)
 
 
-async def shared_item(tmp_path, reasoner):
+async def share_item(tmp_path, reasoner):
     """Let two users choose one item at once; return its text and how often work was redone."""
-    async with opened(
+    async with open_engine(
         tmp_path,
         reasoner,
         SETTINGS.model_copy(update={"bootstrap_items": 1_000, "update_size": 1_000}),
@@ -199,14 +199,14 @@ async def shared_item(tmp_path, reasoner):
 
 async def test_edits_of_different_lines_need_no_second_call(tmp_path):
     reasoner = Scribe(same_line=False)
-    profile, redone = await shared_item(tmp_path, reasoner)
+    profile, redone = await share_item(tmp_path, reasoner)
     assert sum(line.text.startswith("Chosen in") for line in profile.lines) == 2
     assert (redone, reasoner.calls) == (0, 2)
 
 
 async def test_a_clash_on_one_line_is_redone_and_counted(tmp_path):
     reasoner = Scribe(same_line=True)
-    profile, redone = await shared_item(tmp_path, reasoner)
+    profile, redone = await share_item(tmp_path, reasoner)
     written = max(profile.lines, key=lambda line: line.weight).text.split()
     assert len([word for word in written if word.isdigit()]) >= 2, (
         "the second was written on top of the first"
@@ -216,7 +216,7 @@ async def test_a_clash_on_one_line_is_redone_and_counted(tmp_path):
 
 async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_path):
     reasoner = Slow(4)
-    async with opened(tmp_path, reasoner) as engine:
+    async with open_engine(tmp_path, reasoner) as engine:
         await engine.upsert_clients(items())
         await engine.drain()
         reasoner.down = True
@@ -229,7 +229,7 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
         await engine.reasoning.pipeline.settle()
         await engine.drain()
         assert await engine.store.get_dead_letters(10) == []
-    assert len(texts_in(tmp_path / "graph.db")[3]) == 12
+    assert len(read_tables(tmp_path / "graph.db")[3]) == 12
 
 
 @pytest.mark.slow
@@ -240,15 +240,15 @@ async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_pr
     reasoner = Slow(width)
     answer, answered, others = reasoner.forward, asyncio.Event(), []
 
-    async def waits(*asked):
+    async def answer_later(*asked):
         await answered.wait()
         return await answer(*asked)
 
-    async with opened(tmp_path, reasoner) as engine:
+    async with open_engine(tmp_path, reasoner) as engine:
         engine.leases.seconds = 0.3
         await engine.upsert_clients(items())
         await engine.drain()
-        reasoner.forward = waits
+        reasoner.forward = answer_later
         await engine.record(events(4))
         await engine.learn()
         reasoning = asyncio.create_task(engine.drain())
@@ -270,14 +270,14 @@ async def test_a_claim_is_held_for_as_long_as_a_model_takes_and_not_after_its_pr
 
 
 async def test_closing_in_the_middle_is_as_if_it_had_not_begun(tmp_path):
-    async with opened(tmp_path, Scribe(same_line=False)) as engine:
+    async with open_engine(tmp_path, Scribe(same_line=False)) as engine:
         await engine.upsert_clients(items())
         await engine.drain()
         await engine.record(events(12))
         await engine.learn()
         await engine.reason()
-    async with opened(tmp_path, Slow(4)) as engine:
+    async with open_engine(tmp_path, Slow(4)) as engine:
         await engine.drain()
-    _, gradients, _, reasoned = texts_in(tmp_path / "graph.db")
+    _, gradients, _, reasoned = read_tables(tmp_path / "graph.db")
     assert len(reasoned) == 12
     assert len({(row[0], row[1], row[2]) for row in gradients}) == len(gradients)

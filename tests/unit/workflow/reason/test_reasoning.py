@@ -102,7 +102,7 @@ async def engine(tmp_path):
     await made.close()
 
 
-async def profile_of(engine, user="ann"):
+async def read_profile(engine, user="ann"):
     [ref] = await engine.store.find_refs([ClientKey(kind=ClientKind.USER, id=user)])
     return (await engine.store.load_texts([ref]))[ref].profile
 
@@ -112,7 +112,7 @@ async def test_a_failure_that_passes_leaves_no_trace(engine):
     await engine.record(events("Aida"))
     await engine.drain()
     assert await engine.store.get_dead_letters(10) == []
-    assert "opera" in (await profile_of(engine)).attributes
+    assert "opera" in (await read_profile(engine)).attributes
 
 
 async def test_a_lasting_failure_is_a_dead_letter_and_blocks_nobody(engine):
@@ -121,7 +121,7 @@ async def test_a_lasting_failure_is_a_dead_letter_and_blocks_nobody(engine):
     await engine.drain()
     [(sequence, reason)] = await engine.store.get_dead_letters(10)
     assert reason == "the model timed out"
-    assert (await profile_of(engine)).attributes == {"jazz"}
+    assert (await read_profile(engine)).attributes == {"jazz"}
     assert await engine.store.get_reasoned_through() > sequence
 
 
@@ -138,9 +138,9 @@ async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_la
     await engine.record(events("Aida", "Blue"))
     await engine.record(events("Coda", user="bob"))
     await engine.drain()
-    before = await profile_of(engine)
+    before = await read_profile(engine)
     assert await engine.replay_dead_letters() == (1, 0)
-    after = await profile_of(engine)
+    after = await read_profile(engine)
     assert after.version > before.version
     assert after.attributes == {"jazz", "opera"}
     assert await engine.store.get_dead_letters(10) == []
@@ -174,22 +174,22 @@ async def write_beside(engine, text):
 async def test_where_two_wrote_the_later_is_redone_on_the_newer_version(engine):
     await engine.record(events("Aida"))
     await engine.drain()
-    ref = (await profile_of(engine)).ref
+    ref = (await read_profile(engine)).ref
     await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
     await engine.record(events("Blue"))
     await engine.drain()
-    assert "Written elsewhere." in str((await profile_of(engine)).lines)
-    assert (await profile_of(engine)).attributes == {"opera", "jazz"}
+    assert "Written elsewhere." in str((await read_profile(engine)).lines)
+    assert (await read_profile(engine)).attributes == {"opera", "jazz"}
 
 
 async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkeypatch):
     tried = []
 
-    async def clash(claim, reasoned, *, more=False):
+    async def raise_clash(claim, reasoned, *, more=False):
         tried.append(len(reasoned))
         raise VersionClash(0)
 
-    monkeypatch.setattr(engine.store, "commit_reasoned", clash)
+    monkeypatch.setattr(engine.store, "commit_reasoned", raise_clash)
     await engine.record(events("Aida"))
     await engine.learn()
     with pytest.raises(VersionClash):
@@ -197,20 +197,20 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
     assert tried == [1, 1, 1, 1, 1, 0]  # then the claim is given back
 
 
-def commits_of(engine, monkeypatch, before):
+def record_commits(engine, monkeypatch, before):
     """Record every commit of reasoned work as (count, whether more follow), after `before` ran."""
     commit, made = engine.store.commit_reasoned, []
 
-    async def told(claim, reasoned, *, more=False):
+    async def note_and_commit(claim, reasoned, *, more=False):
         made.append((len(reasoned), more))
         await before(len(made))
         await commit(claim, reasoned, more=more)
 
-    monkeypatch.setattr(engine.store, "commit_reasoned", told)
+    monkeypatch.setattr(engine.store, "commit_reasoned", note_and_commit)
     return made
 
 
-async def nothing(place):
+async def do_nothing(place):
     return None
 
 
@@ -218,13 +218,13 @@ async def test_a_claim_is_committed_in_parts_and_every_part_stands_on_the_one_be
     engine, monkeypatch
 ):
     engine.reasoning.drafting.least = 2
-    made = commits_of(engine, monkeypatch, nothing)
+    made = record_commits(engine, monkeypatch, do_nothing)
     await engine.record(events("Aida", "Blue", "Coda", "Dusk") + events("Aida", user="bob"))
     await engine.drain()
     assert [more for _, more in made] == [True] * (len(made) - 1) + [False]
     assert len(made) > 1
     assert sum(count for count, _ in made) == 5
-    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk", "dub"}
+    assert (await read_profile(engine)).attributes == {"opera", "jazz", "folk", "dub"}
 
 
 async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_redone(
@@ -232,28 +232,28 @@ async def test_where_a_later_part_clashes_the_earlier_ones_stay_and_the_rest_is_
 ):
     await engine.record(events("Aida"))
     await engine.drain()
-    ref = (await profile_of(engine)).ref
+    ref = (await read_profile(engine)).ref
     engine.reasoning.drafting.least = 1
 
-    async def another_writes(place):
+    async def write_as_another(place):
         if place == 2:
             await write_beside(engine, (await engine.store.load_texts([ref]))[ref])
 
-    made = commits_of(engine, monkeypatch, another_writes)
+    made = record_commits(engine, monkeypatch, write_as_another)
     await engine.record(events("Blue", "Coda", "Dusk"))
     await engine.drain()
     assert len(made) > 3, "one of them was in vain"
-    profile = await profile_of(engine)
+    profile = await read_profile(engine)
     assert "Written elsewhere." in str(profile.lines)
     assert profile.attributes == {"opera", "jazz", "folk", "dub"}
     assert engine.vectors.has_version(ref, profile.version)
 
 
 async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
-    async def taken_over(place):
+    async def raise_lost(place):
         raise LeaseLost("taken over")
 
-    commits_of(engine, monkeypatch, taken_over)
+    record_commits(engine, monkeypatch, raise_lost)
     await engine.record(events("Aida", "Blue"))
     await engine.learn()
     with pytest.raises(LeaseLost):
@@ -266,18 +266,18 @@ async def test_texts_of_a_commit_that_failed_are_not_shown(engine, monkeypatch):
 async def test_what_is_left_of_a_claim_that_was_taken_over_midway_is_free(engine, monkeypatch):
     engine.reasoning.drafting.least = 1
 
-    async def taken_over(place):
+    async def raise_lost(place):
         if place == 2:
             raise LeaseLost("taken over")
 
-    commits_of(engine, monkeypatch, taken_over)
+    record_commits(engine, monkeypatch, raise_lost)
     await engine.record(events("Aida", "Blue", "Coda"))
     await engine.learn()
     with pytest.raises(LeaseLost):
         await engine.reason()
-    assert (await profile_of(engine)).attributes == {"opera"}
+    assert (await read_profile(engine)).attributes == {"opera"}
     await engine.drain()
-    assert (await profile_of(engine)).attributes == {"opera", "jazz", "folk"}
+    assert (await read_profile(engine)).attributes == {"opera", "jazz", "folk"}
 
 
 def test_the_cache_of_texts_is_bounded_and_forgets_what_was_used_least_recently():
@@ -310,7 +310,7 @@ def test_a_cache_can_be_bounded_by_what_its_values_weigh():
     assert recent.find(["c", "d", "e"]) == {"e": "more than all of it together"}
 
 
-async def title_of(engine, name, **fields):
+async def change_title(engine, name, **fields):
     """Change the item in the catalogue; return its catalogue lines and the number of all lines."""
     await engine.upsert_clients(
         [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)]
@@ -324,13 +324,13 @@ async def title_of(engine, name, **fields):
 async def test_catalogue_lines_follow_the_catalogue_and_other_lines_stay(engine):
     await engine.record(events("Blue"))
     await engine.drain()
-    before, lines = await title_of(engine, "Blue", title="Blue")
+    before, lines = await change_title(engine, "Blue", title="Blue")
     assert "Blue" in before[0]
-    after, then = await title_of(engine, "Blue", title="Kind of Green")
+    after, then = await change_title(engine, "Blue", title="Kind of Green")
     assert "Kind of Green" in after[0]
     assert not any("“Blue”" in text for text in after)
     assert then == lines
-    assert await title_of(engine, "Blue", title="", categories=()) == ([], lines - len(after))
+    assert await change_title(engine, "Blue", title="", categories=()) == ([], lines - len(after))
 
 
 async def test_clients_without_text_keep_nobody_behind_them_from_being_described(
@@ -356,7 +356,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
     monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
     await engine.drain()
     engine.reasoner.mute = True
-    before, _ = await title_of(engine, "Blue", title="Kind of Green")
+    before, _ = await change_title(engine, "Blue", title="Kind of Green")
     assert "“Blue”" in before[0]
     again = ColdStart(
         engine.store,
@@ -377,16 +377,16 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
 
 
 async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypatch):
-    async def refused(texts):
+    async def raise_refused(texts):
         raise OSError("the embedder does not answer")
 
     await engine.record(events("Aida", "Blue"))
     await engine.learn()
     await engine.reason(0)
     with monkeypatch.context() as broken:
-        broken.setattr(LineVectors, "embed", lambda self, texts: refused(texts))
+        broken.setattr(LineVectors, "embed", lambda self, texts: raise_refused(texts))
         assert await engine.reasoning.step() == 2, "reasoning goes on"
-        assert (await profile_of(engine)).version > 0, "the texts are committed"
+        assert (await read_profile(engine)).version > 0, "the texts are committed"
         assert await engine.update_index() == 0, "whoever committed may still be at it"
         monkeypatch.setattr(maintenance, "MIN_AGE_MS", 0)
         with pytest.raises(OSError, match="does not answer"):

@@ -9,7 +9,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.unit.workflow.small_database import SMALL, begun, event, item_key
+from tests.unit.workflow.small_database import SMALL, event, item_key, open_engine
 
 SECRET = "wuggawugga"
 ONLY = 77
@@ -26,7 +26,7 @@ async def test_a_prompt_on_one_users_choice_names_nothing_that_one_other_showed(
             openai={"base_url": server.base_url, "model": "scripted", "fused": fused},
             workflow=SMALL,
         )
-        async with begun(build_engine(settings)) as engine:
+        async with open_engine(build_engine(settings)) as engine:
             await engine.upsert_clients([ClientChange(key=item_key(ONLY), attributes=(SECRET,))])
 
             async def choose(user, *items):
@@ -58,13 +58,13 @@ def test_a_new_line_takes_the_place_of_a_hidden_one_like_it():
     )
     profile = Profile(ref=1, version=1, lines=(old,), next_id=4)
 
-    def edited(*attributes):
+    def build_edit(*attributes):
         answer = EditAnswer(op="add", line=0, text="Pleases many.", attributes=list(attributes))
         (edit,) = build_own_edits(profile, [answer], Letters(()), 9, {3})
         return edit.line.id, [source.sequence for source in edit.line.sources]
 
-    assert edited("jazz") == (3, [5, 9])
-    assert edited("jazz", "opera", "folk") == (0, [9])
+    assert build_edit("jazz") == (3, [5, 9])
+    assert build_edit("jazz", "opera", "folk") == (0, [9])
 
 
 def test_what_one_user_brought_to_a_line_does_not_rest_on_the_users_before():
@@ -77,7 +77,7 @@ def test_what_one_user_brought_to_a_line_does_not_rest_on_the_users_before():
     )
     known = [SECRET, "quartet", "rain", "trio", "jazz"]
 
-    def edited(ref, op, text, *attributes, hidden=()):
+    def build_edit(ref, op, text, *attributes, hidden=()):
         profile = Profile(ref=ref, version=1, lines=(shown,), next_id=4)
         answer = EditAnswer(op=op, line=1, text=text, attributes=list(attributes))
         (edit,) = build_own_edits(profile, [answer], Letters(()), 9, hidden, known)
@@ -86,8 +86,8 @@ def test_what_one_user_brought_to_a_line_does_not_rest_on_the_users_before():
     item, user = 1, 2
     attributes = ("quartet", "rain")
     for text in (f"Drawn to {SECRET} and rain.", "Drawn to rain, as in “Wugga Tapes”."):
-        assert edited(item, "replace", text, *attributes) == (0, [9])
-        assert edited(item, "add", text, *attributes, hidden={3}) == (0, [9])
-        assert edited(user, "replace", text, *attributes) == (3, [5, 6, 9])
-    assert edited(item, "replace", "Drawn to rain.", SECRET, *attributes) == (0, [9])
-    assert edited(item, "replace", "Drawn to rain.", *attributes) == (3, [5, 6, 9])
+        assert build_edit(item, "replace", text, *attributes) == (0, [9])
+        assert build_edit(item, "add", text, *attributes, hidden={3}) == (0, [9])
+        assert build_edit(user, "replace", text, *attributes) == (3, [5, 6, 9])
+    assert build_edit(item, "replace", "Drawn to rain.", SECRET, *attributes) == (0, [9])
+    assert build_edit(item, "replace", "Drawn to rain.", *attributes) == (3, [5, 6, 9])

@@ -34,7 +34,7 @@ SMALL = WorkflowSettings(
 )
 
 
-def catalogue():
+def build_catalogue():
     return [
         ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"i{n}"),
@@ -45,7 +45,7 @@ def catalogue():
     ]
 
 
-def events(start, count=120):
+def draw_events(start, count=120):
     """Draw events of users of one style each, who sometimes stray."""
     draw = np.random.default_rng(start)
     for n in range(start, start + count):
@@ -61,17 +61,17 @@ def events(start, count=120):
 
 
 @asynccontextmanager
-async def lived(tmp_path, workflow):
+async def open_with_history(tmp_path, workflow):
     """Return an engine after a catalogue and two batches of events with rounds."""
     engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow),
     )
     await engine.open()
     try:
-        await engine.upsert_clients(catalogue())
+        await engine.upsert_clients(build_catalogue())
         await engine.drain()
         for start in (0, 1_000, 2_000):
-            await engine.record(list(events(start)))
+            await engine.record(list(draw_events(start)))
             await engine.drain()
             await engine.run_round()
         yield engine
@@ -92,7 +92,7 @@ def test_a_policy_that_no_table_has_is_refused():
 
 @pytest.mark.parametrize("policy", sorted(ROUTING_POLICIES))
 async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, policy):
-    async with lived(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
+    async with open_with_history(tmp_path, SMALL.model_copy(update={"policy": policy})) as engine:
         heard = 0
         for ref, text in (await read_texts(engine)).items():
             sources = [
@@ -110,7 +110,7 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
 
 
 @pytest.fixture
-def paper(tmp_path):
+def load_paper_settings(tmp_path):
     """Return the preset as an operator gets it, with the settings of a small town; flags win."""
     path = tmp_path / "propagation.toml"
     path.write_text(
@@ -120,28 +120,28 @@ def paper(tmp_path):
     return lambda *flags: load_settings(path, {}, parse_assignments(flags)).settings.workflow
 
 
-async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, paper):
+async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, load_paper_settings):
     """The attributes of all clients are clustered into twenty (RecNet 2.2.1).
 
     The taste routers take the centres, and each attribute goes to the router of its cluster first.
     """
-    async with lived(tmp_path, paper()) as engine:
+    async with open_with_history(tmp_path, load_paper_settings()) as engine:
         names = sorted((*STYLES, *MOODS))
         attributes = await engine.embedder.embed(names)
         wanted = run_spherical_kmeans(attributes, 20, engine.settings.seed + 1)
         assert np.array_equal(engine.numbers.view.state.taste.centres, wanted)
         first = {
             part.attribute: version.router
-            for version in await first_versions(engine)
+            for version in await read_first_versions(engine)
             for part in version.integrated
         }
         assert [first[name] for name in names] == (attributes @ wanted.T).argmax(axis=1).tolist()
 
 
 @pytest.mark.parametrize("flags", [(), ("tau=0.3",)], ids=["tau measured", "tau absolute"])
-async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
+async def test_the_preset_paper_multicasts_above_tau(tmp_path, load_paper_settings, flags):
     """Tau is fixed with the epoch, and no client of a smaller cosine is reached (eq. 4)."""
-    async with lived(tmp_path, paper(*flags)) as engine:
+    async with open_with_history(tmp_path, load_paper_settings(*flags)) as engine:
         assert isinstance(engine.rounds.policy, SemanticPolicy)
         epoch = await engine.store.get_current_epoch()
         assert (epoch.number, epoch.taste_k) == (1, 20)
@@ -152,16 +152,21 @@ async def test_the_preset_paper_multicasts_above_tau(tmp_path, paper, flags):
         assert min(scores) > epoch.tau
 
 
-async def first_versions(engine):
+async def read_first_versions(engine):
     found = [await engine.store.get_router_version(router, 1) for router in range(20)]
     return [version for version in found if version is not None and version.round == 1]
 
 
-def test_tau_of_the_preset_is_a_setting(paper):
-    assert (paper().policy, paper().centres, paper().taste.k, paper().tau) == (
+def test_tau_of_the_preset_is_a_setting(load_paper_settings):
+    assert (
+        load_paper_settings().policy,
+        load_paper_settings().centres,
+        load_paper_settings().taste.k,
+        load_paper_settings().tau,
+    ) == (
         "semantic",
         "attributes",
         20,
         None,
     )
-    assert paper("tau=0.85").tau == 0.85
+    assert load_paper_settings("tau=0.85").tau == 0.85

@@ -54,7 +54,7 @@ class Silent(OfflineReasoner):
 
 
 @asynccontextmanager
-async def opened(folder):
+async def open_engine(folder):
     store = SqliteStore(folder / "graph.db", SystemClock())
     engine = compose(
         store,
@@ -71,13 +71,13 @@ async def opened(folder):
         await engine.close()
 
 
-def folder_of(tmp_path, name):
+def make_folder(tmp_path, name):
     """Make a folder for a store of its own."""
     (tmp_path / name).mkdir()
     return tmp_path / name
 
 
-async def lived(engine, start=0):
+async def record_history(engine, start=0):
     await engine.upsert_clients(
         [
             ClientChange(
@@ -103,7 +103,7 @@ async def lived(engine, start=0):
     await engine.drain()
 
 
-async def parts(engine, router):
+async def read_parts(engine, router):
     """Return what the router's current message carries: (attribute, client)."""
     versions = {
         version.router: version.version
@@ -115,20 +115,20 @@ async def parts(engine, router):
     return {(part.attribute, part.ref) for part in whole.integrated}
 
 
-async def touched_without_failure(folder):
-    async with opened(folder) as engine:
-        await lived(engine)
+async def read_parts_without_failure(folder):
+    async with open_engine(folder) as engine:
+        await record_history(engine)
         await engine.run_round()
-        return {router: await parts(engine, router) for router in range(6)}
+        return {router: await read_parts(engine, router) for router in range(6)}
 
 
 async def crash_before_publication(engine, monkeypatch):
     """Run a round that stages everything and then fails."""
 
-    async def dies(*_):
+    async def raise_lost(*_):
         raise LeaseLost("gone")
 
-    monkeypatch.setattr(engine.store, "publish_round", dies)
+    monkeypatch.setattr(engine.store, "publish_round", raise_lost)
     with pytest.raises(LeaseLost):
         await engine.run_round()
     monkeypatch.undo()
@@ -145,48 +145,48 @@ async def publish_as_evolution(engine):
 async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_arrived_there(
     tmp_path,
 ):
-    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
+    whole = await read_parts_without_failure(make_folder(tmp_path, "sound"))
     failing = max(whole, key=lambda router: len(whole[router]))
-    async with opened(tmp_path) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset({failing})
         done = await engine.run_round()
         assert engine.rounds.postponed == {failing: "the model timed out"}
         assert done.touched == sum(bool(found) for found in whole.values()) - 1
-        assert {router: await parts(engine, router) for router in range(6)} == {
+        assert {router: await read_parts(engine, router) for router in range(6)} == {
             **whole,
             failing: set(),
         }
-    async with opened(
+    async with open_engine(
         tmp_path
     ) as engine:  # a restart forgets nothing, and no client has to change for it
         done = await engine.run_round()
         assert (done.touched, done.changed) == (1, 0)
         assert engine.reasoner.asked == [failing]
-        assert await parts(engine, failing) == whole[failing]
+        assert await read_parts(engine, failing) == whole[failing]
         assert engine.rounds.postponed == {}
         assert await engine.run_round() is None
 
 
 async def test_what_was_left_out_waits_through_rounds_that_fail_again(tmp_path):
-    async with opened(tmp_path) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))
         done = await engine.run_round()
         assert done.touched == 0
         waiting = set(engine.rounds.postponed)
-        await lived(engine, start=100)
+        await record_history(engine, start=100)
         await engine.run_round()
         engine.reasoner.silent = frozenset()
         done = await engine.run_round()
         assert done.touched == len(engine.reasoner.asked[-done.touched :]) >= len(waiting)
-        arrived = {part for router in range(6) for part in await parts(engine, router)}
+        arrived = {part for router in range(6) for part in await read_parts(engine, router)}
         assert {attribute for attribute, _ in arrived} == {"jazz", "opera", "folk", "punk"}
 
 
 async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypatch):
-    async with opened(tmp_path) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))
         await crash_before_publication(engine, monkeypatch)
         engine.reasoner.silent = frozenset()
@@ -197,8 +197,8 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
 
 async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of_its_own(tmp_path):
     """An evolution publishes so."""
-    async with opened(tmp_path) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))
         await engine.run_round()
         await publish_as_evolution(engine)
@@ -210,45 +210,45 @@ async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of
 async def test_an_evolution_that_takes_a_crashed_rounds_number_loses_no_arrivals(
     tmp_path, monkeypatch
 ):
-    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
-    async with opened(folder_of(tmp_path, "second")) as engine:
-        await lived(engine)
+    whole = await read_parts_without_failure(make_folder(tmp_path, "sound"))
+    async with open_engine(make_folder(tmp_path, "second")) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))
         await engine.run_round()
         engine.reasoner.silent = frozenset()
         await crash_before_publication(engine, monkeypatch)
         await publish_as_evolution(engine)
         assert (await engine.run_round()).touched > 0
-        assert {router: await parts(engine, router) for router in range(6)} == whole
+        assert {router: await read_parts(engine, router) for router in range(6)} == whole
 
 
 async def test_a_round_after_an_evolution_that_crashes_loses_no_arrivals(tmp_path, monkeypatch):
-    whole = await touched_without_failure(folder_of(tmp_path, "sound"))
-    async with opened(folder_of(tmp_path, "second")) as engine:
-        await lived(engine)
+    whole = await read_parts_without_failure(make_folder(tmp_path, "sound"))
+    async with open_engine(make_folder(tmp_path, "second")) as engine:
+        await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))
         await engine.run_round()
         await publish_as_evolution(engine)
         engine.reasoner.silent = frozenset()
         await crash_before_publication(engine, monkeypatch)
         assert (await engine.run_round()).touched > 0
-        assert {router: await parts(engine, router) for router in range(6)} == whole
+        assert {router: await read_parts(engine, router) for router in range(6)} == whole
         assert await engine.run_round() is None
 
 
 @pytest.mark.slow
 async def test_the_lease_is_held_for_as_long_as_a_round_takes(tmp_path):
-    async with opened(tmp_path) as engine:
+    async with open_engine(tmp_path) as engine:
         engine.leases.seconds = 0.24
-        await lived(engine)
+        await record_history(engine)
         slow, others = engine.reasoner.summarize, []
 
-        async def slowly(*arguments):
+        async def run_slowly(*arguments):
             await asyncio.sleep(0.4)
             others.append(await engine.store.acquire_lease("round", "another", 1_000))
             return await slow(*arguments)
 
-        engine.reasoner.summarize = slowly
+        engine.reasoner.summarize = run_slowly
         assert (await engine.run_round()).touched == len(others)
         assert set(others) == {None}
         assert await engine.store.acquire_lease("round", "another", 1_000) is not None, (
@@ -269,8 +269,8 @@ async def test_a_lease_held_by_another_is_not_given(tmp_path):
 
 
 async def test_names_that_a_failed_round_mapped_are_gone_at_the_next_one(tmp_path, monkeypatch):
-    async with opened(tmp_path) as engine:
-        await lived(engine)
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
         names = engine.vectors.canonical
         stage = engine.rounds._stage
 

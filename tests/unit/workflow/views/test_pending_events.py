@@ -8,7 +8,7 @@ from propagation.model import Interactions, LogSlice, NewInteraction, RecordOutc
 from propagation.workflow.views import PendingEvents
 
 
-def logged(unlearned, after, through):
+def add_log(unlearned, after, through):
     """Everything between two sequences, an interaction each, of user and item by number."""
     column = np.arange(after + 1, through + 1)
     unlearned.add_log(
@@ -29,7 +29,7 @@ def logged(unlearned, after, through):
     )
 
 
-def accepted(*sequences):
+def accepted_events(*sequences):
     return (
         [
             NewInteraction(event_id=str(n), user_id="ann", item_id=f"i{n}", time=0, content_hash="")
@@ -43,11 +43,11 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     unlearned = PendingEvents()
     assert unlearned.find_gaps(0) == [], "an empty log has no gap"
     assert unlearned.find_gaps(5) == [(0, 5)], "all that is unread is one gap"
-    unlearned.add_recorded(*accepted(3, 4), has_clients_entry=True)
+    unlearned.add_recorded(*accepted_events(3, 4), has_clients_entry=True)
     unlearned.note_entry(7)
     assert unlearned.find_gaps(9) == [(0, 1), (4, 6), (7, 9)], "own events and entries are no gap"
-    logged(unlearned, 4, 6)
-    unlearned.add_recorded(*accepted(5, 6))
+    add_log(unlearned, 4, 6)
+    unlearned.add_recorded(*accepted_events(5, 6))
     assert unlearned.find_gaps(9) == [(0, 1), (7, 9)], "what was read is none"
     assert (unlearned.list_ids("ann"), unlearned.list_rows(5 % 3), unlearned.list_rows(6 % 3)) == (
         ["i3", "i4"],
@@ -58,7 +58,7 @@ def test_what_is_recorded_elsewhere_is_a_gap_until_it_is_read():
     assert (unlearned.find_gaps(9), unlearned.list_ids("ann")) == ([(7, 9)], []), (
         "learned events are not pending"
     )
-    logged(unlearned, 7, 9)
+    add_log(unlearned, 7, 9)
     assert unlearned.find_gaps(9) == [], "all was read"
     unlearned.drop_learned(9)
     assert (len(unlearned), unlearned.find_gaps(9), unlearned.find_gaps(10)) == (
@@ -81,9 +81,9 @@ def test_gaps_are_what_is_neither_learned_nor_known(steps):
     for kind, after, size in steps:
         through = after + size
         if kind == "here":
-            unlearned.add_recorded(*accepted(*range(after + 1, through + 1)))
+            unlearned.add_recorded(*accepted_events(*range(after + 1, through + 1)))
         elif kind == "log":
-            logged(unlearned, after, through)
+            add_log(unlearned, after, through)
         else:
             unlearned.drop_learned(after)
             through, after = after, 0

@@ -19,14 +19,14 @@ from propagation.model import (
 )
 from services.fake_llm.script import Refused
 from tests.unit.adapters.openai.other_server import READ, other_server
-from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
-from tests.unit.adapters.openai.test_server_habits import outcome, parties
+from tests.unit.adapters.openai.test_answer_forms import ask_both, open_reasoner_of
+from tests.unit.adapters.openai.test_server_habits import collect_answers, parties
 from tests.unit.parties import work
 
 
 @pytest.mark.parametrize("fault", ["refusal", "empty_choices", "blank", "not_json"])
-async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(asking, fault):
-    async with asking(faults={fault: 1.0}) as asked:
+async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(open_reasoner, fault):
+    async with open_reasoner(faults={fault: 1.0}) as asked:
         reader, positive, negative = parties()
         with pytest.raises(ReasonerFailed) as raised:
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
@@ -38,8 +38,8 @@ async def test_a_bad_answer_is_asked_for_once_more_and_then_a_typed_failure(aski
         assert "Answer again" in again
 
 
-async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
-    async with asking(faults={"429": 1.0}, retry_after=60) as asked:
+async def test_a_long_pause_that_a_server_asks_for_is_told_once(open_reasoner, caplog):
+    async with open_reasoner(faults={"429": 1.0}, retry_after=60) as asked:
         calls = asyncio.gather(
             *(asked.reasoner.merge(parties()[0]) for _ in range(3)), return_exceptions=True
         )
@@ -56,8 +56,8 @@ async def test_a_long_pause_that_a_server_asks_for_is_told_once(asking, caplog):
     assert "60 s: 429" in message
 
 
-async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(asking):
-    async with asking(faults={"malformed": 1.0}) as asked:
+async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(open_reasoner):
+    async with open_reasoner(faults={"malformed": 1.0}) as asked:
         reader, positive, negative = parties()
         answer = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert isinstance(answer.merges[0], ReasonerFailed)
@@ -66,9 +66,9 @@ async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(ask
         assert "no valid JSON" in asked.server.seen.prompts[-1]
 
 
-async def test_of_a_cut_answer_the_whole_parts_stand(asking):
-    async with asking(faults={"truncated": 1.0}) as asked:
-        forward, backward = await outcome(asked)
+async def test_of_a_cut_answer_the_whole_parts_stand(open_reasoner):
+    async with open_reasoner(faults={"truncated": 1.0}) as asked:
+        forward, backward = await collect_answers(asked)
         assert forward.merges[0].edits
         assert isinstance(forward.prediction, ReasonerFailed)
         assert [isinstance(part, ReasonerFailed) for part in backward.clients] == [
@@ -79,8 +79,8 @@ async def test_of_a_cut_answer_the_whole_parts_stand(asking):
         assert asked.calls == 4
 
 
-async def test_wrong_ids_are_no_answer(asking):
-    async with asking(faults={"wrong_ids": 1.0}) as asked:
+async def test_wrong_ids_are_no_answer(open_reasoner):
+    async with open_reasoner(faults={"wrong_ids": 1.0}) as asked:
         reader, positive, negative = parties()
         with pytest.raises(ReasonerFailed, match="choice is 999"):
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
@@ -92,10 +92,10 @@ async def test_wrong_ids_are_no_answer(asking):
     ("fault", "charged"), [("disconnect", True), ("500", False), ("429", False)]
 )
 async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost(
-    asking, fault, charged
+    open_reasoner, fault, charged
 ):
     """Its server counted it, and nobody will ever say how much: a budget is not passed unseen."""
-    async with asking(
+    async with open_reasoner(
         faults={fault: 1.0}, attempts=2, price_completion=1.0, budget={"tokens_per_day": 10_000_000}
     ) as asked:
         reader, positive, negative = parties()
@@ -110,38 +110,38 @@ async def test_an_answer_that_breaks_off_is_counted_as_all_that_it_may_have_cost
 
 
 @pytest.mark.parametrize("fault", ["500", "disconnect", "429"])
-async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(asking, fault):
-    async with asking(faults={fault: 1.0}, attempts=3) as asked:
+async def test_an_endpoint_that_answers_nothing_makes_the_work_wait(open_reasoner, fault):
+    async with open_reasoner(faults={fault: 1.0}, attempts=3) as asked:
         reader, positive, negative = parties()
         with pytest.raises(ReasonerUnavailable):
             await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert asked.calls <= 3
 
 
-async def test_a_question_that_kills_its_call_while_others_are_answered_is_given_up(asking):
-    async with asking(faults={"500": 1.0}, attempts=2) as asked:
-        asked.reasoner.endpoint._is_alive = always
+async def test_a_question_that_kills_its_call_while_others_are_answered_is_given_up(open_reasoner):
+    async with open_reasoner(faults={"500": 1.0}, attempts=2) as asked:
+        asked.reasoner.endpoint._is_alive = return_true
         with pytest.raises(ReasonerGaveUp, match="2 times"):
-            await outcome(asked)
+            await collect_answers(asked)
 
 
-async def always(_):
+async def return_true(_):
     return True
 
 
 @pytest.mark.slow
-async def test_a_drip_does_not_outlast_the_deadline(asking):
-    async with asking(faults={"drip": 1.0}, timeout=0.3, attempts=1) as asked:
+async def test_a_drip_does_not_outlast_the_deadline(open_reasoner):
+    async with open_reasoner(faults={"drip": 1.0}, timeout=0.3, attempts=1) as asked:
         started = asyncio.get_running_loop().time()
         with pytest.raises(ReasonerFailed, match="timed out"):
-            await outcome(asked)
+            await collect_answers(asked)
         assert asyncio.get_running_loop().time() - started < 5.0
 
 
-async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(asking):
+async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(open_reasoner):
     """Five faults of 5% each: 1 / (1 - .25) = 1.33 calls where one was needed."""
     faults = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
-    async with asking(faults=faults, cached_answers=0, in_flight=16, attempts=8) as asked:
+    async with open_reasoner(faults=faults, cached_answers=0, in_flight=16, attempts=8) as asked:
         reader, positive, negative = parties()
         found = await asyncio.gather(
             *(
@@ -163,17 +163,17 @@ async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_throu
         assert asked.reasoner.expenses.this_run.total.calls >= asked.calls
 
 
-async def test_cancelling_leaves_nothing_taken(asking):
-    async with asking(in_flight=1) as asked:
+async def test_cancelling_leaves_nothing_taken(open_reasoner):
+    async with open_reasoner(in_flight=1) as asked:
         asked.server.script = type(asked.server.script)(latency=5.0)
-        tasks = [asyncio.create_task(outcome(asked)) for _ in range(4)]
+        tasks = [asyncio.create_task(collect_answers(asked)) for _ in range(4)]
         await asyncio.sleep(0.2)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         assert asked.reasoner.endpoint.limiter.running == 0
         asked.server.script = type(asked.server.script)()
-        assert (await outcome(asked))[0].prediction is not None
+        assert (await collect_answers(asked))[0].prediction is not None
 
 
 async def test_the_limiter_counts_calls_and_tokens_of_any_minute():
@@ -198,21 +198,21 @@ async def test_the_breaker_opens_lets_one_try_and_closes():
     now = [0.0]
     breaker = CircuitBreaker(failures=2, clock=lambda: now[0])
 
-    def failed(trial):
+    def fail_trial(trial):
         breaker.release(trial=trial)
         breaker.record_failure("500")
 
     for _ in range(2):
-        failed(await breaker.admit())
+        fail_trial(await breaker.admit())
     with pytest.raises(EndpointUnavailable, match="500"):
         await breaker.admit()
     now[0] = 3.1
-    failed(await breaker.admit())
+    fail_trial(await breaker.admit())
     now[0] = 6.0
     with pytest.raises(EndpointUnavailable):
         await breaker.admit()
     for now[0] in (6.2, 9.3, 12.4):
-        failed(await breaker.admit())
+        fail_trial(await breaker.admit())
     now[0] = 15.5
     assert await breaker.admit(), "it is never left alone for longer than 3 s"
     breaker.release(trial=True)
@@ -250,25 +250,25 @@ async def test_who_comes_during_the_trial_waits_for_its_end(ends):
         peer.cancel()
 
 
-async def test_at_the_first_answer_after_an_outage_all_go_on(asking, monkeypatch):
-    async with asking(attempts=1, cached_answers=0) as asked:
-        await outcome(asked)
+async def test_at_the_first_answer_after_an_outage_all_go_on(open_reasoner, monkeypatch):
+    async with open_reasoner(attempts=1, cached_answers=0) as asked:
+        await collect_answers(asked)
         breaker = asked.reasoner.endpoint.breaker
         answer = asked.server._answer_chat
 
-        async def down(*_):
+        async def raise_refused(*_):
             raise Refused(500, "")
 
-        async def slowly(*told):
+        async def answer_slowly(*told):
             await asyncio.sleep(0.05)
             await answer(*told)
 
-        with patch.object(asked.server, "_answer_chat", down):
+        with patch.object(asked.server, "_answer_chat", raise_refused):
             for _ in range(12):
                 with pytest.raises(EndpointUnavailable):
                     await asked.reasoner.merge(parties()[0])
         assert breaker.open
-        with patch.object(asked.server, "_answer_chat", slowly):
+        with patch.object(asked.server, "_answer_chat", answer_slowly):
             breaker._until = 0.0
             merged = await asyncio.gather(*(asked.reasoner.merge(parties()[0]) for _ in range(8)))
         assert all(one.edits for one in merged), "nobody fails beside the one that tries"
@@ -309,29 +309,31 @@ async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_the
     now = [0.0]
     limiter = RateLimiter(8, clock=lambda: now[0])
 
-    async def most_at_once():
-        async def one():
+    async def count_most_at_once():
+        async def run_one():
             async with limiter.slot(1):
                 running = limiter.running
                 await asyncio.sleep(0.001)
                 return running
 
-        await asyncio.gather(*(one() for _ in range(20)))
-        return max(await asyncio.gather(*(one() for _ in range(20))))
+        await asyncio.gather(*(run_one() for _ in range(20)))
+        return max(await asyncio.gather(*(run_one() for _ in range(20))))
 
-    assert await most_at_once() == 8
+    assert await count_most_at_once() == 8
     limiter.reduce()
     limiter.reduce()
-    assert (limiter.concurrency, await most_at_once()) == (4, 4), "of a burst the first counts"
+    assert (limiter.concurrency, await count_most_at_once()) == (4, 4), (
+        "of a burst the first counts"
+    )
     for _ in range(5):
         now[0] += 11
         limiter.reduce()
-    assert (limiter.concurrency, await most_at_once()) == (1, 1), "at least one"
+    assert (limiter.concurrency, await count_most_at_once()) == (1, 1), "at least one"
     limiter.restore()
-    assert (limiter.concurrency, await most_at_once()) == (2, 2)
+    assert (limiter.concurrency, await count_most_at_once()) == (2, 2)
     for _ in range(100):
         limiter.restore()
-    assert (limiter.concurrency, await most_at_once()) == (8, 8)
+    assert (limiter.concurrency, await count_most_at_once()) == (8, 8)
 
 
 @pytest.mark.slow
@@ -343,16 +345,18 @@ async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_f
     monkeypatch.setattr(limiter_module, "BURST", 0.2)
     one_at_a_time = threading.Lock()
 
-    def slowly(answer):
+    def answer_slowly(answer):
         with one_at_a_time:
             time.sleep(0.1)
         return READ["as it should be"](answer)
 
     with other_server() as server:
-        server.form = slowly
-        async with reasoner_of(server, store, in_flight=8, timeout=0.35, attempts=6) as reasoner:
+        server.form = answer_slowly
+        async with open_reasoner_of(
+            server, store, in_flight=8, timeout=0.35, attempts=6
+        ) as reasoner:
             reasoner.endpoint.limiter.pause = lambda seconds: 0.0
-            found = await asyncio.gather(*(both(reasoner) for _ in range(4)))
+            found = await asyncio.gather(*(ask_both(reasoner) for _ in range(4)))
             assert all(forward.prediction is True for forward, _ in found)
             assert reasoner.endpoint.limiter.concurrency < 8
             assert len(server.asked) < 20

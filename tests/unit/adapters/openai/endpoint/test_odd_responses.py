@@ -36,7 +36,7 @@ def completion(content=GOOD, finish="stop", **others):
     }
 
 
-def http(body, status="200 OK", *headers):
+def build_response(body, status="200 OK", *headers):
     payload = (
         body
         if isinstance(body, bytes)
@@ -54,7 +54,7 @@ def http(body, status="200 OK", *headers):
 
 
 @asynccontextmanager
-async def answering(answer, store):
+async def serve_answer(answer, store):
     """A reasoner whose server gives every call the same bytes; yields it and a list that holds one
     entry a call."""
     calls = []
@@ -95,7 +95,7 @@ async def answering(answer, store):
         server.close()
 
 
-async def asked(reasoner):
+async def ask(reasoner):
     reader, positive, negative = parties()
     return await reasoner.forward(work(), reader, [positive, negative], None)
 
@@ -106,13 +106,16 @@ async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_w
         "x-ratelimit-reset-requests: 30s",
         "x-ratelimit-remaining-tokens: 9",
     )
-    async with answering(http(completion(), "200 OK", *headers), store) as (reasoner, calls):
+    async with serve_answer(build_response(completion(), "200 OK", *headers), store) as (
+        reasoner,
+        calls,
+    ):
         del reasoner.endpoint.limiter.pause
-        assert (await asked(reasoner)).prediction is True
+        assert (await ask(reasoner)).prediction is True
         assert "nothing is left" in reasoner.pause_reason
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
-                await asked(reasoner)
+                await ask(reasoner)
         assert len(calls) == 1
 
 
@@ -128,8 +131,8 @@ READ = {
 
 @pytest.mark.parametrize("form", READ)
 async def test_what_can_be_read_is_taken(store, form):
-    async with answering(http(READ[form]), store) as (reasoner, calls):
-        assert (await asked(reasoner)).prediction is True
+    async with serve_answer(build_response(READ[form]), store) as (reasoner, calls):
+        assert (await ask(reasoner)).prediction is True
         assert len(calls) <= 2
 
 
@@ -171,28 +174,33 @@ async def test_a_body_without_end_breaks_off_at_its_bound():
     ],
 )
 async def test_counts_that_cannot_be_are_made_by_length(store, usage):
-    async with answering(http(completion() | {"usage": usage}), store) as (reasoner, _):
-        total = (await asked(reasoner)).usage.total
+    async with serve_answer(build_response(completion() | {"usage": usage}), store) as (
+        reasoner,
+        _,
+    ):
+        total = (await ask(reasoner)).usage.total
         assert 100 < total.prompt_tokens < 1_000
         assert 10 < total.completion_tokens < 100
         await reasoner.endpoint.ledger.save(closing=True)
 
 
 UNANSWERED = {
-    "a page": http("<html>502 Bad Gateway</html>"),
-    "nothing": http(""),
-    "null": http("null"),
-    "a list": http("[]"),
-    "an error with 200": http({"error": {"message": "overloaded"}}),
-    "queued": http({"status": "queued"}, "202 Accepted"),
+    "a page": build_response("<html>502 Bad Gateway</html>"),
+    "nothing": build_response(""),
+    "null": build_response("null"),
+    "a list": build_response("[]"),
+    "an error with 200": build_response({"error": {"message": "overloaded"}}),
+    "queued": build_response({"status": "queued"}, "202 Accepted"),
     "no content": b"HTTP/1.1 204 No Content\r\n\r\n",
-    "a stream": http("data: {}\n\ndata: [DONE]\n\n"),
-    "choices that are none": http(completion(choices={"0": 1})),
-    "deep": http('{"choices":' + "[" * 100_000 + "]" * 100_000 + "}"),
-    "a lie about gzip": http(completion(), "200 OK", "Content-Encoding: gzip"),
-    "an odd status": http({}, "600 Odd"),
-    "round and round": http({}, "307 Temporary Redirect", "Location: /v1/chat/completions"),
-    "a pause that is no number": http(
+    "a stream": build_response("data: {}\n\ndata: [DONE]\n\n"),
+    "choices that are none": build_response(completion(choices={"0": 1})),
+    "deep": build_response('{"choices":' + "[" * 100_000 + "]" * 100_000 + "}"),
+    "a lie about gzip": build_response(completion(), "200 OK", "Content-Encoding: gzip"),
+    "an odd status": build_response({}, "600 Odd"),
+    "round and round": build_response(
+        {}, "307 Temporary Redirect", "Location: /v1/chat/completions"
+    ),
+    "a pause that is no number": build_response(
         {}, "429 Slow", "x-ratelimit-remaining-tokens: 0", "x-ratelimit-reset-tokens: 1.2.3s"
     ),
 }
@@ -200,9 +208,9 @@ UNANSWERED = {
 
 @pytest.mark.parametrize("form", UNANSWERED)
 async def test_what_is_no_answer_makes_the_work_wait(store, form):
-    async with answering(UNANSWERED[form], store) as (reasoner, calls):
+    async with serve_answer(UNANSWERED[form], store) as (reasoner, calls):
         with pytest.raises(ReasonerUnavailable):
-            await asked(reasoner)
+            await ask(reasoner)
         assert len(calls) <= 9, "two attempts and a ping, of at most three requests each"
 
 
@@ -210,9 +218,9 @@ async def test_what_is_no_answer_makes_the_work_wait(store, form):
     "choices", [[], [None], ["x"], [{"message": None}], [{"message": {"content": 5}}]]
 )
 async def test_an_answer_without_text_is_an_empty_one(store, choices):
-    async with answering(http({"choices": choices}), store) as (reasoner, calls):
+    async with serve_answer(build_response({"choices": choices}), store) as (reasoner, calls):
         with pytest.raises(ReasonerFailed, match="empty"):
-            await asked(reasoner)
+            await ask(reasoner)
         assert len(calls) == 2
 
 

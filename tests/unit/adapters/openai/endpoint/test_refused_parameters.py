@@ -10,7 +10,7 @@ from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.embedder import create_openai_embedder
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from tests.unit.adapters.openai.other_server import BADLY, READ, other_server
-from tests.unit.adapters.openai.test_answer_forms import both, reasoner_of
+from tests.unit.adapters.openai.test_answer_forms import ask_both, open_reasoner_of
 from tests.unit.adapters.openai.test_server_habits import parties
 
 
@@ -24,7 +24,7 @@ def error(message, **others):
     return {"error": {"message": message, **others}}
 
 
-def roles(body):
+def list_roles(body):
     return [message["role"] for message in body["messages"]]
 
 
@@ -50,13 +50,15 @@ TEMPLATES = {
 async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_message(
     server, store, template
 ):
-    server.refuses = lambda body: TEMPLATES[template] if "system" in roles(body) else None
-    async with reasoner_of(server, store) as reasoner:
-        forward, _ = await both(reasoner)
+    server.refuses = lambda body: TEMPLATES[template] if "system" in list_roles(body) else None
+    async with open_reasoner_of(server, store) as reasoner:
+        forward, _ = await ask_both(reasoner)
     assert forward.prediction is True
-    assert [roles(body) for body in server.asked] == [["system", "user"], ["user"], ["user"]], (
-        "refused once"
-    )
+    assert [list_roles(body) for body in server.asked] == [
+        ["system", "user"],
+        ["user"],
+        ["user"],
+    ], "refused once"
     told, _, rest = server.asked[1]["messages"][0]["content"].partition("<data>\n{")
     assert "prediction" in told
     assert "prediction" not in rest.partition("</data>")[0]
@@ -65,34 +67,36 @@ async def test_a_model_whose_template_knows_no_system_is_told_in_the_first_messa
 async def test_a_server_that_does_not_say_what_it_minds_is_tried_without_system_too(server, store):
     """Seen of a real one: `Internal Server Error`, and the reason in its log."""
     server.refuses = lambda body: (
-        (500, b"Internal Server Error") if "system" in roles(body) else None
+        (500, b"Internal Server Error") if "system" in list_roles(body) else None
     )
-    async with reasoner_of(server, store) as reasoner:
-        forward, _ = await both(reasoner)
+    async with open_reasoner_of(server, store) as reasoner:
+        forward, _ = await ask_both(reasoner)
         total = reasoner.endpoint.ledger.this_run.total
     assert forward.prediction is True
-    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2 + [["user"]] * 3, (
-        "two pings, and from then on"
-    )
+    assert [list_roles(body) for body in server.asked] == [["system", "user"]] * 2 + [
+        ["user"]
+    ] * 3, "two pings, and from then on"
     assert total.calls == len(server.asked)
 
 
 async def test_many_at_once_find_out_together_what_a_server_does_not_say(server, store):
     server.refuses = lambda body: (
-        (500, b"Internal Server Error") if "system" in roles(body) else None
+        (500, b"Internal Server Error") if "system" in list_roles(body) else None
     )
-    async with reasoner_of(server, store, in_flight=30) as reasoner:
-        found = await asyncio.gather(*(both(reasoner) for _ in range(30)))
+    async with open_reasoner_of(server, store, in_flight=30) as reasoner:
+        found = await asyncio.gather(*(ask_both(reasoner) for _ in range(30)))
     assert all(forward.prediction is True for forward, _ in found)
-    assert sum("system" in roles(body) for body in server.asked) <= 31, "the breaker stays shut"
+    assert sum("system" in list_roles(body) for body in server.asked) <= 31, (
+        "the breaker stays shut"
+    )
 
 
 async def test_roles_alternate_where_an_answer_was_empty(server, store):
     server.form = lambda answer: {"choices": [{"message": {"content": ""}}]}
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         with pytest.raises(ReasonerFailed):
-            await both(reasoner)
-    assert [roles(body) for body in server.asked] == [["system", "user"]] * 2
+            await ask_both(reasoner)
+    assert [list_roles(body) for body in server.asked] == [["system", "user"]] * 2
     assert "Your answer was empty" in server.asked[1]["messages"][1]["content"]
 
 
@@ -116,16 +120,16 @@ TOO_MANY = {
 
 @pytest.mark.parametrize("words", TOO_MANY)
 async def test_where_an_answer_may_not_be_so_long_a_shorter_one_is_asked_for(server, store, words):
-    def refuses(body):
+    def refuse(body):
         return (
             (400, error(TOO_MANY[words].format(asked=body["max_tokens"])))
             if body["max_tokens"] > 100
             else None
         )
 
-    server.refuses = refuses
-    async with reasoner_of(server, store) as reasoner:
-        forward, _ = await both(reasoner)
+    server.refuses = refuse
+    async with open_reasoner_of(server, store) as reasoner:
+        forward, _ = await ask_both(reasoner)
         assert forward.prediction is True
         asked = [body["max_tokens"] for body in server.asked]
         assert all(most >= 64 for most in asked)
@@ -153,23 +157,23 @@ FOR_EVERYTHING = {
 async def test_what_is_refused_of_everything_makes_the_work_wait(server, store, refusal):
     """Else a key that ran out would make every interaction a dead letter."""
     server.refuses = lambda body: FOR_EVERYTHING[refusal]
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         with pytest.raises(ReasonerUnavailable) as raised:
-            await both(reasoner)
+            await ask_both(reasoner)
     assert str(FOR_EVERYTHING[refusal][0]) in str(raised.value)
     assert len(server.asked) <= 3
 
 
 async def test_what_is_refused_of_one_question_is_that_questions_fault(server, store):
-    async with reasoner_of(server, store) as reasoner:
-        await both(reasoner)
+    async with open_reasoner_of(server, store) as reasoner:
+        await ask_both(reasoner)
         server.asked.clear()
         server.refuses = lambda body: (
             (400, error("flagged by the content policy")) if "<data>" in json.dumps(body) else None
         )
         reasoner._asker._json_modes._looked_at = float("inf")
         with pytest.raises(ReasonerGaveUp, match="content policy"):
-            await both(reasoner)
+            await ask_both(reasoner)
     assert len(server.asked) == 2, "and a ping"
 
 
@@ -180,7 +184,7 @@ async def test_embeddings_are_pinged_as_such(server, store):
         if "messages" in body
         else ((500, error("CUDA error")) if "bad" in body["input"] else None)
     )
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         found = await create_openai_embedder(reasoner.endpoint, store).embed(["jazz", "bad"])
         assert found[0].any()
         assert not found[1].any()
@@ -194,7 +198,7 @@ async def test_a_refused_schema_is_not_taken_for_more_than_that(server, store):
         else None
     )
     server.form = READ["as it should be"]
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         reasoner._asker._json_modes._mode = None
         assert (await reasoner.merge(parties()[0])).edits
         assert await reasoner._asker._json_modes.mode() is Mode.PLAIN
@@ -205,7 +209,7 @@ async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, 
         (400, error("'maxLength' is not permitted")) if "maxLength" in json.dumps(body) else None
     )
     server.probed = lambda word: word
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         reasoner._asker._json_modes._mode = None
         assert (await reasoner.merge(parties()[0])).edits
         assert await reasoner._asker._json_modes.mode() is Mode.SCHEMA
@@ -217,10 +221,10 @@ async def test_a_server_that_refuses_bounds_is_given_the_schema_without(server, 
 
 async def test_asked_again_the_form_is_told_in_words_too(server, store):
     server.form = BADLY["another object"]
-    async with reasoner_of(server, store) as reasoner:
+    async with open_reasoner_of(server, store) as reasoner:
         reasoner._asker._json_modes._mode = Mode.BOUNDED
         with pytest.raises(ReasonerFailed):
-            await both(reasoner)
+            await ask_both(reasoner)
     first, again = (body["messages"][0]["content"] for body in server.asked)
     assert '"prediction": {"why": string, "choice": integer}' not in first
     assert '"prediction": {"why": string, "choice": integer}' in again

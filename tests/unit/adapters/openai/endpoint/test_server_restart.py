@@ -29,9 +29,9 @@ class Away:
         await self._answer(*asked)
 
 
-async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch):
+async def test_a_server_that_is_started_again_is_waited_for(open_reasoner, monkeypatch):
     monkeypatch.setattr(reasoner_ranking, "PATIENCE", (0.01, 0.02, 0.03))
-    async with asking(attempts=1, cached_answers=0) as asked:
+    async with open_reasoner(attempts=1, cached_answers=0) as asked:
         engine = SimpleNamespace(reasoner=asked.reasoner)
         reader = parties()[0]
         with (
@@ -49,12 +49,12 @@ async def test_a_server_that_is_started_again_is_waited_for(asking, monkeypatch)
             await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
 
 
-async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_not(asking):
+async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_not(open_reasoner):
     keys = [
         ClientKey(kind=ClientKind.USER, id="u"),
         *(ClientKey(kind=ClientKind.ITEM, id=f"i{n}") for n in range(3)),
     ]
-    async with asking(attempts=1) as asked:
+    async with open_reasoner(attempts=1) as asked:
         await asked.store.upsert_clients([ClientChange(key=key, title=key.id) for key in keys])
         found = Recommendations(
             [Recommended(f"i{n}", f"i{n}", 1.0 - n) for n in range(3)], 1, cold=False, unknown=()

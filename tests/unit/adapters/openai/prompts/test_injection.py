@@ -43,8 +43,8 @@ def parties(order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-async def test_an_order_stays_inside_the_data_and_brings_no_marker(asking, order):
-    async with asking() as asked:
+async def test_an_order_stays_inside_the_data_and_brings_no_marker(open_reasoner, order):
+    async with open_reasoner() as asked:
         reader, positive, negative = parties(order)
         await asked.reasoner.forward(work(), reader, [positive, negative], None)
         prompt = asked.server.seen.prompts[-1]
@@ -58,11 +58,11 @@ async def test_an_order_stays_inside_the_data_and_brings_no_marker(asking, order
 
 
 @pytest.mark.parametrize("order", ORDERS[:5])
-async def test_what_an_obedient_model_can_do_is_bounded(asking, order):
+async def test_what_an_obedient_model_can_do_is_bounded(open_reasoner, order):
     """It chooses the item that says so and repeats the order: this gets through, and no more than
     two lines and two rules of each client of this one interaction, none of the catalogue's, within
     all bounds."""
-    async with asking(habits=("gullible",)) as asked:
+    async with open_reasoner(habits=("gullible",)) as asked:
         reader, positive, negative = parties(order)
         forward = await asked.reasoner.forward(work(), reader, [positive, negative], None)
         assert isinstance(forward, ForwardAnswer)
@@ -91,9 +91,9 @@ async def test_what_an_obedient_model_can_do_is_bounded(asking, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(asking, order):
+async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(open_reasoner, order):
     """Line by line, what one answer said is the data of the next."""
-    async with asking() as asked:
+    async with open_reasoner() as asked:
         reader, positive, _ = parties("A record.")
         told = [
             Gradient(
@@ -119,8 +119,8 @@ async def test_a_gradient_that_repeats_an_order_brings_no_marker_either(asking, 
 
 
 @pytest.mark.parametrize("order", ORDERS[:5])
-async def test_in_a_ranking_an_order_moves_its_own_item_and_no_other(asking, order):
-    async with asking(habits=("gullible",)) as asked:
+async def test_in_a_ranking_an_order_moves_its_own_item_and_no_other(open_reasoner, order):
+    async with open_reasoner(habits=("gullible",)) as asked:
         reader, _, _ = parties(order)
         others = [party(item(11 + 2 * n, f"Record {n}")) for n in range(8)]
         loud = party(item(99, order[:200]))
@@ -129,10 +129,10 @@ async def test_in_a_ranking_an_order_moves_its_own_item_and_no_other(asking, ord
         assert sorted(found) == list(range(9))
 
 
-async def test_how_many_of_the_orders_an_obedient_model_gets_to_read(asking):
+async def test_how_many_of_the_orders_an_obedient_model_gets_to_read(open_reasoner):
     """Measured, not hoped: plain words get through (they are words), so it is the effects that are
     bounded."""
-    async with asking(habits=("gullible",)) as asked:
+    async with open_reasoner(habits=("gullible",)) as asked:
         obeyed = 0
         for order in ORDERS:
             reader, positive, negative = parties(order)

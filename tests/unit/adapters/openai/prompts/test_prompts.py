@@ -13,7 +13,7 @@ from tests.unit.parties import NEGATIVE, item, line, message, party, user, work
 SOUL, OPERA = message(3, "soul", name="soul and funk"), message(5, "opera", name="opera at home")
 
 
-def told(router=None, attribute=None, factor=0.8, text="Doubt what this community says."):
+def filter_rule(router=None, attribute=None, factor=0.8, text="Doubt what this community says."):
     return FilterRule(router=router, attribute=attribute, factor=factor, text=text)
 
 
@@ -24,13 +24,17 @@ def test_a_rule_says_what_it_is_about_and_which_way_it_weighs():
         user(),
         line(1, "jazz"),
         messages=(OPERA, SOUL),
-        rules=(told(3), told(9), told(attribute="dub", factor=1.25, text="Welcome it.")),
+        rules=(
+            filter_rule(3),
+            filter_rule(9),
+            filter_rule(attribute="dub", factor=1.25, text="Welcome it."),
+        ),
     )
     assert forward.build_question(reader, [party(item())]).data["user"]["rules"] == [
         "M2 (less): Doubt what this community says.",
         "dub (more): Welcome it.",
     ]
-    quiet = party(user(), line(1, "jazz"), messages=(OPERA,), rules=(told(3),))
+    quiet = party(user(), line(1, "jazz"), messages=(OPERA,), rules=(filter_rule(3),))
     assert "rules" not in forward.build_question(quiet, [party(item())]).data["user"]
 
 
@@ -72,7 +76,7 @@ def test_what_is_kept_names_communities_and_no_letters():
 
 
 def test_no_prompt_names_a_message_that_it_does_not_show():
-    reader = party(user(), line(1, "jazz"), messages=(SOUL, OPERA), rules=(told(3),))
+    reader = party(user(), line(1, "jazz"), messages=(SOUL, OPERA), rules=(filter_rule(3),))
     other = party(item(), line(1, "opera"), messages=(OPERA,))
     asked = [
         forward.build_question(reader, [other, party(item(NEGATIVE))]),
