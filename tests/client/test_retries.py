@@ -1,7 +1,6 @@
 """Which calls are tried again, when, and with what."""
 
 import asyncio
-import socket
 import time
 
 import grpc
@@ -16,6 +15,7 @@ from propagation_client import (
     interaction,
 )
 from tests.client.failing_service import STARTING, FailingService, Failure, start_service
+from tests.ports import find_free_port
 
 TOO_MUCH = "TOO_MUCH"
 EXHAUSTED = grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -27,9 +27,7 @@ def exhausted_failure(seconds):
 
 @pytest.fixture
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return find_free_port()
 
 
 async def test_every_attempt_records_the_same_event(service, client):

@@ -90,7 +90,7 @@ async def read_result(process):
     return json.loads(output)
 
 
-def read_texts(database):
+def read_rows(database):
     with closing(sqlite3.connect(database)) as connection:
         return [connection.execute(query).fetchall() for query in TEXTS]
 
@@ -126,9 +126,7 @@ async def test_it_goes_on_where_it_was_and_ends_the_same(tmp_path):
     assert {name: resumed[name] for name in same} == {name: whole[name] for name in same}, (
         "the result is the same"
     )
-    assert read_texts(tmp_path / "killed.db") == read_texts(tmp_path / "whole.db"), (
-        "so are the texts"
-    )
+    assert read_rows(tmp_path / "killed.db") == read_rows(tmp_path / "whole.db"), "so are the texts"
     assert again < calls / 2, (
         "what was in flight at a kill, or not written yet, is asked again, and no more"
     )

@@ -15,6 +15,7 @@ import pytest
 from services.cli.exits import ExitCode
 from services.runtime.interruption import FORCED_SECONDS
 from tests.crash.service import SETTINGS, Caller, ServiceProcess
+from tests.waiting import block_until
 
 pytestmark = pytest.mark.slow
 
@@ -69,13 +70,6 @@ def find_processes(folder):
     return found
 
 
-def wait_until(true, seconds=BEGUN_SECONDS):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("command", [("status",), ("serve", "--port", "0"), ("--version",)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_while_the_command_line_is_loaded_ends_it_without_a_stack_trace(
@@ -106,19 +100,19 @@ def test_a_signal_while_the_command_line_is_loaded_ends_it_without_a_stack_trace
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_demo(tmp_path, number, after):
     demo = start_program(tmp_path, "demo")
-    wait_until(lambda: list((tmp_path / "temporary").glob("propagation-demo-*")))
+    block_until(lambda: list((tmp_path / "temporary").glob("propagation-demo-*")), BEGUN_SECONDS)
     time.sleep(after)
     assert end_program(demo, number) in INTERRUPTED
-    wait_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
+    block_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def test_demo_killed_leaves_no_process(tmp_path):
     demo = start_program(tmp_path, "demo")
-    wait_until(lambda: len(find_processes(tmp_path)) >= 2)
+    block_until(lambda: len(find_processes(tmp_path)) >= 2, BEGUN_SECONDS)
     demo.kill()
     demo.communicate(timeout=60)
-    wait_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
+    block_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("options", [("--vary", "buffer=1,4"), ("--seeds", "9"), ()])
@@ -145,7 +139,7 @@ def test_a_service_whose_kernel_cache_is_partly_filled_stops_while_it_starts(tmp
     cache = tmp_path / "kernels"
     environment = {"NUMBA_CACHE_DIR": str(cache)}
     filling = start_program(tmp_path, "serve", "--port", "0", **environment)
-    wait_until(lambda: list(cache.rglob("*.nbi")))
+    block_until(lambda: list(cache.rglob("*.nbi")), BEGUN_SECONDS)
     assert end_program(filling, signal.SIGTERM) == 0
     again = start_program(tmp_path, "serve", "--port", "0", **environment)
     time.sleep(5)
@@ -157,10 +151,10 @@ def test_a_service_whose_kernel_cache_is_partly_filled_stops_while_it_starts(tmp
 def test_the_compiling_child_ends_with_a_killed_service(tmp_path):
     cache = tmp_path / "kernels"
     service = start_program(tmp_path, "serve", "--port", "0", NUMBA_CACHE_DIR=str(cache))
-    wait_until(lambda: list(cache.rglob("*.nbi")))
+    block_until(lambda: list(cache.rglob("*.nbi")), BEGUN_SECONDS)
     service.kill()
     service.communicate(timeout=60)
-    wait_until(lambda: not find_processes(cache), LIMIT_SECONDS)
+    block_until(lambda: not find_processes(cache), LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("command", ["backup", "export", "restore", "compact", "doctor", "init"])

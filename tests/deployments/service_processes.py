@@ -6,17 +6,14 @@ import contextlib
 import os
 import socket
 import sys
+import time
 
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from tests.ports import find_free_port
+
 SECONDS = 120
 Status = health_pb2.HealthCheckResponse
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 async def copy_bytes(reader, writer, change):
@@ -62,7 +59,7 @@ class VanishingHost:
         self._real = neo4j.settings.uri.removeprefix("bolt://").rsplit(":", 1)
         self._there = asyncio.Event()
         self._sockets, self._visitors, self._writers = [], [], []
-        self.port = free_port()
+        self.port = find_free_port()
 
     def come_back(self):
         self._close_sockets()
@@ -136,7 +133,7 @@ async def open_vanishing_host(neo4j):
 @contextlib.asynccontextmanager
 async def start_service(folder, neo4j_port, password, *more):
     """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""
-    port = free_port()
+    port = find_free_port()
     environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
     settings = (
         "store=neo4j",
@@ -173,3 +170,12 @@ async def read_health(channel):
             health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=SECONDS
         )
     ).status
+
+
+async def measure_seconds_until_health(channel, status):
+    """Wait until the service says so of itself."""
+    begun = time.monotonic()
+    async with asyncio.timeout(SECONDS):
+        while await read_health(channel) != status:  # noqa: ASYNC110 - another process goes on
+            await asyncio.sleep(0.05)
+    return time.monotonic() - begun

@@ -15,12 +15,13 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from tests.deployments.service_processes import (
     SECONDS,
     Status,
-    free_port,
+    measure_seconds_until_health,
     read_health,
     relay_port,
     start_service,
 )
 from tests.neo4j_server.shared import get_server
+from tests.ports import find_free_port
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 SETTINGS = (
@@ -125,15 +126,6 @@ async def wait_under_load(condition, load):
         await asyncio.sleep(0.1)
 
 
-async def of_health(channel, wanted):
-    """Seconds until it says so."""
-    begun = time.monotonic()
-    async with asyncio.timeout(SECONDS):
-        while await read_health(channel) != wanted:  # noqa: ASYNC110 - another process goes on meanwhile
-            await asyncio.sleep(0.1)
-    return time.monotonic() - begun
-
-
 async def wait_until_quiet(stub, after_round):
     """The status once nothing waits, nothing fails, and a round came after that one."""
     begun = time.monotonic()
@@ -156,7 +148,7 @@ async def collect_lines(stream, lines):
 
 
 async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
-    neo4j, port, lines = get_server(tmp_path), free_port(), []
+    neo4j, port, lines = get_server(tmp_path), find_free_port(), []
     async with (
         start_service(tmp_path, port, neo4j.settings.password.get_secret_value(), *SETTINGS) as (
             process,
@@ -182,7 +174,7 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
         await asyncio.sleep(0.5)  # answers that were under way
         assert len(load.acked) - acked <= WRITERS * EVENTS_A_CALL
         acked, gone = len(load.acked), time.monotonic()
-        await of_health(channel, Status.NOT_SERVING)
+        await measure_seconds_until_health(channel, Status.NOT_SERVING)
         await wait_under_load(
             lambda: {caller for caller, _ in load.refused} >= set(load.callers) - {"recommend"},
             load,
@@ -195,7 +187,7 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
             assert "start the server" in error.details()
             assert "\n" not in error.details()
         async with relay_port(port, neo4j):
-            await of_health(channel, Status.SERVING)
+            await measure_seconds_until_health(channel, Status.SERVING)
             await load.all_answered()
             load.refused.clear()
             await load.all_answered()

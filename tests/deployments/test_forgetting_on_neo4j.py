@@ -7,15 +7,14 @@ from propagation.adapters.neo4j.forget.erasure import Neo4jErasure
 from propagation.model import RecordStatus
 from propagation.ports import Collection
 from propagation.workflow.forget.withdrawal import Withdrawer
-from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import get_server
-from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
     ITEMS,
     SMALL,
+    assert_sound,
     build_title,
     create_clients,
     find_in_graph,
@@ -47,14 +46,6 @@ def make_engine(folder):
 async def engine(tmp_path):
     async with open_engine(make_engine(tmp_path)) as engine:
         yield engine
-
-
-async def assert_sound(engine):
-    """The graph, the numbers, the index agree."""
-    assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.index_maintenance.repair() == 0
 
 
 async def test_nothing_of_a_user_is_left(engine, tmp_path):

@@ -14,8 +14,8 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from tests.deployments.service_processes import (
     SECONDS,
     Status,
+    measure_seconds_until_health,
     open_vanishing_host,
-    read_health,
     start_service,
 )
 from tests.neo4j_server.server import Neo4jServer
@@ -65,14 +65,6 @@ class Writer:
                 await asyncio.sleep(0.02)
 
 
-async def seconds_until_health(channel, status):
-    begun = time.monotonic()
-    async with asyncio.timeout(SECONDS):
-        while await read_health(channel) != status:  # noqa: ASYNC110 - another process goes on
-            await asyncio.sleep(0.05)
-    return time.monotonic() - begun
-
-
 @pytest.mark.parametrize("fault", ["frozen", "vanished", "no route"])
 async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, server, fault):
     password = server.settings.password.get_secret_value()
@@ -94,7 +86,7 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
             "no route": (host.lose_route, host.come_back),
         }[fault]
         silence()
-        assert await seconds_until_health(channel, Status.NOT_SERVING) < RETRY_SECONDS
+        assert await measure_seconds_until_health(channel, Status.NOT_SERVING) < RETRY_SECONDS
         begun = time.monotonic()
         with pytest.raises(grpc.aio.AioRpcError, match="no answer within"):
             await stub.ForgetClient(
@@ -110,7 +102,7 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
                 assert error.code() == grpc.StatusCode.UNAVAILABLE, error
                 assert "no answer within neo4j.retry_seconds" in error.details()
         heal()
-        await seconds_until_health(channel, Status.SERVING)
+        await measure_seconds_until_health(channel, Status.SERVING)
         before = [len(writer.acked) for writer in writers]
         while not all(  # noqa: ASYNC110
             len(writer.acked) > count for writer, count in zip(writers, before, strict=True)

@@ -14,18 +14,18 @@ from services.cli.exits import ExitCode
 from tests.deployments.service_processes import (
     SECONDS,
     Status,
-    free_port,
     read_health,
     relay_port,
     start_service,
 )
 from tests.neo4j_server.shared import get_server
+from tests.ports import find_free_port
 
 pytestmark = pytest.mark.neo4j
 
 
 async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_path):
-    neo4j, port = get_server(tmp_path), free_port()
+    neo4j, port = get_server(tmp_path), find_free_port()
     async with (
         start_service(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, own),
         grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
@@ -52,7 +52,7 @@ async def test_it_waits_for_its_server_and_serves_alone_when_that_comes_up(tmp_p
 
 async def test_it_can_be_stopped_while_it_waits(tmp_path):
     async with (
-        start_service(tmp_path, free_port(), "any") as (process, own),
+        start_service(tmp_path, find_free_port(), "any") as (process, own),
         grpc.aio.insecure_channel(f"127.0.0.1:{own}") as channel,
     ):
         assert await read_health(channel) == Status.NOT_SERVING
@@ -77,7 +77,7 @@ async def test_a_wrong_password_is_one_line_and_an_exit_code(tmp_path):
 
 
 async def test_another_release_of_the_server_is_one_line_and_an_exit_code(tmp_path):
-    neo4j, port = get_server(tmp_path), free_port()
+    neo4j, port = get_server(tmp_path), find_free_port()
     async with (
         relay_port(port, neo4j, lambda data: re.sub(rb"Neo4j/5\.26\.", b"Neo4j/5.25.", data)),
         start_service(tmp_path, port, neo4j.settings.password.get_secret_value()) as (process, _),

@@ -20,9 +20,10 @@ from propagation.workflow.compose import compose
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from tests import qdrants
-from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, start_service, until
+from tests.crash.neo4j.services_on_neo4j import SECONDS, SETTINGS, start_service
 from tests.deployments.test_same_outcome import build_catalogue, draw_events
 from tests.neo4j_server.shared import get_server
+from tests.waiting import wait_until
 
 pytestmark = [
     pytest.mark.neo4j,
@@ -100,7 +101,7 @@ def run_command(folder, server, settings, *arguments):
     return json.loads(done.stdout)
 
 
-async def assert_sound(folder, server, settings):
+async def assert_doctor_finds_nothing(folder, server, settings):
     """`doctor` finds nothing, and has nothing to make good."""
     found = await asyncio.to_thread(run_command, folder, server, settings, "doctor")
     assert found["sound"]
@@ -153,7 +154,7 @@ async def test_both_start_on_an_empty_one_and_it_is_filled_once(tmp_path, deploy
             )
         )
         for service in services:
-            await until(lambda service=service: is_caught_up(service))
+            await wait_until(lambda service=service: is_caught_up(service), SECONDS, pause=0.2)
         assert len(await list_collections(client, prefix)) == len(Collection), (
             "one replica's are served, the other's lie there"
         )
@@ -162,7 +163,7 @@ async def test_both_start_on_an_empty_one_and_it_is_filled_once(tmp_path, deploy
             first, second = [await find_similar(service, item) for service in services]
             assert len(first) == 5
             assert first == second
-    await assert_sound(tmp_path, server, settings)
+    await assert_doctor_finds_nothing(tmp_path, server, settings)
 
 
 async def test_made_again_beside_a_service_under_events(tmp_path, deployment):
@@ -207,5 +208,5 @@ async def test_made_again_beside_a_service_under_events(tmp_path, deployment):
         assert len(after) == len(Collection)
         assert not set(before) & set(after), "made beside the old ones, which are gone"
         await service.stub.RunRound(pb.RunRoundRequest(drain=True), timeout=SECONDS)
-        await until(lambda: is_caught_up(service))
-    await assert_sound(tmp_path, server, settings)
+        await wait_until(lambda: is_caught_up(service), SECONDS, pause=0.2)
+    await assert_doctor_finds_nothing(tmp_path, server, settings)

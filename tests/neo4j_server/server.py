@@ -3,7 +3,6 @@
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from tests.neo4j_server.build import HERE, prepare_jars
+from tests.ports import find_free_port
 
 START_SECONDS = 240.0
 STOP_SECONDS = 60.0
@@ -64,7 +64,7 @@ class Neo4jServer(Server):
     ) -> None:
         self._memory = memory
         self._options = options
-        self._port = _free_port()
+        self._port = find_free_port()
         super().__init__(
             Neo4jSettings(
                 uri=f"bolt://127.0.0.1:{self._port}",
@@ -146,9 +146,3 @@ class Neo4jServer(Server):
     def _signal(self, number: signal.Signals) -> None:
         assert self._process is not None, "start it first"
         self._process.send_signal(number)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

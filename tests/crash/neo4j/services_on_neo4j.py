@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import sys
-import time
 
 import grpc
 
@@ -68,12 +67,3 @@ async def start_service(folder, settings, name, *more):
         if process.returncode is None:
             process.kill()
         await process.wait()
-
-
-async def until(found, seconds=SECONDS):
-    """Seconds until `found` held."""
-    begun = time.monotonic()
-    async with asyncio.timeout(seconds):
-        while not await found():  # noqa: ASYNC110 - other processes go on meanwhile
-            await asyncio.sleep(0.2)
-    return time.monotonic() - begun

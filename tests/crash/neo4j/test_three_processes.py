@@ -16,8 +16,9 @@ from propagation.adapters.neo4j.store import Neo4jStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
 from services.schedule.calendar_job import JobState
-from tests.crash.neo4j.services_on_neo4j import SECONDS, start_service, until
+from tests.crash.neo4j.services_on_neo4j import SECONDS, start_service
 from tests.neo4j_server.shared import get_server
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 CALL_SECONDS, DAY_MS = 5, 86_400_000
@@ -94,7 +95,7 @@ async def wait_for_takeover(server, store, gone):
     async def is_learned():
         return await store.get_learned_through() >= wanted
 
-    await until(is_learned)
+    await wait_until(is_learned, SECONDS, pause=0.2)
     assert find_learner(server) not in gone
 
 
@@ -122,7 +123,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         async def has_begun():
             return await store.get_reasoned_through() > 100
 
-        await until(has_begun)
+        await wait_until(has_begun, SECONDS, pause=0.2)
         frozen, frozen_at = find_learner(server), time.monotonic()
         os.kill(frozen, signal.SIGSTOP)
         await wait_for_takeover(server, store, {frozen})
@@ -141,7 +142,7 @@ async def test_takeover_lateness_and_one_night(tmp_path):
         async def is_reasoned():
             return await store.get_reasoned_through() >= recorded
 
-        await until(is_reasoned)
+        await wait_until(is_reasoned, SECONDS, pause=0.2)
         thawed = next(service for service in services if service.pid == frozen)
         status = await thawed.stub.GetStatus(pb.GetStatusRequest(), timeout=SECONDS)
         assert status.learned_through >= recorded, "it goes on with what the others learned"

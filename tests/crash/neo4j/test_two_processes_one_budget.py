@@ -10,8 +10,9 @@ import pytest
 from propagation.v1 import propagation_pb2 as pb
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.crash.neo4j.services_on_neo4j import start_service, until
+from tests.crash.neo4j.services_on_neo4j import SECONDS, start_service
 from tests.neo4j_server.shared import get_server
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 300, 12, 3.0
@@ -84,7 +85,7 @@ async def test_both_spend_and_together_never_more_than_there_is(tmp_path):
             found = [(await count_calls(service))[1].failing.values() for service in services]
             return any("tokens_per_day" in reason for reasons in found for reason in reasons)
 
-        await until(is_stopped)
+        await wait_until(is_stopped, SECONDS, pause=0.2)
         await wait_until_quiet(endpoint.seen)
         spent = endpoint.seen.prompt_tokens.total() + endpoint.seen.completion_tokens.total()
         assert 0.7 * TOKENS < spent <= TOKENS

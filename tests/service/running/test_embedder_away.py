@@ -2,7 +2,6 @@
 start waits for it."""
 
 import asyncio
-import socket
 
 import grpc
 import pytest
@@ -27,6 +26,7 @@ from services.config.settings import ServerSettings, Settings
 from services.fake_llm.server import fake_llm
 from services.runtime.kernel_cache import StartCancelled
 from services.server import run_service
+from tests.ports import find_free_port
 from tests.service.conftest import SMALL
 
 STYLES = ("opera", "jazz")
@@ -40,12 +40,6 @@ ITEMS = [
 ]
 NEWCOMER = ClientChange(key=ClientKey(kind=ClientKind.USER, id="new"), description="opera, always")
 Status = health_pb2.HealthCheckResponse
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def make_settings(tmp_path, embeds_at, own_port=0):
@@ -81,7 +75,7 @@ def events(of, count=60):
 async def test_learning_waits_for_the_embedder_without_starting_over_and_reads_go_on(
     tmp_path, monkeypatch
 ):
-    port = free_port()
+    port = find_free_port()
     engine = build_engine(make_settings(tmp_path, port))
     await engine.open()
     async with fake_llm(port=port):
@@ -172,7 +166,7 @@ async def read_health(channel):
 
 
 async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
-    port, own = free_port(), free_port()
+    port, own = find_free_port(), find_free_port()
     await learn_catalogue(tmp_path, port)
     stopping, ready = asyncio.Event(), asyncio.Event()
 
@@ -197,7 +191,7 @@ async def test_a_start_waits_for_the_embedder_and_says_so(tmp_path):
 
 
 async def test_a_start_that_waits_can_be_stopped(tmp_path):
-    port, stopping = free_port(), asyncio.Event()
+    port, stopping = find_free_port(), asyncio.Event()
     await learn_catalogue(tmp_path, port)
     asyncio.get_running_loop().call_later(0.3, stopping.set)
     with pytest.raises(StartCancelled):

@@ -1,6 +1,5 @@
 """Jobs by the calendar, in a real service on a clock that the test sets."""
 
-import asyncio
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -15,6 +14,7 @@ from propagation.workflow.settings import WorkflowSettings
 from services.config.settings import ScheduleSettings, ServerSettings, Settings
 from services.server import run_service
 from tests.service.conftest import SMALL
+from tests.waiting import wait_until
 
 
 class ManualClock:
@@ -52,21 +52,12 @@ def start_service(tmp_path, monkeypatch):
     return start
 
 
-async def until(found):
-    """Poll until `found` returns something true, and return that."""
-    async with asyncio.timeout(10):
-        while True:
-            if value := await found():
-                return value
-            await asyncio.sleep(0.01)
-
-
 async def wait_for_status(stub, reached):
     async def status():
         answer = await stub.GetStatus(pb.GetStatusRequest())
         return answer if reached(answer) else None
 
-    return await until(status)
+    return await wait_until(status)
 
 
 async def list_runs(stub):
@@ -109,4 +100,4 @@ async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start_servi
 
 
 async def _wait_for_first_check(engine):
-    await until(lambda: engine.store.get_blob("job:evolution"))
+    await wait_until(lambda: engine.store.get_blob("job:evolution"))

@@ -13,7 +13,8 @@ import pytest
 
 from services.fake_llm.server import fake_llm
 from services.server import run_service
-from tests.service.running.test_embedder_away import free_port, learn_catalogue, make_settings
+from tests.ports import find_free_port
+from tests.service.running.test_embedder_away import learn_catalogue, make_settings
 
 COMMAND = [sys.executable, "-m", "services.cli.main"]
 LIMIT_SECONDS = 60
@@ -44,7 +45,7 @@ async def run_command(*arguments):
 @pytest.fixture
 async def starting_service(tmp_path):
     """A service that waits for its embedder: its address, and the embedder's port."""
-    port, own_port = free_port(), free_port()
+    port, own_port = find_free_port(), find_free_port()
     await learn_catalogue(tmp_path, port)
 
     async def serve():
@@ -95,7 +96,7 @@ def test_import_waits_for_a_service_whose_kernels_another_process_compiles(tmp_p
     shutil.copytree(
         kept, cache, ignore=shutil.ignore_patterns("*.complete"), copy_function=os.symlink
     )
-    port = free_port()
+    port = find_free_port()
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache.parent)}
     lock = os.open(cache, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)

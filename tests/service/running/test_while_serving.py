@@ -7,17 +7,9 @@ import grpc
 
 from propagation.v1 import propagation_pb2 as pb
 from tests.service.scenarios import plant_two_communities, propagate_opera
+from tests.waiting import wait_until
 
 USER, ITEM = pb.CLIENT_KIND_USER, pb.CLIENT_KIND_ITEM
-
-
-async def until(reached, seconds=30):
-    """Poll until `reached` is true, as an outside caller must."""
-    for _ in range(seconds * 100):
-        if reached():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 async def test_a_new_client_with_text_receives_its_routers_messages_at_once(service):
@@ -79,7 +71,7 @@ async def test_bootstrap_while_serving_disturbs_no_call(start_service):
 
         calling = [asyncio.create_task(keep_calling(f"v{n}")) for n in range(3)]
         await plant_two_communities(service)
-        await until(lambda: service.engine.numbers.view.epoch == 1)
+        await wait_until(lambda: service.engine.numbers.view.epoch == 1)
         during = answered
         await asyncio.sleep(0.1)
         stop.set()
@@ -109,7 +101,7 @@ async def test_a_stop_amid_unary_calls_loses_no_acked_event(start_service):
 
     async with start_service(auto_create=True) as service:
         pushing = [asyncio.create_task(push(service, f"u{n}")) for n in range(8)]
-        await until(lambda: len(acked) >= 50)
+        await wait_until(lambda: len(acked) >= 50)
         await service.running.stop(5)
         await asyncio.gather(*pushing)
     async with start_service(auto_create=True) as service:

@@ -1,4 +1,4 @@
-"""A small database that has lived: items with titles, users with text, events, rounds, merged
+"""A small database with a history: items with titles, users with text, events, rounds, merged
 messages. And what is left in it."""
 
 import os
@@ -11,13 +11,15 @@ import orjson
 import pytest
 
 from propagation.adapters.sqlite.reason.text_bodies import decompress_body
-from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, ClientText, NewInteraction
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine
+from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.neo4j_server.shared import get_server
+from tests.unit.workflow.learn.comparison import find_differing_arrays
 
 EVERYTHING = (
     "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS held UNION ALL"
@@ -135,6 +137,19 @@ async def record_history(engine: Engine, seed: int, count: int) -> list[NewInter
         await engine.drain()
         await engine.run_round()
     return events
+
+
+async def read_texts(engine: Engine) -> dict[int, ClientText]:
+    """Load the current text of every client that has one."""
+    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
+
+
+async def assert_sound(engine: Engine) -> None:
+    """Check that graph, numbers and index agree."""
+    assert await engine.store.check() == []
+    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
+    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
+    assert await engine.index_maintenance.repair() == 0
 
 
 async def find_strange_points(engine: Engine) -> list[str]:

@@ -21,7 +21,13 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.reasoning import process_drafter as drafter_module
-from tests.unit.workflow.small_database import SMALL, create_clients, event, record_history
+from tests.unit.workflow.small_database import (
+    SMALL,
+    create_clients,
+    event,
+    read_texts,
+    record_history,
+)
 
 WORDS = st.integers(0, (1 << 64) - 1)
 
@@ -32,11 +38,6 @@ def make_engine(folder: Path, where: str):
             database=folder / f"{where}.db", reasoning_in=where, workflow=WorkflowSettings(**SMALL)
         )
     )
-
-
-async def read_texts(engine):
-    refs = sorted(await engine.store.get_text_versions())
-    return await engine.store.load_texts(refs)
 
 
 @pytest.fixture

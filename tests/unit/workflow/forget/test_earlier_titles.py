@@ -13,13 +13,13 @@ from tests.unit.workflow.forget.test_lone_preference import (
     engine,
     find_mentions,
     read_all_messages,
-    read_texts,
 )
 from tests.unit.workflow.small_database import (
     STORES,
     item_key,
     make_engine,
     open_engine,
+    read_texts,
     record_history,
     user_key,
 )

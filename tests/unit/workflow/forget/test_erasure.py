@@ -20,12 +20,12 @@ from propagation.model import (
 from propagation.workflow.concurrency import Leases, leases
 from propagation.workflow.forget.withdrawal import map_to_current_routers
 from propagation.workflow.learn.learner import Learner
-from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.views import NumbersOwner
 from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
     ITEMS,
     USERS,
+    assert_sound,
     build_title,
     create_clients,
     event,
@@ -34,6 +34,7 @@ from tests.unit.workflow.small_database import (
     item_key,
     make_engine,
     open_engine,
+    read_texts,
     record_history,
     user_key,
 )
@@ -43,18 +44,6 @@ from tests.unit.workflow.small_database import (
 async def engine(tmp_path):
     async with open_engine(make_engine(tmp_path)) as engine:
         yield engine
-
-
-async def assert_sound(engine):
-    """Check that graph, numbers and index agree."""
-    assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.index_maintenance.repair() == 0
-
-
-async def read_texts(engine):
-    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 async def assert_masses_add_up(engine):

@@ -15,7 +15,6 @@ from propagation.model import (
     join_names,
 )
 from propagation.optimization.holdout_judge import Verdict
-from propagation.workflow.learn.rebuild import rebuild_view
 from tests.unit.workflow.forget.test_lone_preference import (
     LONER,
     ONLY,
@@ -24,11 +23,10 @@ from tests.unit.workflow.forget.test_lone_preference import (
     choose,
     find_ref,
     read_all_messages,
-    read_texts,
 )
 from tests.unit.workflow.forget.test_never_saw import list_differing, read_holders, read_numbers
-from tests.unit.workflow.learn.comparison import find_differing_arrays
 from tests.unit.workflow.small_database import (
+    assert_sound,
     event,
     find_in_files,
     find_in_graph,
@@ -36,6 +34,7 @@ from tests.unit.workflow.small_database import (
     item_key,
     make_engine,
     open_engine,
+    read_texts,
     record_history,
     user_key,
 )
@@ -123,13 +122,6 @@ async def find_names(engine, *words):
         for line in text.profile.lines
     ]
     return [one for one in said if any(word in one for word in words)]
-
-
-async def assert_sound(engine):
-    assert await engine.store.check() == []
-    view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
-    assert find_differing_arrays(view.state, engine.numbers.view.state) == []
-    assert await engine.index_maintenance.repair() == 0
 
 
 @pytest.mark.parametrize(

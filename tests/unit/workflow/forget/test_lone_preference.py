@@ -29,6 +29,7 @@ from tests.unit.workflow.small_database import (
     item_key,
     make_engine,
     open_engine,
+    read_texts,
     record_history,
     user_key,
 )
@@ -67,10 +68,6 @@ async def read_all_messages(engine):
         for router, number in numbers.items()
         for version in range(1, number + 1)
     ]
-
-
-async def read_texts(engine):
-    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 async def find_mentions(engine, *words):

@@ -20,6 +20,7 @@ from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
 from services.config.sources import load_settings, parse_assignments
+from tests.unit.workflow.small_database import read_texts
 
 STYLES = ("jazz", "opera", "folk", "punk")
 MOODS = ("calm", "loud", "sad", "bright", "slow")
@@ -77,10 +78,6 @@ async def open_with_history(tmp_path, workflow):
         yield engine
     finally:
         await engine.close()
-
-
-async def read_texts(engine):
-    return await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
 
 
 def test_a_policy_that_no_table_has_is_refused():

@@ -1,0 +1,10 @@
+"""Ports of this machine."""
+
+import socket
+
+
+def find_free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
