@@ -16,7 +16,7 @@ async def reopen(request, tmp_path, clock):
     does."""
     last = None
 
-    async def reopen():
+    async def open_again():
         nonlocal last
         if last is not None:
             await last.close()
@@ -24,7 +24,7 @@ async def reopen(request, tmp_path, clock):
         await last.open()
         return last
 
-    yield reopen
+    yield open_again
     if last is not None:
         await last.close()
 

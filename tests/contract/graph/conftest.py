@@ -23,7 +23,7 @@ class PortsOnly:
 
 @pytest.fixture
 async def reopen(reopen):
-    async def reopen():
+    async def open_again():
         return PortsOnly(await reopen())
 
-    return reopen
+    return open_again

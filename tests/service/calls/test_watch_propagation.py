@@ -47,7 +47,7 @@ async def keep_reading(call, events):
         events.append(event)
 
 
-def list_identity(event):
+def identify(event):
     """Return the parts that make an event unique."""
     return (
         event.kind,
@@ -61,7 +61,7 @@ def list_identity(event):
 
 
 def select_kind(events, kind):
-    return [list_identity(event) for event in events if event.kind == kind]
+    return [identify(event) for event in events if event.kind == kind]
 
 
 async def run_another_round(service, wave):
@@ -166,11 +166,11 @@ async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
     gaps = [event for event in kept if event.kind == GAP]
     assert gaps
     assert sum(event.missed for event in gaps) == len(everything) - (len(kept) - len(gaps))
-    known = [list_identity(event) for event in everything]
-    assert [known.index(list_identity(event)) for event in kept if event.kind != GAP]
+    known = [identify(event) for event in everything]
+    assert [known.index(identify(event)) for event in kept if event.kind != GAP]
     again = await read_all(open_watch(service, gaps[0].resume_token))
-    assert [list_identity(event) for event in again] == [
-        list_identity(event) for event in kept[kept.index(gaps[0]) + 1 :]
+    assert [identify(event) for event in again] == [
+        identify(event) for event in kept[kept.index(gaps[0]) + 1 :]
     ]
 
 

@@ -42,7 +42,7 @@ def test_every_failure_of_a_reasoner_may_be_retried(error):
 async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(service, monkeypatch):
     lost = []
 
-    async def clash(ref):
+    async def raise_clash(ref):
         lost.append(ref)
         raise VersionClash(ref)
 
@@ -50,7 +50,7 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
     await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=key)]))
     request = pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_MERGED)
     with monkeypatch.context() as patch:
-        patch.setattr(service.engine.profile_reader, "_merge", clash)
+        patch.setattr(service.engine.profile_reader, "_merge", raise_clash)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await service.stub.GetProfile(request)
     assert len(lost) == 5
@@ -61,10 +61,10 @@ async def test_a_merge_that_loses_every_race_is_aborted_and_may_be_repeated(serv
 
 
 async def test_a_fault_shows_a_request_id_only(service, monkeypatch):
-    async def broken(_):
+    async def raise_error(_):
         raise RuntimeError("secret inside")
 
-    monkeypatch.setattr(service.engine.store, "find_refs", broken)
+    monkeypatch.setattr(service.engine.store, "find_refs", raise_error)
     request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann"))
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.stub.GetProfile(request, metadata=(("x-request-id", "mine-7"),))
