@@ -1,5 +1,5 @@
 // name: forget/search/citing_texts
-// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions. `evidence` is the sequences as rules write them; all words are in lower case, and `escaped` is them as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one. A text with one of `letters` holds every word in lower case
+// purpose: the versions of texts that searches cover and that cite one of the sequences or messages, or hold a word: as reason/texts/current_texts returns them, and whether it is the current one. A search is of one client, from `first` or from what was written at one of `at`, whichever is earlier, for as long as the texts cite or hold something, and at least to `last` and those; an endless one is of all versions, and one for `all` of all from its first one on. `evidence` is the sequences as rules write them; all words are in lower case, and `escaped` is them as JSON writes them. `lost` has, by message, the attributes (null: any) and words (in lower case) of which a line that cites it needs one. A text with one of `letters` holds every word in lower case
 // parameters: searches, sequences, evidence, words, escaped, message_routers, lost, rule_words, letters
 UNWIND $searches AS search
 CALL (search) {
@@ -11,7 +11,7 @@ CALL (search) {
   RETURN min(w.version) AS written, max(w.version) AS rewritten
 }
 WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first,
-  CASE WHEN search.endless THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
+  CASE WHEN search.endless OR search.all THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
 // The first version after `last` that neither cites nor holds anything, unless a withdrawal rewrote it: what left a text does not come back, but a rewritten version may have lost what later ones have.
 CALL (search, last) {
   MATCH (p:ProfileVersion)
