@@ -4,14 +4,15 @@
 UNWIND $searches AS search
 CALL (search) {
   UNWIND search.at AS sequence
+  // What was reasoned late was written at the sequence of another interaction; if that was erased, it has moved.
   OPTIONAL MATCH (i:Interaction {sequence: sequence})
-  WITH search, coalesce(i.reasoned, sequence) AS at
-  MATCH (w:ProfileVersion)
-  WHERE w.sequence = at AND w.ref = search.ref
-  RETURN min(w.version) AS written, max(w.version) AS rewritten
+  WHERE i.reasoned IS NOT NULL
+  OPTIONAL MATCH (w:ProfileVersion)
+  WHERE w.sequence = sequence AND w.ref = search.ref
+  RETURN min(CASE WHEN i IS NULL THEN w.version ELSE 0 END) AS written, max(w.version) AS rewritten, count(i) > 0 AS late
 }
 WITH search, CASE WHEN written < search.first OR search.first IS NULL THEN written ELSE search.first END AS first,
-  CASE WHEN search.endless OR search.all THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
+  CASE WHEN search.endless OR search.all OR late THEN null WHEN rewritten > search.last OR search.last IS NULL THEN rewritten ELSE search.last END AS last
 // The first version after `last` that neither cites nor holds anything, unless a withdrawal rewrote it: what left a text does not come back, but a rewritten version may have lost what later ones have.
 CALL (search, last) {
   MATCH (p:ProfileVersion)

@@ -131,10 +131,10 @@ class CitationSearch:
 
     Attributes:
         citations: None: every version matches.
-        at_sequence: Search from the versions written for this sequence (or for the one at which
-            that interaction was reasoned late) for as long as they cite: a citation that left a
-            text does not come back. A version that a withdrawal rewrote ends no search: it may
-            have lost a citation that later versions have.
+        at_sequence: Search from the versions written at this sequence for as long as they cite: a
+            citation that left a text does not come back. A version that a withdrawal rewrote ends
+            no search: it may have lost a citation that later versions have. If the interaction was
+            reasoned late, every version is searched.
         from_version: Search from this version on, likewise.
     """
 

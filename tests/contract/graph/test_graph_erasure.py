@@ -11,6 +11,7 @@ from propagation.model import (
     Attribute,
     Citations,
     CitationSearch,
+    ClientKey,
     ClientKind,
     ClientText,
     EntryKind,
@@ -27,6 +28,7 @@ from propagation.model import (
     Profile,
     PromotedRepeat,
     RecordStatus,
+    Source,
     Withdrawal,
 )
 from propagation.ports import CACHED, POSTPONED_ARRIVALS, Collection, IndexChange, VersionClash
@@ -737,6 +739,30 @@ async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attr
         (Module.ROUTER, 4, "less folk"),
         (Module.FILTER_MEMORY, BOB, "less folk"),
     ]
+
+
+async def test_what_was_reasoned_late_is_found_after_the_interaction_at_its_sequence_was_erased(
+    store,
+):
+    await record_history(store)
+    (dead,) = await record_pairs(store, ("bob", "green"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    await store.commit_reasoned(claim, [reasoned_interaction(dead, failure="no answer")])
+    (other,) = await record_pairs(store, ("cid", "green"))
+    written = text(BOB, 2)
+    (line,) = written.profile.lines
+    cites = replace(line, sources=(Source(sequence=dead),))
+    written = replace(written, profile=replace(written.profile, lines=(cites,)))
+    claim = await store.claim_dead_letters("w", 9, 1_000)
+    await store.commit_reasoned(claim, [reasoned_interaction(dead, written, late=other)])
+    search = CitationSearch(BOB, Citations(frozenset([dead])), at_sequence=dead)
+    assert [one.text for one in await store.find_citing_texts([search])] == [written]
+    (cid,) = await store.find_refs([ClientKey(kind=ClientKind.USER, id="cid")])
+    rows = await store.get_interactions([other])
+    erased = erasure(cid, rows)
+    await withdraw(store, await acquire_learn_lease(store), erased, checkpoint(4, barrier=True))
+    assert [one.text for one in await store.find_citing_texts([search])] == [written]
 
 
 async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):

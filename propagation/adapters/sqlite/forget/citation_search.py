@@ -32,12 +32,14 @@ VERSIONS = (
     "SELECT version, next_id, body, watermark, dropped, rewritten FROM profile_version"
     " WHERE ref = ? AND version >= ? ORDER BY version"
 )
-WRITTEN_AT = (
-    "SELECT min(version), max(version) FROM profile_version INDEXED BY profile_version_sequence "
-    "WHERE sequence ="
-    " coalesce((SELECT late FROM reasoned WHERE sequence = ?1), ?1) AND ref = ?2"
-)
 ENDLESS = 1 << 62
+# What was reasoned late was written at the sequence of another interaction; if that was erased, it
+# has moved.
+WRITTEN_AT = (
+    f"SELECT iif(late IS NULL, min(version), 0), iif(late IS NULL, max(version), {ENDLESS}) FROM"
+    " (SELECT (SELECT late FROM reasoned WHERE sequence = ?1) AS late) LEFT JOIN profile_version v"
+    " INDEXED BY profile_version_sequence ON v.sequence = ?1 AND v.ref = ?2"
+)
 
 
 @dataclass(frozen=True)
