@@ -27,8 +27,8 @@ from services.runtime.kernel_cache import (
 from services.runtime.logs import configure_logging
 from services.runtime.process import (
     SystemClock,
-    collect_garbage_rarely,
     process_name,
+    raise_garbage_thresholds,
     return_large_arrays,
 )
 from services.runtime.readiness import Readiness
@@ -125,7 +125,7 @@ async def run_service(
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
     # So that the numbers' thread answers reads between the steps of reasoning.
     sys.setswitchinterval(0.0005)
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     return_large_arrays()
     stopping = stopping or asyncio.Event()
     readiness = Readiness(stopping)

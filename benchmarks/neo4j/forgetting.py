@@ -19,7 +19,7 @@ from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
-from services.runtime.process import SystemClock, collect_garbage_rarely
+from services.runtime.process import SystemClock, raise_garbage_thresholds
 
 EVENTS, EVENTS_SHORT = 20_000, 1_000
 USERS, ITEMS = 10, 5
@@ -41,7 +41,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _forgotten(settings: Settings, dataset: Dataset) -> list[tuple[ClientKey, int, float]]:
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     engine = build_engine(settings, clock=SystemClock())
     await engine.open()
     try:

@@ -15,7 +15,7 @@ from propagation.datasets.dataset import Dataset
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
-from services.runtime.process import SystemClock, collect_garbage_rarely
+from services.runtime.process import SystemClock, raise_garbage_thresholds
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
 
@@ -45,7 +45,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     Returns:
         The seconds that it took, and the number of all statements.
     """
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     priority, clock = CallPriority(), SystemClock()
     engine = build_engine(settings, priority.yield_to_calls, clock)
     assert isinstance(engine.store, Neo4jStore)

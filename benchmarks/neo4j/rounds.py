@@ -22,7 +22,7 @@ from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
-from services.runtime.process import collect_garbage_rarely
+from services.runtime.process import raise_garbage_thresholds
 
 TOWN, TOWN_SHORT = Town(50_000, 50_000, 200_000), Town(1_000, 1_000, 3_000)
 CHANGING, CHANGING_SHORT = 340, 40
@@ -32,7 +32,7 @@ NEVER = 1 << 30
 
 
 def measure(run: Run) -> Figures:
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "rounds") as settings:
         yield "neo4j_first_table_s_100k_clients", asyncio.run(_first_table(run, settings, town))

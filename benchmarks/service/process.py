@@ -21,7 +21,7 @@ from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import ScheduleSettings, Settings
 from services.grpc.requests import parse_interaction
-from services.runtime.process import SystemClock, collect_garbage_rarely
+from services.runtime.process import SystemClock, raise_garbage_thresholds
 from services.worker.call_priority import CallPriority
 from services.worker.worker import Worker
 
@@ -95,7 +95,7 @@ async def _processed(
 @asynccontextmanager
 async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
     """Open a service with these clients, described."""
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     engine = build_engine(Settings(database=database), CallPriority().yield_to_calls, SystemClock())
     await engine.open()
     try:

@@ -19,7 +19,7 @@ from propagation.numbers.evolved_bank import (
 )
 from propagation.numbers.holdout_replay import (
     MOST_BACK,
-    Events,
+    HoldoutEvents,
     Tastes,
     copy_tastes,
     replay,
@@ -87,7 +87,7 @@ __all__ = [
     "SESSION_DISCOUNT",
     "USERS",
     "Bank",
-    "Events",
+    "HoldoutEvents",
     "State",
     "Tastes",
     "Written",

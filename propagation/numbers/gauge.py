@@ -17,7 +17,7 @@ POINTS = 64
 FIRST_SPAN = 128.0
 
 
-class Gauge(NamedTuple):
+class GaugeSums(NamedTuple):
     """Running comparison of A arms with the first one.
 
     Args:
@@ -35,9 +35,9 @@ class Gauge(NamedTuple):
     span: NDArray[np.float64]
 
 
-def create_gauge(arms: int) -> Gauge:
+def create_gauge(arms: int) -> GaugeSums:
     """Make an empty gauge."""
-    return Gauge(
+    return GaugeSums(
         np.zeros((arms, 2)), np.zeros(2), np.zeros((POINTS, 1 + arms)), np.array([FIRST_SPAN, 0.0])
     )
 

@@ -30,7 +30,7 @@ from propagation.numbers.rules import (
 MOST_BACK = 150
 
 
-class Events(NamedTuple):
+class HoldoutEvents(NamedTuple):
     """H interactions in order.
 
     Args:

@@ -34,7 +34,7 @@ def compute_router_similarities(gram: F64) -> F64:
     return out
 
 
-def merge_costs(gram: F64, total: F64) -> F64:
+def compute_merge_costs(gram: F64, total: F64) -> F64:
     """Compute how much worse two routers explain their adoptions as one.
 
     It is half of Pearson's statistic of two samples from one distribution, and so about the log

@@ -32,7 +32,7 @@ class SemanticPolicy(SimilarityPerception):
     ) -> RoutingTable:
         """Reach the clients that eq. 4 scores above tau."""
         vectors = await self.embedder.embed([version.text for version in versions])
-        tau = await self.threshold.tau()
+        tau = await self.threshold.get_tau()
         rows = await asyncio.gather(
             *(
                 find_clients_above_threshold(self.index, version, vector, tau)

@@ -20,7 +20,7 @@ UNREACHABLE = 1.0
 class Threshold(Protocol):
     """The source of tau; workflow/rounds/policies.py has the one of a running system."""
 
-    async def tau(self) -> float:
+    async def get_tau(self) -> float:
         """Return tau: clients of a larger cosine are reached."""
 
     async def measure(self) -> None:

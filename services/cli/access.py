@@ -267,10 +267,10 @@ def with_engine(
         require_existing_database(settings)
     from services.assembly import build_engine
     from services.runtime.kernel_cache import compile_kernels
-    from services.runtime.process import collect_garbage_rarely
+    from services.runtime.process import raise_garbage_thresholds
 
     compile_kernels()
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     return _with_opened(
         lambda: build_engine(settings), lambda engine: engine.open(adopt=adopt), work
     )

@@ -179,7 +179,7 @@ class InterceptedCall:
         if isinstance(error, grpc.aio.AbortError):
             raise error
         if isinstance(error, grpc.aio.BaseError):
-            self._end_silently(error)
+            self._cancel_call(error)
         if isinstance(error, PropagationError):
             code, status = build_status(error, choose_redaction_for_caller(self.interceptor.redact))
             log.info(
@@ -193,10 +193,10 @@ class InterceptedCall:
         except grpc.aio.AbortError:
             raise
         except grpc.aio.BaseError as late:
-            self._end_silently(late)
+            self._cancel_call(late)
         raise asyncio.CancelledError
 
-    def _end_silently(self, error: grpc.aio.BaseError) -> NoReturn:
+    def _cancel_call(self, error: grpc.aio.BaseError) -> NoReturn:
         """Cancel the call, which grpc does not log.
 
         Any other error would look like a fault.

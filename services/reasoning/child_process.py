@@ -28,7 +28,7 @@ from services.reasoning.process_drafter import (
     DraftRequest,
     Forget,
 )
-from services.runtime.process import collect_garbage_rarely
+from services.runtime.process import raise_garbage_thresholds
 
 PIPE_BYTES = 1 << 20
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 def main() -> None:
     """Draft claims until the service closes the pipe."""
     os.nice(10)  # calls go first
-    collect_garbage_rarely()
+    raise_garbage_thresholds()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # Room for a whole answer while the service is busy; only Linux has the setting.

@@ -40,7 +40,7 @@ def release() -> str:
         return "0+source"
 
 
-def collect_garbage_rarely() -> None:
+def raise_garbage_thresholds() -> None:
     """Run Python's cycle collector less often than its defaults would.
 
     Texts, clients and messages form no cycles, are freed by reference counts, and fill caches by

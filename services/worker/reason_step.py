@@ -63,7 +63,7 @@ class ReasonStep:
         engine, reasoning = context.engine, context.engine.reasoning
         claim = engine.reason(BUSY_CLAIM if _must_yield(context) else IDLE_CLAIM, shown=False)
         if reasoning.by_claims:
-            done, busy_seconds = await run_beside_calls(claim, context)
+            done, busy_seconds = await run_claim(claim, context)
         else:
             done, busy_seconds = await claim, 0.0
         if done:
@@ -76,9 +76,7 @@ class ReasonStep:
         return done
 
 
-async def run_beside_calls(
-    claim: Coroutine[None, None, int], context: WorkerContext
-) -> tuple[int, float]:
+async def run_claim(claim: Coroutine[None, None, int], context: WorkerContext) -> tuple[int, float]:
     """Run a claim.
 
     Once something waits, the part that is being drafted is its last one. Rounds go on

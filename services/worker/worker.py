@@ -150,7 +150,7 @@ class Worker:
             yield
         self._context.wakes["learn"].set()
 
-    def merge_later(self, ref: int) -> None:
+    def queue_merge(self, ref: int) -> None:
         """Merge a client's pending messages in the background, after a read."""
         queue_merge(self._context, ref)
 

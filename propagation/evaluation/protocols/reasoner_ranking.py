@@ -241,20 +241,20 @@ async def _replay_in_parts(
             await _catch_up(engine)
             newest = max(outcome.sequence for outcome in recorded.outcomes)
             if newest == await engine.store.get_recorded_through() and await engine.is_round_due():
-                await _retry_patiently(engine, engine.run_round)
+                await _retry_until_done(engine, engine.run_round)
             progress(min(start + size, len(events)))
     finally:
         engine.reasoning.lockstep = False
 
 
 async def _catch_up(engine: Engine) -> None:
-    while await _retry_patiently(engine, engine.learn):
+    while await _retry_until_done(engine, engine.learn):
         pass
-    while await _retry_patiently(engine, engine.reason):
+    while await _retry_until_done(engine, engine.reason):
         pass
 
 
-async def _retry_patiently(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
+async def _retry_until_done(engine: Engine, step: Callable[[], Awaitable[T]]) -> T:
     """Run a step, and retry it while the reasoner does not answer.
 
     The reasoner's server may be restarting.
@@ -330,7 +330,7 @@ async def _rank(engine: Engine, target: Target, slots: asyncio.Semaphore) -> Ran
     )
     async with slots:
         by_numbers = await engine.recommend(request)
-        ranking = await _retry_patiently(
+        ranking = await _retry_until_done(
             engine,
             lambda: engine.rerank(target.user, by_numbers, None, raise_unavailable=True),
         )

@@ -69,11 +69,11 @@ def rank_by_distinctiveness(weights: Mapping[str, float], common: Mapping[str, f
     total = sum(weights.values())
     rarest = min((share for share in common.values() if share > 0), default=1.0) / 2
 
-    def apart(name: str) -> float:
+    def measure_distinctiveness(name: str) -> float:
         share = weights[name] / total
         return share * log(share / (common.get(name) or rarest)) if share > 0 else 0.0
 
-    return sorted(weights, key=lambda name: (-round(apart(name), 9), name))
+    return sorted(weights, key=lambda name: (-round(measure_distinctiveness(name), 9), name))
 
 
 class Attribute(Term):

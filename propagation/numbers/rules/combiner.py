@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.gauge import Gauge, compute_gain, create_gauge, note_gains
+from propagation.numbers.gauge import GaugeSums, compute_gain, create_gauge, note_gains
 from propagation.numbers.rules.features import Feature
 
 GROUPS = 9
@@ -41,7 +41,7 @@ class Combiner(NamedTuple):
     squares: NDArray[np.float64]
     moments: NDArray[np.float64]
     seen: NDArray[np.float64]
-    gauge: Gauge
+    gauge: GaugeSums
 
 
 def create_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:

@@ -16,7 +16,7 @@ from propagation.model import F32, F64, I64, WRITTEN, Array, Bools, RouterMap
 from propagation.numbers import (
     CONTENT_DECAY,
     MOST_BACK,
-    Events,
+    HoldoutEvents,
     Tastes,
     Written,
     copy_tastes,
@@ -124,7 +124,7 @@ class Snapshot:
     retired: frozenset[int]
     content: F32
     contents: F32
-    events: Events
+    events: HoldoutEvents
     tastes: Tastes
     items: I64
     weights: F64
@@ -156,7 +156,7 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
     items, places = np.unique(
         np.concatenate([holdout.items, np.maximum(holdout.negatives, 0)]), return_inverse=True
     )
-    events = Events(
+    events = HoldoutEvents(
         user_places,
         places[: len(holdout)],
         np.where(holdout.negatives >= 0, places[len(holdout) :], -1),

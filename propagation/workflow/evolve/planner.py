@@ -28,9 +28,9 @@ from propagation.numbers import mix_seed
 from propagation.optimization.community_count import count_communities
 from propagation.optimization.router_lineage import number_routers
 from propagation.optimization.router_merge import (
+    compute_merge_costs,
     compute_router_products,
     compute_router_similarities,
-    merge_costs,
     merge_standing,
 )
 from propagation.optimization.router_rewrite import rewrite_standing
@@ -64,7 +64,7 @@ class _RouterSurvey:
         asked: Whether the reasoner may be asked to split a router [K].
         written: What was written to these.
         missing: As in RouterCase.
-        costs: As of `merge_costs` [K, K].
+        costs: As of `compute_merge_costs` [K, K].
         similarities: As of `compute_router_similarities` [K, K].
         versions: The newest version of each router.
         common: As in RouterCase.
@@ -221,7 +221,7 @@ class Planner:
             asked,
             written,
             missing=await asyncio.to_thread(self._count_missing, written, len(current)),
-            costs=merge_costs(products, total),
+            costs=compute_merge_costs(products, total),
             similarities=compute_router_similarities(products),
             versions=versions | {text.router: text for text in texts},
             common=compute_mean_shares([dict(text.standing) for text in texts]),

@@ -76,7 +76,7 @@ class EpochThreshold:
 
     ports: PolicyPorts
 
-    async def tau(self) -> float:
+    async def get_tau(self) -> float:
         if self.ports.settings.tau is not None:
             return self.ports.settings.tau
         epoch = await self.ports.store.get_current_epoch()

@@ -78,7 +78,7 @@ class ClientsHandler(Servicer):
         ref = await self._engine.find_ref(key)
         reading = await self._engine.read_profile(ref, at, merge=merge)
         if reading.waiting:
-            self._worker.merge_later(ref)
+            self._worker.queue_merge(ref)
         if not self._should_propagate(request):
             reading = reading.remove_messages()
         references = await load_references(

@@ -25,9 +25,9 @@ from propagation.numbers import Written, evolve_mass, evolve_total, evolve_trust
 from propagation.optimization.holdout_judge import Verdict, judge
 from propagation.optimization.router_lineage import follow_edges, follow_rules, number_routers
 from propagation.optimization.router_merge import (
+    compute_merge_costs,
     compute_router_products,
     compute_router_similarities,
-    merge_costs,
 )
 from propagation.optimization.router_split import is_nearer_second, split_by_two_means
 from propagation.workflow.evolve.undo_planner import find_undoable, reverse_numbering
@@ -228,7 +228,7 @@ def test_routers_through_which_the_same_is_adopted_are_alike():
     assert found[0, 2] == pytest.approx(0)
     assert (found[3] == -1).all()
     assert (np.diag(found) == -1).all()
-    costs = merge_costs(gram, total)
+    costs = compute_merge_costs(gram, total)
     assert costs[0, 1] == pytest.approx(0, abs=1e-9)
     assert costs[0, 2] > costs[1, 2] > costs[0, 3] == 0, (
         "a small router costs less, an empty one nothing"

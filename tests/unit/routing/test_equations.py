@@ -57,7 +57,7 @@ class Tau:
     def __init__(self, value):
         self.value = value
 
-    async def tau(self):
+    async def get_tau(self):
         return self.value
 
 

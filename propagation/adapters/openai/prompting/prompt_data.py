@@ -91,7 +91,7 @@ def show_party(
     )
 
 
-def show_briefly(of: Party, lines: int) -> dict[str, Any]:
+def show_candidate(of: Party, lines: int) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
     return drop_none(
         title=quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None,

@@ -19,7 +19,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     limit_length,
-    show_briefly,
+    show_candidate,
     show_party,
     to_list,
 )
@@ -54,7 +54,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         {
             "user": show_party(user),
             "candidates": {
-                str(place): show_briefly(one, LINES) for place, one in enumerate(candidates, 1)
+                str(place): show_candidate(one, LINES) for place, one in enumerate(candidates, 1)
             },
         },
         {"ranking": ExpectedPart(Ranking, lambda answer: read_order(answer, len(candidates)))},

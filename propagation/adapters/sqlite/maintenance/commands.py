@@ -81,7 +81,7 @@ class SqliteFiles:
                 check_ours(reader, database)
                 reader.execute("BEGIN")
                 reader.execute("SELECT count(*) FROM meta").fetchone()
-                _copy_beside_service(reader, partial, progress)
+                _copy_in_steps(reader, partial, progress)
             _settle(partial)
             append_digest(partial)
             return partial.stat().st_size
@@ -225,7 +225,7 @@ def _settle(partial: Path) -> None:
         drop_leftovers(copy)
 
 
-def _copy_beside_service(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
+def _copy_in_steps(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
     """Copy what a reader sees, at a pace that spares the disk.
 
     A service may use the disk meanwhile.

@@ -8,7 +8,7 @@ import pytest
 from propagation.ports import VersionClash
 from propagation.workflow.reason.reasoning import CLAIM
 from services.worker.call_priority import CallPriority
-from services.worker.reason_step import MAX_LOST_RACES, ReasonStep, run_beside_calls
+from services.worker.reason_step import MAX_LOST_RACES, ReasonStep, run_claim
 from services.worker.steps import WorkerContext
 
 
@@ -46,13 +46,13 @@ def set_reasoning(context, size, part=CLAIM):
 
 async def test_without_calls_a_claim_is_done_whole(context):
     reasoning = set_reasoning(context, 4 * CLAIM)
-    assert await run_beside_calls(reasoning.claim(), context) == (4 * CLAIM, 0.0)
+    assert await run_claim(reasoning.claim(), context) == (4 * CLAIM, 0.0)
 
 
 async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(context):
     reasoning = set_reasoning(context, 100 * CLAIM)
     with context.priority.call():
-        done, busy_seconds = await run_beside_calls(reasoning.claim(), context)
+        done, busy_seconds = await run_claim(reasoning.claim(), context)
     assert 0 < done < 10 * CLAIM
     assert busy_seconds > 0
 
@@ -60,7 +60,7 @@ async def test_a_call_ends_a_claim_early_and_the_time_beside_it_is_counted(conte
 async def test_a_stop_ends_a_claim_early(context):
     reasoning = set_reasoning(context, 100 * CLAIM)
     context.stopping.set()
-    done, _ = await run_beside_calls(reasoning.claim(), context)
+    done, _ = await run_claim(reasoning.claim(), context)
     assert done < 10 * CLAIM
 
 
@@ -68,7 +68,7 @@ async def test_rounds_and_waiting_calls_are_woken_during_a_claim(context):
     reasoning, rounds = set_reasoning(context, 5 * CLAIM), 0
     advance, advances = context.progress.advance, []
     context.progress.advance = lambda: (advances.append(reasoning.committed), advance())
-    claiming = asyncio.create_task(run_beside_calls(reasoning.claim(), context))
+    claiming = asyncio.create_task(run_claim(reasoning.claim(), context))
     while not claiming.done():
         rounds += context.wakes["round"].is_set()
         context.wakes["round"].clear()
@@ -79,7 +79,7 @@ async def test_rounds_and_waiting_calls_are_woken_during_a_claim(context):
 
 async def test_a_cancelled_step_cancels_its_claim(context):
     reasoning = set_reasoning(context, 100 * CLAIM)
-    task = asyncio.create_task(run_beside_calls(reasoning.claim(), context))
+    task = asyncio.create_task(run_claim(reasoning.claim(), context))
     await asyncio.sleep(0.05)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from propagation.evaluation.protocols import reasoner_ranking
-from propagation.evaluation.protocols.reasoner_ranking import _retry_patiently
+from propagation.evaluation.protocols.reasoner_ranking import _retry_until_done
 from propagation.model import ClientChange, ClientKey, ClientKind, ReasonerUnavailable
 from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommended
@@ -38,15 +38,15 @@ async def test_a_server_that_is_started_again_is_waited_for(open_reasoner, monke
             patch.object(asked.server, "_answer_chat", Away(asked.server, 4)),
             pytest.raises(ReasonerUnavailable),
         ):
-            await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
+            await _retry_until_done(engine, lambda: asked.reasoner.merge(reader))
         await asked.reasoner.merge(reader)
         with patch.object(asked.server, "_answer_chat", Away(asked.server, 4)):
-            assert (await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))).edits
+            assert (await _retry_until_done(engine, lambda: asked.reasoner.merge(reader))).edits
         with (
             patch.object(asked.server, "_answer_chat", Away(asked.server, 1_000)),
             pytest.raises(ReasonerUnavailable),
         ):
-            await _retry_patiently(engine, lambda: asked.reasoner.merge(reader))
+            await _retry_until_done(engine, lambda: asked.reasoner.merge(reader))
 
 
 async def test_while_it_is_away_a_user_gets_the_numbers_and_an_evaluation_does_not(open_reasoner):
