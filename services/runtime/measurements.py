@@ -28,7 +28,7 @@ class Timing:
     longest: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Add one run of it."""
+        """Count one run."""
         self.calls += 1
         self.seconds += seconds
         self.longest = max(self.longest, seconds)

@@ -98,7 +98,7 @@ class CalendarJob:
                     await self._check_alone(lease)
 
     async def state(self) -> JobState:
-        """Read the state.
+        """Read when the job last ran, failed or is to be retried.
 
         Before its first check a job is due from now on.
         """

@@ -59,14 +59,14 @@ ROLES_BY_CALL: Mapping[str, tuple[Role, ...]] = {
 
 
 def list_required_roles(method: str) -> tuple[Role, ...]:
-    """Find the roles of which a method needs one.
+    """List the roles that may call a method.
 
     Args:
         method: The full name, /package.Service/Call.
 
     Returns:
-        None of them where any token will do (reflection). A call of the service that is not
-        listed needs ADMIN.
+        Empty if any token will do (reflection). A call of the service that is not listed needs
+        ADMIN.
     """
     if not method.startswith(SERVICE_PREFIX):
         return ()

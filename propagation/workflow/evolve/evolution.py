@@ -146,7 +146,7 @@ class Evolution:
             return await self.numbers.run(take_snapshot, holdout), holdout
 
     async def _get_used_through(self) -> int:
-        """Return T of the last published run.
+        """Return the sequence from which the last published run was judged.
 
         Gradients up to there have done their work.
         """

@@ -139,7 +139,7 @@ class Publisher:
         return decided
 
     async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
-        """Build the map.
+        """Build the map from routers before the evolution to those after.
 
         Its `through` and its start shares are known at the publication.
         """

@@ -140,7 +140,7 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
 
 
 def reverse_numbering(change: RouterMap) -> Numbering:
-    """Lead back to the numbers of before a run.
+    """Map routers back to their numbers before a run.
 
     The halves of a merge are the merged routers.
     """

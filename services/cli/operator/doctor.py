@@ -97,7 +97,7 @@ def doctor(
 
 
 def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
-    """Return what a look finds, also that it cannot read."""
+    """Run a look; what it cannot read is a finding, too."""
     try:
         return look()
     except StoreCorrupt as damage:

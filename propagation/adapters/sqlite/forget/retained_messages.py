@@ -114,7 +114,7 @@ def find_replaced_messages(
 
 
 def read_message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
-    """Return the next messages, or what is left of some."""
+    """Read the next keys of messages, deleted ones with leftover rows too."""
     found, key = list[Row](), after
     while (
         len(found) < MESSAGES_A_READ
