@@ -39,7 +39,7 @@ def estimate_tokens(text: str) -> int:
 
 
 def write_answer(answer: Mapping[str, Any], fault: str | None, habits: frozenset[str]) -> str:
-    """Write an answer as JSON, with the fault and habits of bad models."""
+    """Write an answer as JSON, with a fault and habits."""
     if fault in UNREADABLE:
         return UNREADABLE[fault]
     value: Any = _with_wrong_ids(answer) if fault == "wrong_ids" else answer
