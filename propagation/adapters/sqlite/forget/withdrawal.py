@@ -295,7 +295,16 @@ class WithdrawalCommit:
                 "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
         if lost:
-            self._delete_naming(self._execute("SELECT rowid, text, attributes FROM gradient"), lost)
+            # Few of all gradients name one: the query finds them faster than Python would.
+            self._delete_naming(
+                self._execute(
+                    "SELECT rowid, text, attributes FROM gradient WHERE EXISTS (SELECT 1 FROM"
+                    " json_each(?) n WHERE instr(casefold(text), n.value->>0)"
+                    " OR instr(attributes, n.value->>1))",
+                    to_json([(name.casefold(), to_json(name)) for name in lost]),
+                ),
+                lost,
+            )
         if lost or self.withdrawal.unmapped:
             self._execute("REINDEX attribute")
 
