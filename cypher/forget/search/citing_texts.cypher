@@ -6,7 +6,7 @@ CALL (search) {
   UNWIND search.at AS sequence
   // What was reasoned late was written at the sequence of another interaction; if that was erased, it has moved.
   OPTIONAL MATCH (i:Interaction {sequence: sequence})
-  WHERE i.reasoned IS NOT NULL
+  WHERE i.reasoned <> sequence
   OPTIONAL MATCH (w:ProfileVersion)
   WHERE w.sequence = sequence AND w.ref = search.ref
   RETURN min(CASE WHEN i IS NULL THEN w.version ELSE 0 END) AS written, max(w.version) AS rewritten, count(i) > 0 AS late

@@ -765,6 +765,24 @@ async def test_what_was_reasoned_late_is_found_after_the_interaction_at_its_sequ
     assert [one.text for one in await store.find_citing_texts([search])] == [written]
 
 
+async def test_a_search_from_a_sequence_ends_at_the_first_version_that_does_not_cite(store):
+    first, _, third = await record_pairs(store, ("ann", "blue"), ("ann", "red"), ("ann", "green"))
+    await learn_all(store)
+    written = []
+    for version, cited in enumerate((first, third, first), 1):
+        text_ = text(ANN, version)
+        lines = tuple(
+            replace(line, sources=(Source(sequence=cited),)) for line in text_.profile.lines
+        )
+        written.append(replace(text_, profile=replace(text_.profile, lines=lines)))
+        claim = await store.claim_reason("w", 1, 1_000)
+        await store.commit_reasoned(
+            claim, [reasoned_interaction(claim.work[0].sequence, written[-1])]
+        )
+    search = CitationSearch(ANN, Citations(frozenset([first])), at_sequence=first)
+    assert [one.text for one in await store.find_citing_texts([search])] == written[:1]
+
+
 async def test_evidence_of_a_rule_is_not_mistaken_for_a_number_that_has_its_digits(store):
     (first, _, third) = await record_history(store)
     said = f"Trust jazz,{first},folk"
