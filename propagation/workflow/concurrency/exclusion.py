@@ -191,14 +191,11 @@ class Exclusion:
         outer = self._last_held.get(task)
         if outer is not None and resources[0] <= outer:
             raise RuntimeError(f"{activity.value} may not run inside what holds {outer.name}")
+        merges = self._merges.read() if activity is Activity.MERGE else self._merges.write()
         async with AsyncExitStack() as locks:
             for resource in resources:
                 await locks.enter_async_context(
-                    self._locks[resource]
-                    if resource is not Resource.MERGES
-                    else self._merges.read()
-                    if activity is Activity.MERGE
-                    else self._merges.write()
+                    merges if resource is Resource.MERGES else self._locks[resource]
                 )
                 if resource is Resource.TEXTS and activity in SETTLED:
                     await self._settle()
