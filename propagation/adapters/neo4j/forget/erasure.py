@@ -115,16 +115,16 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
     async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         folded = fold_words(words)
+        sought = {
+            "words": folded,
+            "escaped": escape_words(folded),
+            "letters": list_special_letters(folded),
+        }
         found: set[int] = set()
         last = 0
         while True:
             row = await self._database.row(
-                "forget/search/clients_with_words",
-                after=last,
-                limit=VERSIONS_PER_READ,
-                words=folded,
-                escaped=escape_words(folded),
-                letters=list_special_letters(folded),
+                "forget/search/clients_with_words", after=last, limit=VERSIONS_PER_READ, **sought
             )
             if row is None or row[0] is None:
                 return frozenset(found)
