@@ -26,8 +26,8 @@ class ReasonedWatermark:
         """
         if exact:
             return await self._store.get_reasoned_through()
-        old = time.monotonic() - self._read_at >= FRESH_SECONDS
-        if self._reading is None or (old and self._reading.done()):
-            self._read_at = time.monotonic()
+        now = time.monotonic()
+        if self._reading is None or (self._reading.done() and now - self._read_at >= FRESH_SECONDS):
+            self._read_at = now
             self._reading = asyncio.create_task(self._store.get_reasoned_through())
         return await asyncio.shield(self._reading)
