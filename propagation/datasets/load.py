@@ -250,19 +250,25 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
     if not dataset.items:
         raise BrokenData(str(folder), 0, "", "its files name no item and no event")
     if ignored:
-        note = f"Not read: {_show(ignored)}. A catalogue is looked for in {form.main[0]}."
-        dataset = replace(dataset, notes=(*dataset.notes, note))
+        return replace(
+            dataset,
+            notes=(
+                *dataset.notes,
+                f"Not read: {_show(ignored)}. A catalogue is looked for in {form.main[0]}.",
+            ),
+        )
     return dataset
 
 
 def _find_format(folder: Path) -> tuple[Format, list[str]]:
-    """Return the one format that the folder holds.
+    """Find the format of the folder's files.
 
     Returns:
         The format; without its catalogue, also the files that are not read.
     """
     # Also folders: what has the name of a file and is none is refused when it is read.
-    rest = sorted({clean_name(path) for path in folder.iterdir()})
+    paths = list(folder.iterdir())
+    rest = sorted({clean_name(path) for path in paths})
     present: dict[str, list[str]] = {}
     for name, one in FORMATS.items():
         present[name] = _match_files(rest, (*one.main, *one.further))
@@ -287,11 +293,11 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
         )
     (name,) = readable
     catalogue, events = FORMATS[name].main
+    files = {clean_name(path) for path in paths if path.is_file()}
     ignored = [
         file
-        for file in sorted({clean_name(path) for path in folder.iterdir() if path.is_file()})
-        if file not in present[name]
-        and not file.startswith((".", "README", "LICENSE", "CHANGELOG"))
+        for file in rest
+        if file in files and not file.startswith((".", "README", "LICENSE", "CHANGELOG"))
     ]
     if ignored and not fnmatch.filter(present[name], events):
         raise BrokenData(

@@ -121,11 +121,9 @@ def _hold_lock(folder: Path) -> Iterator[None]:
 
 def _warm_up_of(needed_by: str) -> Callable[[], None]:
     if needed_by == EVALUATION:
-        from propagation.evaluation.protocols.passes import compile_pass
-
-        return compile_pass
-    from propagation.workflow.warm_up import warm_up
-
+        from propagation.evaluation.protocols.passes import compile_pass as warm_up
+    else:
+        from propagation.workflow.warm_up import warm_up
     return warm_up
 
 

@@ -109,12 +109,14 @@ def prepare_stream(folder: Path, dataset: Dataset, *, candidates: bool) -> Strea
         raise UsageProblem(f"--candidates: {folder} has no file *.candidates (docs/data.md)")
     stream = build_stream(dataset, fixed)
     if not candidates and (ignored := find_all(folder, "*.candidates")):
-        files = ", ".join(clean_name(path) for path in ignored)
-        note = (
-            f"The fixed candidates in {files} are not used; --protocol leave-one-out --candidates"
-            " ranks against them."
+        stream = replace(
+            stream,
+            notes=(
+                *stream.notes,
+                f"The fixed candidates in {', '.join(map(clean_name, ignored))} are not used;"
+                " --protocol leave-one-out --candidates ranks against them.",
+            ),
         )
-        stream = replace(stream, notes=(*stream.notes, note))
     print_error(*stream.notes)
     stream.check()
     return stream
