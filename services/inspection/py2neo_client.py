@@ -75,7 +75,7 @@ def _format_node(node: Any) -> str:
 def run_query(
     settings: Neo4jSettings, question: InspectQuery, parameters: Mapping[str, Value]
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the columns and rows of a question, as text.
+    """Run a question; return its columns and rows as text.
 
     Raises:
         PlainSecret: The password would be sent over a network unencrypted.

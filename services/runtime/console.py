@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PIPED_WIDTH = 160
 FIRST_SECONDS, LINE_SECONDS = 10.0, 60.0
-# Letters and marks that show nothing, beside what Unicode itself calls a format character. U+FE0F
-# stays behind a sign of which it makes an emoji.
+# Characters that show nothing, though Unicode does not call them format characters. U+FE0F may
+# follow a sign, of which it makes an emoji.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
     "|(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"

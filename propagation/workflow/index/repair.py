@@ -67,7 +67,7 @@ class IndexRepair:
     numbers: NumbersOwner
 
     async def is_complete(self) -> bool:
-        """Find the index's collections anew; tell whether all are there.
+        """Look for the index's collections; tell whether all exist.
 
         Raises:
             IndexUnavailable: The index does not answer.

@@ -151,7 +151,8 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 def borrow_own_rows(view: NumbersView) -> Checkpoint:
     """Borrow the arrays in which a withdrawal changes only its clients' rows.
 
-    They can be stored before the numbers are withdrawn. `borrow_remainder` has the rest.
+    They can be stored before the withdrawal changes the numbers; `borrow_remainder` returns the
+    rest.
     """
     found = borrow_checkpoint(view, barrier=True)
     return replace(

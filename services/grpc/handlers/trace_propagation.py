@@ -51,7 +51,7 @@ async def load_path_references(
 
 
 def path_to_proto(path: Path, references: References) -> pb.Path:
-    """Convert a path; its text joins those of its hops."""
+    """Convert a path, with the texts of its hops in one line."""
     hops = [_hop_to_proto(hop, references) for hop in path]
     return pb.Path(hops=hops, text=" → ".join(hop.text for hop in hops))
 

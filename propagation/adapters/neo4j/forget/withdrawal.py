@@ -285,7 +285,11 @@ class WithdrawalCommit:
             )
 
     async def _delete_naming(self, gradients: Sequence[Sequence[Any]]) -> None:
-        """Delete the gradients (id, text, attributes, names) that name one."""
+        """Delete those gradients that name one of their names.
+
+        Args:
+            gradients: Id, text, attributes and the names of each.
+        """
         await self.transaction.execute(
             "forget/withdrawal/delete_gradients",
             ids=[id for id, *said in gradients if names_one(*said)],

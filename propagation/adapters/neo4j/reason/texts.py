@@ -156,7 +156,7 @@ TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 async def lock_clients(
     transaction: Transaction, texts: Sequence[ClientText], others: Collection[int] = ()
 ) -> None:
-    """Lock the texts' clients, and others, until the commit.
+    """Lock clients until the commit: those of the texts, and others.
 
     They are locked in one order, so that writers never deadlock.
 

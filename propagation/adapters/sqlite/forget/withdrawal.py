@@ -375,7 +375,11 @@ class WithdrawalCommit:
     def _delete_naming(
         self, gradients: Iterable[tuple[int, str, str]], names: Collection[str]
     ) -> None:
-        """Delete the gradients (row, text, attributes) that name one."""
+        """Delete those gradients that name one of the names.
+
+        Args:
+            gradients: Row, text and attributes (JSON) of each.
+        """
         self.connection.executemany(
             "DELETE FROM gradient WHERE rowid = ?",
             [
