@@ -17,10 +17,7 @@ RECORDED = -2
 def _is_drawable(visible, seen_set, user, item, candidate, drawn, count):
     if candidate == item or not visible[candidate] or has_seen(seen_set, user, candidate):
         return False
-    for place in range(count):
-        if drawn[place] == candidate:
-            return False
-    return True
+    return candidate not in drawn[:count]
 
 
 @njit(cache=True)
