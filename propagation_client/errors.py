@@ -36,7 +36,7 @@ class CallFailed(grpc.aio.AioRpcError):
         super().__init__(code, initial_metadata, trailing_metadata, details, debug_error_string)
         self.reason = self.field = self.problem = self.request_id = ""
         self.facts: dict[str, str] = {}
-        packed = _unpack_status(trailing_metadata)
+        packed = dict(trailing_metadata or ()).get(DETAILS_KEY)
         self.answered = packed is not None
         for detail in Status.FromString(packed or b"").details:
             match detail.TypeName():
@@ -79,10 +79,3 @@ def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
     if code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return Unreachable(code, *metadata, f"the service at {address} did not answer in time")
     return failure
-
-
-def _unpack_status(metadata: Any) -> bytes | None:
-    for key, value in metadata or ():
-        if key == DETAILS_KEY and isinstance(value, bytes):
-            return value
-    return None

@@ -202,19 +202,15 @@ def describe_how_chosen(placements: Sequence[Placement], shown: Placement) -> st
     users = {one.story.user for one in placements}
     rose = sum(one.rise > 1 for one in placements)
     fell = sum(one.rise < 1 for one in placements)
-    same = len(placements) - rose - fell
-    which = (
-        "the one that rose most, by the factor between its two places"
-        if shown.rise > 1
-        else "one that did not move"
-        if shown.rise == 1
-        else "the one that fell least"
-    )
+    if shown.rise > 1:
+        which = "the one that rose most, by the factor between its two places"
+    else:
+        which = "one that did not move" if shown.rise == 1 else "the one that fell least"
     return (
         f"How it was chosen: there are {len(placements):,} pairs of a watched user and an item"
         f" of what that user heard of ({len(users)} users). With propagation {rose:,}"
-        f" of them stand higher than with it switched off, {fell:,} lower and {same:,} the"
-        f" same. Shown is {which} (heard of: {told})."
+        f" of them stand higher than with it switched off, {fell:,} lower and"
+        f" {len(placements) - rose - fell:,} the same. Shown is {which} (heard of: {told})."
     )
 
 

@@ -175,7 +175,7 @@ async def _tell(
     stories = await find_stories(stub, script, before)
     placements = await find_placements(stub, script, stories)
     shown = find_largest_rise(placements)
-    story = shown.story if shown else stories[0] if stories else None
+    story = shown.story if shown else next(iter(stories), None)
     if story is None:
         print_text(
             f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "

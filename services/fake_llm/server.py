@@ -117,11 +117,8 @@ class FakeLLM:
             elif path.endswith("/embeddings") and method == "POST":
                 await send(writer, 200, await self._answer_embeddings(json.loads(body)))
             elif path.endswith("/models"):
-                models = (
-                    []
-                    if "no_models" in self.script.habits
-                    else [{"id": "scripted", "object": "model"}]
-                )
+                model = {"id": "scripted", "object": "model"}
+                models = [] if "no_models" in self.script.habits else [model]
                 await send(writer, 200, {"object": "list", "data": models})
             elif path.endswith("/seen"):
                 await send(writer, 200, self.statistics())
@@ -203,32 +200,19 @@ class FakeLLM:
         if fault == "refusal":
             in_field = self._random.random() < 0.5
             text, refusal = (None, REFUSAL) if in_field else (REFUSAL, None)
-        message = {"role": "assistant", "content": text, "refusal": refusal}
-        choices = (
-            []
-            if fault == "empty_choices"
-            else [
-                {
-                    "index": 0,
-                    "message": message,
-                    "finish_reason": None if "no_finish" in habits else finish,
-                }
-            ]
-        )
-        counted = (
-            (0, 0)
-            if "no_usage" in habits
-            else (
-                sum(estimate_tokens(str(one["content"])) for one in body["messages"]),
-                estimate_tokens(text or ""),
-            )
-        )
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text, "refusal": refusal},
+            "finish_reason": None if "no_finish" in habits else finish,
+        }
+        asked = sum(estimate_tokens(str(one["content"])) for one in body["messages"])
+        counted = (0, 0) if "no_usage" in habits else (asked, estimate_tokens(text or ""))
         return {
             "id": "scripted-1",
             "object": "chat.completion",
             "created": 0,
             "model": body["model"],
-            "choices": choices,
+            "choices": [] if fault == "empty_choices" else [choice],
             "usage": {
                 "prompt_tokens": counted[0],
                 "completion_tokens": counted[1],
@@ -273,8 +257,7 @@ class FakeLLM:
         return [vector, vector] if "token_embeddings" in self.script.habits else vector
 
     async def _delay(self) -> None:
-        jitter = self._random.uniform(-1, 1) * self.script.jitter
-        await asyncio.sleep(self.script.latency + jitter)
+        await asyncio.sleep(self.script.latency + self._random.uniform(-1, 1) * self.script.jitter)
 
     def _build_error_body(self, error: Refused) -> Any:
         if "body_string" in self.script.habits:

@@ -38,11 +38,6 @@ def _find_heading(client: Client) -> str:
     given = list_names(client, LISTED) if client.attributes or client.categories else ()
     if client.key.kind == ClientKind.USER:
         return fit_titles("Described as", given, " {}.", LINE_MAX_WORDS) if given else ""
-    subject = title or "Something"
-    return (
-        fit_titles(subject, given, ", listed under {}.", LINE_MAX_WORDS)
-        if given
-        else f"{title}."
-        if title
-        else ""
-    )
+    if given:
+        return fit_titles(title or "Something", given, ", listed under {}.", LINE_MAX_WORDS)
+    return f"{title}." if title else ""

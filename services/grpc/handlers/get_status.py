@@ -23,14 +23,14 @@ def spending_to_proto(engine: Engine) -> pb.Spending | None:
     Returns:
         None for a reasoner that has cost nothing.
     """
-    expenses, reasoning = engine.expenses, engine.reasoning
+    expenses, (done, redone) = engine.expenses, engine.reasoning.pipeline_counts
     if not expenses.all_runs:
         return None
     return pb.Spending(
         prompts=_usage_to_proto(expenses.this_run),
         ever=_usage_to_proto(expenses.all_runs),
-        interactions=reasoning.pipeline.done,
-        redone=reasoning.pipeline.redone,
+        interactions=done,
+        redone=redone,
     )
 
 

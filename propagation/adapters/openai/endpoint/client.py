@@ -81,8 +81,8 @@ class ModelClient:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):
             _raise_error(completion, "choices")
-        spoken = [(choice, text) for choice in choices if (text := _read_text_of_choice(choice))]
-        choice, text = spoken[0] if spoken else (choices[0] if choices else None, None)
+        choice = next(filter(_read_text_of_choice, choices), next(iter(choices), None))
+        text = _read_text_of_choice(choice)
         if not text and getattr(choice, "error", None):
             _raise_error(choice, "answer")
         return Response(

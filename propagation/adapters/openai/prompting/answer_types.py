@@ -49,13 +49,9 @@ class Answer(BaseModel):
             ValueError: The object holds nothing that was asked for: it is no empty answer.
         """
         if not isinstance(value, dict):
-            return (
-                {cls._stands_for: value}
-                if cls._stands_for and value not in (None, "")
-                else {}
-                if value is None
-                else value
-            )
+            if cls._stands_for and value not in (None, ""):
+                return {cls._stands_for: value}
+            return {} if value is None else value
         asked = find_members(value, cls.model_fields)
         if value and not asked:
             raise ValueError(f"there is none of {', '.join(cls.model_fields)}")

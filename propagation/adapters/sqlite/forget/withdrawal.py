@@ -170,19 +170,16 @@ class WithdrawalCommit:
         An erasure also removes what was recorded of the client meanwhile.
         """
         erased = self.withdrawal.erased
-        which = f"sequence {IN}" if erased is None else f"{'item' if erased & 1 else 'user'} = ?"
-        asked = (
-            to_json([row.sequence for row in self.withdrawal.interactions])
-            if erased is None
-            else erased
-        )
         if erased is None:
+            which = f"sequence {IN}"
+            asked: str | int = to_json([row.sequence for row in self.withdrawal.interactions])
             self._execute(
                 "INSERT INTO retracted SELECT sequence, event_id, content_hash, seed, user, item "
                 f"FROM interaction WHERE {which}",
                 asked,
             )
         else:
+            which, asked = f"{'item' if erased & 1 else 'user'} = ?", erased
             events = self._execute(
                 f"SELECT event_id, sequence FROM interaction WHERE {which} UNION ALL SELECT"
                 f" event_id, sequence FROM retracted WHERE {which}",
