@@ -56,7 +56,7 @@ def write_answer(answer: Mapping[str, Any], fault: str | None, habits: frozenset
 
 
 def _with_wrong_ids(value: Any) -> Any:
-    """Give every line, message or candidate a number that there isn't."""
+    """Give every line, message or candidate a number that none has."""
     if isinstance(value, dict):
         return {
             name: WRONG[name] if name in WRONG else _with_wrong_ids(one)

@@ -113,9 +113,9 @@ def _find_user_bin(history_length, user):
 
 @njit(cache=True)
 def _compute_slopes(combiner, arm, user_bin, out):
-    """Fill `out` with the combiner, as linear in raw features.
+    """Write the combiner as a linear function of the raw features.
 
-    There is one column for each item bin. kNN is at its floor.
+    Each item bin has a column of its own. Both kNN features are at their floor.
 
     Args:
         out: [9,4], filled.

@@ -283,9 +283,8 @@ class Endpoint:
     ) -> PromptCost:
         """Compute the cost of a call.
 
-        Tokens are counted as the server does, or by length if it does not count them.
-
-        An answer that broke off counts as all that it may have cost.
+        Tokens are counted as the server does, or by length if it does not count them. An answer
+        that broke off counts as all that it may have cost.
         """
         prompt_tokens = completion_tokens = 0
         if isinstance(outcome, Failure):
