@@ -37,3 +37,13 @@ def test_choices_at_random_hold_no_communities():
     draw = np.random.default_rng(5)
     found = count_communities(draw.integers(150, size=6_000), draw.integers(200, size=6_000), 96, 7)
     assert found == (1, 1)
+
+
+@pytest.mark.parametrize("size", [20, 40, 60])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_weak_communities_beside_much_that_is_popular_are_counted(size, seed):
+    draw = np.random.default_rng(seed * 1_000 + size)
+    users = draw.integers(size, size=100_000)
+    items = np.where(draw.random(100_000) < 0.1, users, draw.integers(size, size=100_000))
+    found = count_communities(users, items, 96, 7)
+    assert found == (size - 1, size - 1), "each user has an item of their own"
