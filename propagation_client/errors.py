@@ -36,7 +36,14 @@ class CallFailed(grpc.aio.AioRpcError):
         super().__init__(code, initial_metadata, trailing_metadata, details, debug_error_string)
         self.reason = self.field = self.problem = self.request_id = ""
         self.facts: dict[str, str] = {}
-        packed = dict(trailing_metadata or ()).get(DETAILS_KEY)
+        packed = next(
+            (
+                value
+                for key, value in trailing_metadata or ()
+                if key == DETAILS_KEY and isinstance(value, bytes)
+            ),
+            None,
+        )
         self.answered = packed is not None
         for detail in Status.FromString(packed or b"").details:
             match detail.TypeName():

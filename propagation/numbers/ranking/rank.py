@@ -115,7 +115,7 @@ def _find_user_bin(history_length, user):
 def _compute_slopes(combiner, arm, user_bin, out):
     """Write the combiner as a linear function of the raw features.
 
-    Each item bin has a column of its own. Both kNN features are at their floor.
+    Each item bin has a column of its own. Both kNN features are taken at their floor.
 
     Args:
         out: [9,4], filled.

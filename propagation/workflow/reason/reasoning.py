@@ -74,7 +74,7 @@ class Reasoning:
 
     @property
     def pipeline_counts(self) -> tuple[int, int]:
-        """How many interactions the pipeline reasoned, and how often again."""
+        """How many interactions the pipeline committed, and how many it reasoned again."""
         return self.pipeline.done, self.pipeline.redone
 
     @property

@@ -178,7 +178,7 @@ async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayRep
 def check_events(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does.
 
-    If the same events are imported again later, they are found to be duplicates.
+    So a later import of the same events finds them to be duplicates.
     """
     from services.client.upload import event_to_proto
     from services.grpc.requests import parse_interaction

@@ -23,9 +23,10 @@ def spending_to_proto(engine: Engine) -> pb.Spending | None:
     Returns:
         None for a reasoner that has cost nothing.
     """
-    expenses, (done, redone) = engine.expenses, engine.reasoning.pipeline_counts
+    expenses = engine.expenses
     if not expenses.all_runs:
         return None
+    done, redone = engine.reasoning.pipeline_counts
     return pb.Spending(
         prompts=_usage_to_proto(expenses.this_run),
         ever=_usage_to_proto(expenses.all_runs),

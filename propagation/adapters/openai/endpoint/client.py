@@ -81,8 +81,9 @@ class ModelClient:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):
             _raise_error(completion, "choices")
-        choice = next(filter(_read_text_of_choice, choices), next(iter(choices), None))
-        text = _read_text_of_choice(choice)
+        # The first that says something, or else the first.
+        choice = max(choices, key=lambda one: bool(_read_text_of_choice(one)), default=None)
+        text = _read_text_of_choice(choice) or None
         if not text and getattr(choice, "error", None):
             _raise_error(choice, "answer")
         return Response(

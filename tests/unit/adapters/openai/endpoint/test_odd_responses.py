@@ -238,3 +238,19 @@ async def test_an_answer_without_text_is_an_empty_one(store, choices):
 )
 def test_a_pause_is_bounded_whatever_is_asked(headers, least, most):
     assert least <= read_requested_pause(headers) <= most
+
+
+@pytest.mark.parametrize("blank", [[""], ["", ""]])
+async def test_blank_choices_hold_no_text(store, blank):
+    choices = [{"index": place, "message": {"content": text}} for place, text in enumerate(blank)]
+    async with serve_answer(build_response({"choices": choices}), store) as (reasoner, _):
+        response = await reasoner.endpoint.client.complete({"model": "scripted"})
+    assert response.text is None
+
+
+async def test_the_first_choice_that_says_something_is_read(store):
+    texts = enumerate(["", "first", "second"])
+    choices = [{"index": place, "message": {"content": text}} for place, text in texts]
+    async with serve_answer(build_response({"choices": choices}), store) as (reasoner, _):
+        response = await reasoner.endpoint.client.complete({"model": "scripted"})
+    assert response.text == "first"
