@@ -16,18 +16,3 @@ from propagation.workflow.concurrency.leases import (
     run_in_background,
     yield_to_loop,
 )
-
-__all__ = [
-    "DESCRIBE_LEASE",
-    "LEARN_LEASE",
-    "ROUND_LEASE",
-    "WAIT_SECONDS",
-    "Activity",
-    "CommitLock",
-    "Exclusion",
-    "Leases",
-    "ReadersWriterLock",
-    "keep_renewing",
-    "run_in_background",
-    "yield_to_loop",
-]

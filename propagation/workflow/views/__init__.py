@@ -13,22 +13,3 @@ from propagation.workflow.views.numbers_view import (
 )
 from propagation.workflow.views.pending_events import PendingEvents
 from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
-
-__all__ = [
-    "NO_RECORD",
-    "OFF",
-    "ON",
-    "Catalogue",
-    "ClientMemory",
-    "CorePool",
-    "NumbersOwner",
-    "NumbersView",
-    "PendingEvents",
-    "ReasonedWatermark",
-    "count_usable_cores",
-    "create_live_combiner",
-    "draw_seeded_directions",
-    "list_erased_clients",
-    "load_client",
-    "scan_items",
-]

@@ -8,14 +8,3 @@ from propagation.adapters.neo4j.connection.schema import (
     open_database,
 )
 from propagation.adapters.neo4j.connection.statements import load_statements
-
-__all__ = [
-    "Neo4jDatabase",
-    "Neo4jLeases",
-    "StorePart",
-    "Transaction",
-    "check_version",
-    "load_schema_steps",
-    "load_statements",
-    "open_database",
-]
