@@ -112,7 +112,7 @@ def _read_objects(folder: Path, file: str, kind: type[Kind]) -> Iterator[tuple[P
         values = _parse(text, place)
         for name in values.keys() - kind.model_fields.keys():
             raise place.refusal(
-                _make_printable(name),
+                _shorten_for_message(name),
                 f"is not known here; the fields are {', '.join(sorted(kind.model_fields))}",
             )
         try:
@@ -144,11 +144,13 @@ def _read_object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, obj
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         second = next(name for at, name in enumerate(names) if name in names[:at])
-        raise place.refusal(_make_printable(second), "stands twice in one object; keep one of them")
+        raise place.refusal(
+            _shorten_for_message(second), "stands twice in one object; keep one of them"
+        )
     return values
 
 
-def _make_printable(name: str) -> str:
+def _shorten_for_message(name: str) -> str:
     return name[:60].encode(errors="backslashreplace").decode()
 
 

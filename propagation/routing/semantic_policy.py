@@ -43,7 +43,7 @@ class SemanticPolicy(SimilarityPerception):
         if versions and not scores:
             log.warning(
                 "a semantic round of %d routers reached nobody: no client that shares an attribute"
-                " is nearer than tau = %.3f; lower the setting tau, or measure it again with"
+                " scores above tau = %.3f; lower the setting tau, or measure it again with"
                 " `propagation reindex`",
                 len(versions),
                 tau,

@@ -449,6 +449,16 @@ class Engine:
         return await self.retention.step() is not None or await self.refused_texts.step() > 0
 
     @property
+    def reasoner_problem(self) -> str:
+        """Why the reasoner is asked nothing now; empty if it is asked."""
+        return self.reasoner.pause_reason
+
+    @property
+    def pipeline_counts(self) -> tuple[int, int]:
+        """How many interactions the pipeline committed, and how many it reasoned again."""
+        return self.reasoning.pipeline.done, self.reasoning.pipeline.redone
+
+    @property
     def index_problem(self) -> str:
         """Why the vector index is not written to; empty if it is."""
         return self.index_maintenance.problem

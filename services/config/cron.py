@@ -83,9 +83,11 @@ def _name_weekdays(part: str) -> str:
             return "*"
         days = "0-6"
     first, dash, last = days.partition("-")
-    if not first.isdecimal() or (dash and not last.isdecimal()):
+    if not dash:
+        last = "6" if slash else first
+    if not (first.isdecimal() and last.isdecimal()):
         return part
-    start, end = int(first), int(last) if dash else 6 if slash else int(first)
+    start, end = int(first), int(last)
     if not (start <= end < len(WEEKDAYS)) or (slash and not (step.isdecimal() and int(step))):
         raise ValueError(f"weekday {part!r}: give 0 to 7, or names such as mon-fri")
     return ",".join(WEEKDAYS[day] for day in range(start, end + 1, int(step) if slash else 1))

@@ -112,25 +112,15 @@ CONTEXT_TOKENS = 6_000
 UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model"
 
 
+@dataclass(eq=False)
 class Refused(Exception):
     """An HTTP error that the server sends in place of an answer."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        code: str = "",
-        kind: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.message, self.code, self.kind, self.headers = (
-            status,
-            message,
-            code,
-            kind,
-            headers or {},
-        )
+    status: int
+    message: str
+    code: str = ""
+    kind: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 # Habits of refusing; when they do is in FakeLLM._refuse.

@@ -68,7 +68,7 @@ class Worker:
         """
         named = (
             ("index", self._context.engine.index_problem),
-            ("reasoner", self._context.engine.reasoner.pause_reason),
+            ("reasoner", self._context.engine.reasoner_problem),
         )
         return self.failures.reasons | {name: reason for name, reason in named if reason}
 

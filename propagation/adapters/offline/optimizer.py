@@ -171,9 +171,9 @@ def _change_rule(
 
 
 def _write_advice(factor: float, about: str) -> str:
-    """Say a factor in words.
+    """Describe a factor in words.
 
-    They range from "leave out" (below .5: dropped) to "put first".
+    The words go from "leave out" (below 0.5) to "put first".
     """
     if factor < 0.5:
         return f"Leave out {about}: it did not fit the choices made."

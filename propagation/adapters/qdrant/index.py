@@ -59,7 +59,8 @@ class QdrantWriter:
 
     async def get_versions(self, collection: Collection) -> dict[int | str, int]:
         found: dict[int | str, int] = {}
-        fields, offset = [VERSION, NAME] if collection in NAMED else [VERSION], None
+        fields = [VERSION, NAME] if collection in NAMED else [VERSION]
+        offset = None
         with translate_errors():
             while True:
                 records, offset = await self._client.scroll(

@@ -103,8 +103,8 @@ def _rank_point_to_point(
 ):
     """Score each item by the nearest users who have it.
 
-    A score is the sum of the cosines of those of the 50 most similar other users who have the item.
-    The cosines are divided by the sum of all 50.
+    score = cosines of those of the 50 nearest users who have the item, summed, divided by the sum
+    of all 50.
 
     Args:
         near: [I] f32, filled here.

@@ -195,10 +195,8 @@ def run_pass(
         progress: Called with the events of this pass that are done.
     """
     state = start_state(stream, content, attributes, settings, seed)
-    combiner, controls = (
-        create_evaluation_combiner(),
-        create_controls(state, stream.users, stream.items, seed, settings.tau),
-    )
+    combiner = create_evaluation_combiner()
+    controls = create_controls(state, stream.users, stream.items, seed, settings.tau)
     events = len(schedule.user)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
     logs = log_factorials(stream.items)
@@ -250,20 +248,16 @@ def start_state(
     content[textless] = draw_random_directions(
         np.random.default_rng(seed), int(textless.sum()), content.shape[1]
     )
-    session, taste = (
-        run_spherical_kmeans(content, settings.session_k, seed),
-        run_spherical_kmeans(content, settings.taste_k, seed + 1),
-    )
+    session = run_spherical_kmeans(content, settings.session_k, seed)
+    taste = run_spherical_kmeans(content, settings.taste_k, seed + 1)
     state = create_state(session, taste, seed)
     state = with_room(state, stream.users, stream.items, len(stream.user))
     state.content[: stream.items] = content
     state.attributes[: stream.items] = attributes
     state.visible[: stream.items] = True
-    state.clock[USERS], state.clock[ITEMS], state.totals[1] = (
-        stream.users,
-        stream.items,
-        stream.items,
-    )
+    state.clock[USERS] = stream.users
+    state.clock[ITEMS] = stream.items
+    state.totals[1] = stream.items
     for item in range(stream.items):
         start_mass(state.session, item, state.content[item])
         start_mass(state.taste, item, state.content[item])

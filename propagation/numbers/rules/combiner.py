@@ -23,6 +23,9 @@ LEAST_DEVIATION = 1e-3
 # nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1
 PROFILE = Feature.PROFILE.value
+# The largest value of each bin but the last.
+MATURITY_BINS = np.array((0, 5, 20))
+ADOPTER_BINS = np.array((2, 10, 50))
 
 
 class Combiner(NamedTuple):
@@ -97,13 +100,13 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
 @njit(cache=True)
 def compute_maturity(count):
     """Return the bin of a user's interactions: 0, 1-5, 6-20, >20."""
-    return 0 if count == 0 else 1 if count <= 5 else 2 if count <= 20 else 3
+    return np.searchsorted(MATURITY_BINS, count)
 
 
 @njit(cache=True)
 def find_adopter_bin(count):
     """Return the bin of an item's adopters: <=2, 3-10, 11-50, >50."""
-    return 0 if count <= 2 else 1 if count <= 10 else 2 if count <= 50 else 3
+    return np.searchsorted(ADOPTER_BINS, count)
 
 
 @njit(cache=True)

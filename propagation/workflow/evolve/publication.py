@@ -238,7 +238,7 @@ class Publisher:
     async def _hold_learners_lease(self) -> AsyncIterator[Lease]:
         """Hold the learner's lease.
 
-        This process learns on under it, and stages a barrier under it.
+        The learner keeps using it, and a barrier is staged with it.
 
         Raises:
             LeaseLost: Another process learns.

@@ -131,7 +131,8 @@ class Learner:
             )
         self._checkpointed = int(fresh.state.clock[INTERACTIONS])
         await self.numbers.run(NumbersView.adopt, fresh)
-        self._last_barrier, self._ahead, self._behind = last_barrier, False, True
+        self._last_barrier = last_barrier
+        self._ahead, self._behind = False, True
         await self._follow_on()
 
     async def catch_up(self) -> None:
@@ -251,7 +252,7 @@ class Learner:
     async def hold_lease(self, *, synchronize: bool = True) -> AsyncIterator[Lease]:
         """Hold the learner's lease.
 
-        This process learns on under it, so it is not given back. No checkpoint is written
+        The learner keeps using the lease, so it is not released. No checkpoint is written
         meanwhile: the caller stages one, and the store has one at a time.
 
         Args:

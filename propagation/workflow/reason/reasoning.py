@@ -73,11 +73,6 @@ class Reasoning:
         return not self._concurrent or self.lockstep
 
     @property
-    def pipeline_counts(self) -> tuple[int, int]:
-        """How many interactions the pipeline committed, and how many it reasoned again."""
-        return self.pipeline.done, self.pipeline.redone
-
-    @property
     def committed(self) -> int | None:
         """Stored interactions of the running claim; None if none runs."""
         return len(self._run.done) if self._run else None

@@ -20,14 +20,14 @@ def demo(
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Of the generated town, and of everything that is drawn.")
+        int, typer.Option(min=0, help="Seed of the generated town and of all random draws.")
     ] = 7,
     llm: Annotated[
         Literal["fake"] | None,
         typer.Option(
             "--llm",
             help="A scripted language model reasons, over fewer events; a real endpoint belongs"
-            " into the settings of `serve`.",
+            " in the settings of `serve`.",
         ),
     ] = None,
 ) -> None:

@@ -26,7 +26,7 @@ def spending_to_proto(engine: Engine) -> pb.Spending | None:
     expenses = engine.expenses
     if not expenses.all_runs:
         return None
-    done, redone = engine.reasoning.pipeline_counts
+    done, redone = engine.pipeline_counts
     return pb.Spending(
         prompts=_usage_to_proto(expenses.this_run),
         ever=_usage_to_proto(expenses.all_runs),
@@ -53,6 +53,7 @@ def _usage_to_proto(usage: Usage) -> list[pb.PromptSpending]:
 
 def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
     """Convert the gauge of propagation's worth."""
+    course = gauge.course if with_course else ()
     return pb.Gauge(
         interactions=gauge.interactions,
         with_propagation=gauge.with_propagation,
@@ -65,10 +66,8 @@ def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
                 with_propagation=point.with_propagation,
                 without=point.without,
             )
-            for point in gauge.course
-        ]
-        if with_course
-        else (),
+            for point in course
+        ],
     )
 
 

@@ -156,8 +156,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         )
         rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in lost_parts.values() for part in parts}
-        found = (
-            await self._database.table(
+        found = []
+        if words or titles or names or lost:
+            found = await self._database.table(
                 "forget/messages/messages_with_words",
                 words=fold_words(words),
                 titles=fold_words(titles),
@@ -165,9 +166,6 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 names=sorted(names),
                 lost=sorted(lost),
             )
-            if words or titles or names or lost
-            else ()
-        )
         keys = choose_affected_keys(rounds, map(tuple, found))
         published = await self.read_brief_versions(keys)
         counted = sorted(
@@ -176,15 +174,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             for name in choose_counted_attributes(message, lost_parts.get(key, ()), names)
         )
         remaining: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
-        for router, version, name, senders in (
-            await self._database.table(
-                "forget/messages/remaining_senders",
-                rows=[list(row) for row in counted],
-                limit=limit,
-                **of,
-            )
-            if counted
-            else ()
+        for router, version, name, senders in await self._database.table(
+            "forget/messages/remaining_senders",
+            rows=[list(row) for row in counted],
+            limit=limit,
+            **of,
         ):
             remaining[router, version][name] = frozenset(
                 (ref, sequence) for ref, sequence in senders

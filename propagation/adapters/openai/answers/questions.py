@@ -109,9 +109,11 @@ class QuestionAsker:
             ReasonerFailed: No part of the answer is usable.
             ReasonerUnavailable: Nothing is answered now.
         """
-        label, data = question.prompt.label, write_document(question.data)
-        model, ledger = self._endpoint.options.model, self._endpoint.ledger
-        asked = f"{model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        data = write_document(question.data)
+        label, ledger = question.prompt.label, self._endpoint.ledger
+        asked = (
+            f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
+        )
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))

@@ -153,9 +153,7 @@ def read_error_message(body: object) -> str:
 
 def _raise_error(answer: object, missing: str) -> NoReturn:
     error = getattr(answer, "error", None)
-    message = read_error_message(
-        {"error": error} if error else answer if isinstance(answer, str) else ""
-    )
+    message = read_error_message(error or _read_string(answer))
     raise NoAnswer(f"the response has no {missing}: {message}")
 
 

@@ -168,21 +168,17 @@ def build_rules(
     rules: list[FilterRule] = []
     for answer in answers[:RULES_A_CALL]:
         router = routers.get(find_letter_in(answer.about, routers) or "")
-        attribute = (
-            None
-            if router is not None or LETTER.search(answer.about.upper())
-            else normalize_name(answer.about)
-        )
+        attribute = None
+        if router is None and not LETTER.search(answer.about.upper()):
+            attribute = normalize_name(answer.about)
         if router is None and (not attribute or len(attribute.split()) > 5):
             continue  # another client's message, or a sentence
         old = next(
             (rule for rule in party.filter_memory.rules if rule.target == (router, attribute)), None
         )
-        factor = (
-            LEFT_OUT
-            if answer.weigh == "never"
-            else (old.factor if old else 1.0) * FACTORS[answer.weigh]
-        )
+        factor = LEFT_OUT
+        if answer.weigh != "never":
+            factor = (old.factor if old else 1.0) * FACTORS[answer.weigh]
         text = (
             letters.spell(answer.text)
             or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."

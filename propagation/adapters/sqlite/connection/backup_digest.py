@@ -41,7 +41,8 @@ def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None
     Raises:
         StoreCorrupt: The digest does not match: bytes were lost or changed.
     """
-    digest, done, size = _create_digest(), 0, source.stat().st_size - SIZE
+    digest = _create_digest()
+    done, size = 0, source.stat().st_size - SIZE
     with source.open("rb") as file, target.open("wb") as copy:
         while data := file.read(min(CHUNK_BYTES, size - done)):
             digest.update(data)

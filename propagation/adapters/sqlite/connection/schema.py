@@ -248,7 +248,7 @@ def translate_errors(path: Path) -> Iterator[None]:
 def translate_error(error: BaseException, path: Path) -> BaseException:
     """Return SQLite's error as ours; any other error as it is."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return next(
-        (kind(f"{path}: {error}; {advice}") for codes, kind, advice in ERRORS if code in codes),
-        error,
-    )
+    for codes, kind, advice in ERRORS:
+        if code in codes:
+            return kind(f"{path}: {error}; {advice}")
+    return error

@@ -196,9 +196,8 @@ def find_texts_along(
     found: list[StoredText] = []
     by_client = group_pairs((search.ref, search) for search in searches)
     for ref, mine in by_client.items():
-        spans = sorted(
-            span for search in mine if (span := _find_span(connection, search)) is not None
-        )
+        asked_spans = [_find_span(connection, search) for search in mine]
+        spans = sorted(span for span in asked_spans if span is not None)
         if spans:
             asked = tuple(sorted({id(search.citations) for search in mine}))
             if asked not in known:

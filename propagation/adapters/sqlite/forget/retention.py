@@ -95,7 +95,8 @@ class SqliteRetention(SqlitePart):
 
     async def prune(self, before: int, limit: int) -> int | None:
         run = self._run if self._before == before else None
-        self._run, self._before, self._limit = None, before, limit
+        self._run = None
+        self._before, self._limit = before, limit
         run = run or self._run_steps(before)
         dropped = await anext(run, None)
         if dropped is not None:

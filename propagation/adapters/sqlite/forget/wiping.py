@@ -8,7 +8,7 @@ file anew removes the first, emptying the log the second.
 import asyncio
 import sqlite3
 
-from propagation.adapters.sqlite.connection import read_progress, reads, writes
+from propagation.adapters.sqlite.connection import read_progress, reads
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.model import StoreBusy
 
@@ -38,7 +38,12 @@ class SqliteWiping(SqliteCheckpoints):
         # VACUUM is a transaction of its own: if it is killed, the file is as it was.
         await self._database.write(lambda connection: connection.execute("VACUUM"), alone=True)
         await self._empty_log()
-        await self._mark_wiped(erasures)
+        # Nothing is noted if another erasure came since.
+        await self._database.write(
+            lambda connection: connection.execute(
+                "DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures)
+            )
+        )
 
     async def _empty_log(self) -> None:
         """Empty the write-ahead log.
@@ -53,14 +58,6 @@ class SqliteWiping(SqliteCheckpoints):
             f"{self._database.path}: another program has been reading the file for a minute, so"
             " traces of forgotten clients stay in it; the service tries again in the night"
         )
-
-    @writes
-    def _mark_wiped(self, connection: sqlite3.Connection, erasures: int) -> None:
-        """Note that the traces of so many erasures are gone.
-
-        Nothing is noted if another erasure came since.
-        """
-        connection.execute("DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures))
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
