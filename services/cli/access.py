@@ -269,11 +269,13 @@ def with_engine(
     from services.runtime.kernel_cache import compile_kernels
     from services.runtime.process import raise_garbage_thresholds
 
-    compile_kernels()
+    def build() -> "Engine":
+        engine = build_engine(settings)
+        compile_kernels()  # it takes a minute: settings are refused before
+        return engine
+
     raise_garbage_thresholds()
-    return _with_opened(
-        lambda: build_engine(settings), lambda engine: engine.open(adopt=adopt), work
-    )
+    return _with_opened(build, lambda engine: engine.open(adopt=adopt), work)
 
 
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:

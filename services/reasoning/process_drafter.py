@@ -147,8 +147,9 @@ class ProcessDrafter:
         try:
             async with asyncio.timeout(self.part_timeout) as self._timeout:
                 if self._length is None:
-                    prefix = await process.stdout.readexactly(LENGTH_BYTES)
-                    self._length = int.from_bytes(prefix, "little")
+                    self._length = int.from_bytes(
+                        await process.stdout.readexactly(LENGTH_BYTES), "little"
+                    )
                 body = await process.stdout.readexactly(self._length)
         except TimeoutError:
             await self._end(process, 0)

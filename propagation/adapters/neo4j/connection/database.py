@@ -97,15 +97,18 @@ class Transaction:
             )
 
 
-def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
+def create_driver(
+    settings: Neo4jSettings, auth: tuple[str, str], connections: int, seconds: float
+) -> AsyncDriver:
     """Create a driver, which connects at its first message.
 
     Args:
+        auth: User and password.
         seconds: The longest that it may take to get a connection.
     """
     return AsyncGraphDatabase.driver(
         settings.uri,
-        auth=settings.credentials(),
+        auth=auth,
         connection_timeout=seconds,
         connection_acquisition_timeout=seconds,
         max_transaction_retry_time=settings.retry_seconds,
@@ -137,8 +140,12 @@ class Neo4jDatabase:
 
         Args:
             clock: By default the server's. Tests give one that they set.
+
+        Raises:
+            PlainSecret: The password would be sent over a network unencrypted.
         """
         self.settings = settings
+        self._auth = settings.credentials()
         self.sent = 0
         self.retries: Counter[tuple[str, str]] = Counter()
         self._statements = statements
@@ -158,15 +165,18 @@ class Neo4jDatabase:
         """Connect to the server, and return its name and version.
 
         Raises:
-            PlainSecret: The password would be sent over a network unencrypted.
             StoreUnreachable: The server does not answer.
             StoreRefused: The server refuses the user or the password.
         """
         settings = self.settings
         try:
-            self._driver = create_driver(settings, settings.connections, settings.answer_seconds)
+            self._driver = create_driver(
+                settings, self._auth, settings.connections, settings.answer_seconds
+            )
             self._probe = ServerProbe(
-                lambda connections, seconds: create_driver(settings, connections, seconds),
+                lambda connections, seconds: create_driver(
+                    settings, self._auth, connections, seconds
+                ),
                 settings.retry_seconds,
             )
         except DriverError as error:

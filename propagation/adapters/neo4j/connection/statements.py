@@ -57,8 +57,9 @@ def find_cypher_folder() -> Traversable:
 def parse_statement(text: str) -> Statement:
     """Parse the text of a file."""
     declared = PARAMETERS.findall(text)[0].split(", ")
-    code = _remove_comments(text).strip().removesuffix(";")
-    return Statement(frozenset(declared) - {"none"}, code)
+    return Statement(
+        frozenset(declared) - {"none"}, _remove_comments(text).strip().removesuffix(";")
+    )
 
 
 def split_statements(text: str) -> list[str]:

@@ -152,8 +152,7 @@ def read_error_message(body: object) -> str:
 
 
 def _raise_error(answer: object, missing: str) -> NoReturn:
-    error = getattr(answer, "error", None)
-    message = read_error_message(error or _read_string(answer))
+    message = read_error_message(getattr(answer, "error", None) or _read_string(answer))
     raise NoAnswer(f"the response has no {missing}: {message}")
 
 

@@ -96,8 +96,9 @@ class SqliteErasure(SqliteWiping):
             if event_id not in recorded
             and connection.execute(RETRACTED, (derive_seed(event_id), event_id)).fetchone()
         ]
-        forgotten = find_forgotten(connection, event_ids)
-        return decide_event_states(event_ids, recorded, retracted, forgotten)
+        return decide_event_states(
+            event_ids, recorded, retracted, find_forgotten(connection, event_ids)
+        )
 
     @reads
     def get_interactions_of_clients(
