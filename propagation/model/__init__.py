@@ -129,6 +129,7 @@ from propagation.model.routers.router import (
     RouterVersion,
     RoutingEdge,
     find_lone_sender,
+    is_since_bootstrap,
 )
 from propagation.model.routers.router_maps import (
     Halves,

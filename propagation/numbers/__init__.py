@@ -42,7 +42,6 @@ from propagation.numbers.state import (
     BY_ITEM,
     BY_SEEN,
     BY_USER,
-    F32,
     INTERACTIONS,
     ITEMS,
     SEEN,

@@ -172,7 +172,7 @@ def learn_block(
     users,
     items,
     days,
-    given,
+    caller_negatives,
     weights_in,
     seeds,
     negatives,
@@ -188,7 +188,7 @@ def learn_block(
 
     Args:
         days: [B] the UTC day of each commit.
-        given: [B] a caller's negative; -1 for none; RECORDED if `negatives` holds earlier draws.
+        caller_negatives: [B]; -1 for none; RECORDED if `negatives` holds earlier draws.
     """
     candidates = np.empty(1 + negatives.shape[1], np.int64)
     raw = np.empty((len(candidates), FEATURES))
@@ -196,7 +196,7 @@ def learn_block(
     bins = np.empty(len(candidates), np.int64)
     for row in range(len(users)):
         user, item = users[row], items[row]
-        if given[row] == RECORDED:
+        if caller_negatives[row] == RECORDED:
             used = 1 + count_recorded_negatives(negatives[row])
         else:
             used = 1 + draw_negatives(
@@ -205,7 +205,7 @@ def learn_block(
                 state.clock[3],
                 user,
                 item,
-                given[row],
+                caller_negatives[row],
                 seeds[row],
                 negatives[row],
             )

@@ -21,7 +21,7 @@ def _is_drawable(visible, seen_set, user, item, candidate, drawn, count):
 
 
 @njit(cache=True)
-def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
+def draw_negatives(visible, seen_set, items, user, item, caller_negative, seed, out):
     """Draw distinct visible items that the user has not had.
 
     At most len(out) items are drawn.
@@ -31,8 +31,8 @@ def draw_negatives(visible, seen_set, items, user, item, given, seed, out):
     """
     out[:] = -1
     count = 0
-    if given >= 0:
-        out[0] = given
+    if caller_negative >= 0:
+        out[0] = caller_negative
         count = 1
     draw = np.uint64(0)
     while count < len(out):

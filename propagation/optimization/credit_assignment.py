@@ -13,7 +13,7 @@ from propagation.model import Gradient, Module
 from propagation.ports import Party
 
 
-def compute_gradients_of_participants(
+def keep_gradients_of_participants(
     gradients: Sequence[Gradient], parties: Sequence[Party]
 ) -> list[Gradient]:
     """Keep the gradients of the modules that took part in a prediction.

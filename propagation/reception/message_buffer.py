@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from propagation.model import Author, Client, ClientText, RouterVersion
+from propagation.model import Author, Client, ClientText, RouterVersion, is_since_bootstrap
 
 RouterRound = tuple[int, int]
 """A router and the number of a round."""
@@ -201,7 +201,7 @@ class WaitingMessages:
             *(
                 sent
                 for first in self._firsts[ref]
-                if (sent := current.get(first)) and sent.epoch >= self._eras[ref]
+                if (sent := current.get(first)) and is_since_bootstrap(sent.epoch, self._eras[ref])
             ),
         ]
         waiting = [sent for sent in found if sent is not None and sent.lone_sender != ref]

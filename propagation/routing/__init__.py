@@ -43,7 +43,6 @@ from propagation.routing.policy import (
 )
 from propagation.routing.router_names import RouterNames, name_router_versions
 from propagation.routing.routing_table import (
-    RoutingTable,
     TableChange,
     find_table_changes,
     stage_table_change,

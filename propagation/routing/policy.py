@@ -82,9 +82,8 @@ class Perception(Protocol):
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
         """Find the routers of each arrival, in order.
 
-        The rule is eq. 2 or the policy's own.
-
-        An arrival of which nothing is known goes to no router.
+        It does so by eq. 2 or by the policy's own rule. An arrival of which nothing is known goes
+        to no router.
         """
 
 

@@ -147,16 +147,16 @@ def _answer_forward(data: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _answer_reception(one: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_reception(one: Mapping[str, Any], messages: Mapping[str, Any]) -> dict[str, Any]:
     """Turn the newest message into a line.
 
     If there are three heard lines, it replaces the oldest.
     """
     letter = one["messages"][0]
-    names = _words(said[letter]["community"])[:2] or _words(said[letter]["says"])[:2]
+    names = _words(messages[letter]["community"])[:2] or _words(messages[letter]["says"])[:2]
     heard = [int(number) for number, text in one["profile"].items() if text.startswith("(heard)")]
     edit = {"op": "replace", "line": heard[0]} if len(heard) >= 3 else {"op": "add", "line": 0}
-    text = _line(["Others", "around", "it", "turn", "to", *_words(said[letter]["says"])[:6]])
+    text = _line(["Others", "around", "it", "turn", "to", *_words(messages[letter]["says"])[:6]])
     return {"used": [letter], "edits": [{**edit, "text": text, "attributes": names}]}
 
 

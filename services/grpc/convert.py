@@ -167,9 +167,8 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
     """Convert an interaction.
 
-    One that is no longer kept has its sequence only, and so has any for a caller who may not read
-    persons. The application chooses event ids, and one may name the user; so only analysts see
-    them.
+    Only its sequence is shown if it is no longer stored, or if the caller may not read persons.
+    Only analysts see event ids: the application chooses them, and one may name the user.
     """
     event = references.interactions.get(sequence)
     item = references.keys.get(event.item) if event is not None else None

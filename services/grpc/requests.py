@@ -235,6 +235,6 @@ def read_token(token: str, field: str, question: str, count: int) -> list[int]:
         raise InvalidInput(
             field,
             "does not belong to this question; give the token of an answer to a request with the"
-            " same fields (kinds, bank, as_of), or nothing",
+            " same fields (such as kinds, bank or as_of), or nothing",
         )
     return numbers

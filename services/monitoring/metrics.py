@@ -196,7 +196,7 @@ def count_reasoned(metrics: Metrics, args: Sequence[Any], result: None) -> None:
 
 def count_packed(metrics: Metrics, args: Sequence[Any], result: None) -> None:
     """Count commit_packed(claim, reasoned)."""
-    _count_summaries(metrics, args[1].finished)
+    _count_summaries(metrics, args[1].summaries)
 
 
 def count_texts(metrics: Metrics, args: Sequence[Any], result: None) -> None:

@@ -25,7 +25,7 @@ def compute_force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.
     places = networkx.spring_layout(
         graph, iterations=STEPS, seed=seed, method="energy", gravity=1.0
     )
-    return np.array(list(places.values()))
+    return np.array(list(places.values())).reshape(-1, 2)
 
 
 def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

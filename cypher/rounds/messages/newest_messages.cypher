@@ -1,5 +1,5 @@
 // name: rounds/messages/newest_messages
-// purpose: the newest published message of each router: its key, and whether it belongs to the newest bootstrap or a later epoch
+// purpose: the newest published message of each router: its key, its epoch, and that of the newest bootstrap
 // parameters: routers, at
 CALL () {
   MATCH (d:Round)
@@ -17,5 +17,5 @@ CALL (number, last) {
   WHERE m.router = number AND m.round > 0 AND m.round <= last
   RETURN m.version AS version, m.epoch AS epoch ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
-WITH number, version, epoch >= era AS current ORDER BY number
-RETURN collect([number, version, current])
+WITH number, version, epoch, era ORDER BY number
+RETURN collect([number, version, epoch, era])

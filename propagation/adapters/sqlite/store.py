@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from propagation.adapters.sqlite.connection import Database, Directory, Reader, SqliteLeases
+from propagation.adapters.sqlite.connection import Database, Directory, ReadConnection, SqliteLeases
 from propagation.adapters.sqlite.forget.client_export import SqliteExport
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
@@ -60,7 +60,7 @@ class SqliteInteractionReader:
     """InteractionReader beside the process that opened, migrated and locked the file."""
 
     def __init__(self, path: Path) -> None:
-        self._reader = Reader(path)
+        self._reader = ReadConnection(path)
 
     async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
         return self._reader.read(lambda connection: read_clients(connection, refs))

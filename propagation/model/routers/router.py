@@ -160,6 +160,15 @@ class Epoch(Term):
     era: int = 0
 
 
+def is_since_bootstrap(epoch: int, era: int) -> bool:
+    """Tell whether an epoch is not older than a bootstrap.
+
+    Args:
+        era: The epoch of the bootstrap.
+    """
+    return epoch >= era
+
+
 class Round(Term):
     """A round, and what it did.
 

@@ -4,7 +4,6 @@ from propagation.workflow.concurrency.exclusion import (
     Activity,
     CommitLock,
     Exclusion,
-    ReadersWriterLock,
 )
 from propagation.workflow.concurrency.leases import (
     DESCRIBE_LEASE,

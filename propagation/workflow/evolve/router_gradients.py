@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from propagation.graph_rules.name_matching import OwnWords, list_titles
-from propagation.model import F64, Gradient, Module, RouterMaps, index_of
+from propagation.model import F64, Gradient, Module, RouterMaps, index_of, is_since_bootstrap
 from propagation.optimization.router_split import list_supported_choices
 from propagation.ports import GraphStore
 
@@ -57,7 +57,7 @@ async def load_router_gradients(
         page = await store.get_gradients(Module.ROUTER, None, after, PAGE)
         last = through if len(page) < PAGE else page[-1].sequence - 1
         for gradient in page:
-            if gradient.sequence <= min(last, through) and gradient.epoch >= era:
+            if gradient.sequence <= min(last, through) and is_since_bootstrap(gradient.epoch, era):
                 origin = (gradient.epoch, gradient.owner)
                 if origin not in current:
                     current[origin] = maps.since(gradient.epoch).get_successors(gradient.owner)
@@ -70,10 +70,10 @@ async def load_router_gradients(
 async def list_supported_gradients(
     store: GraphStore, found: RouterGradients, adoptions: F64, least: int
 ) -> list[Gradient]:
-    """Return the newest gradients that tell of no single reader, newest first.
+    """Return the newest gradients without those that could identify a reader.
 
-    Left out are those that name what fewer than `least` readers chose, also an item by
-    its title.
+    A gradient is left out if it names an attribute, or quotes the title of an item, that fewer than
+    `least` readers chose. The newest comes first.
 
     Args:
         adoptions: Of all items [I].

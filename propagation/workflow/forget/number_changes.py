@@ -103,8 +103,7 @@ class Subtraction:
 
         - without a repeat by u: m[i,k] -= w_k, n[k] -= w_k, c[i] -= 1, N -= 1;
         - with a repeat, of event weight b: m[i,k] -= w_k, then m[i,k'] += w_k * b / a. k' is k,
-          mapped through the evolutions between both: what is stored of the repeat is read through
-          the maps that came after it.
+          mapped through every evolution between the first adoption and the repeat.
 
         Source: docs/numbers.md, rule 5 and State.
         """

@@ -143,10 +143,10 @@ class Watcher:
             )
 
     async def _read_backlog(self) -> tuple[int, Round | None]:
-        """Count the unread events if they are too many.
+        """Count the unread events.
 
         Returns:
-            The count, and the last round; (0, None) if they are not too many.
+            The count and the last round if that is more than `max_backlog`, else (0, None).
         """
         if self.position.round < self.start.round:
             return 0, None

@@ -29,7 +29,7 @@ from propagation.model import (
     get_kind,
 )
 from propagation.optimization.client_optimization import apply_optimization
-from propagation.optimization.credit_assignment import compute_gradients_of_participants
+from propagation.optimization.credit_assignment import keep_gradients_of_participants
 from propagation.optimization.prediction import receive_and_predict
 from propagation.ports import (
     AnswerPart,
@@ -225,7 +225,7 @@ class InteractionReasoning:
             reward=reward,
             texts=tuple(draft.written),
             merges=tuple(draft.merged),
-            gradients=tuple(compute_gradients_of_participants(answer.gradients, draft.parties)),
+            gradients=tuple(keep_gradients_of_participants(answer.gradients, draft.parties)),
             usage=usage + draft.usage if usage else draft.usage,
         )
         return DraftedInteraction(reasoned, draft)

@@ -98,8 +98,9 @@ class PropagationRound:
         after = last.boundary if last else 0
         through = max(after, self._described(await self._store.get_reasoned_through()))
         if await self._lacks_first(last):
-            everyone = sorted(await self._store.get_text_versions())
-            return PendingChanges(everyone, after=0, through=through, first=True)
+            return PendingChanges(
+                sorted(await self._store.get_text_versions()), after=0, through=through, first=True
+            )
         return PendingChanges(
             await self._store.find_changed_clients(after, through), after=after, through=through
         )

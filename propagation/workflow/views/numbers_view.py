@@ -209,7 +209,7 @@ class NumbersView:
         self.state = with_room(self.state, 1, 1, size)
         width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
         negatives = np.empty((size, NEGATIVES), np.int32) if recorded is None else recorded.copy()
-        given = (
+        caller_negatives = (
             events.negative
             if recorded is None
             else np.where((recorded < self.items).all(axis=1), RECORDED, events.negative)
@@ -225,7 +225,7 @@ class NumbersView:
             events.user,
             events.item,
             events.day,
-            given,
+            caller_negatives,
             events.weight,
             events.seed,
             negatives,

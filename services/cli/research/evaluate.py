@@ -88,7 +88,7 @@ def evaluate(
             metavar="FILE",
             dir_okay=False,
             callback=check_output_file,
-            help="Draw what the protocol shows (.png, .svg).",
+            help="Draw what the protocol shows (.pdf, .png, .svg).",
         ),
     ] = None,
     config: Config = None,

@@ -292,7 +292,7 @@ class WithdrawalCommit:
         """
         await self.transaction.execute(
             "forget/withdrawal/delete_gradients",
-            ids=[id for id, *said in gradients if names_one(*said)],
+            ids=[gradient for gradient, *parts in gradients if names_one(*parts)],
         )
 
     async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:

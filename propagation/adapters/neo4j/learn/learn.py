@@ -133,18 +133,18 @@ async def read_blocks_with_rows(
 
     Each block comes once, in the order of the log.
     """
-    wanted = np.array(sorted(set(sequences)), np.int64)
-    while len(wanted) and (
+    pending = np.array(sorted(set(sequences)), np.int64)
+    while len(pending) and (
         rows := await database.rows(
-            "learn/blocks/blocks_of_sequences", sequences=wanted[:SEQUENCES_PER_READ].tolist()
+            "learn/blocks/blocks_of_sequences", sequences=pending[:SEQUENCES_PER_READ].tolist()
         )
     ):
         for row in rows:
             block = build_block(*row)
-            covered = np.searchsorted(wanted, block.through, side="right")
-            if len(places := find_places(block.sequence, wanted[:covered])):
+            covered = np.searchsorted(pending, block.through, side="right")
+            if len(places := find_places(block.sequence, pending[:covered])):
                 yield block, places
-            wanted = wanted[covered:]
+            pending = pending[covered:]
 
 
 class Neo4jLearn(Neo4jCheckpoints):

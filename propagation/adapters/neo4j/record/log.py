@@ -18,12 +18,12 @@ class LogEnd:
     """The end of the log inside a transaction that has locked it.
 
     Attributes:
-        given: How many refs of users and of items were given.
+        next_index: Of the next user, and of the next item.
         at: The time of the commit.
     """
 
     sequence: int
-    given: list[int]
+    next_index: list[int]
     at: int
 
     def take_sequences(self, count: int) -> int:
@@ -33,8 +33,8 @@ class LogEnd:
         return first
 
     def take_ref(self, kind: ClientKind) -> int:
-        ref = compute_ref(kind, self.given[kind])
-        self.given[kind] += 1
+        ref = compute_ref(kind, self.next_index[kind])
+        self.next_index[kind] += 1
         return ref
 
 
@@ -84,7 +84,12 @@ async def set_log_end(transaction: Transaction, end: LogEnd) -> None:
 
 def build_end_parameters(end: LogEnd) -> dict[str, int]:
     """Return the parameters of cypher/record/log/set_log_end."""
-    return {"sequence": end.sequence, "at": end.at, "users": end.given[0], "items": end.given[1]}
+    return {
+        "sequence": end.sequence,
+        "at": end.at,
+        "users": end.next_index[0],
+        "items": end.next_index[1],
+    }
 
 
 class Neo4jLog(StorePart):

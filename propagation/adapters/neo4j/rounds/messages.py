@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
+from propagation.model import IntegratedAttribute, RouterVersion, group_pairs, is_since_bootstrap
 from propagation.reception.message_buffer import (
     ClientEdge,
     MessageKey,
@@ -49,7 +49,11 @@ class Neo4jMessages(StorePart):
         return list(
             (
                 await self.read_brief_versions(
-                    [(router, version) for router, version, current in newest if current]
+                    [
+                        (router, version)
+                        for router, version, *made in newest
+                        if is_since_bootstrap(*made)
+                    ]
                 )
             ).values()
         )
@@ -58,7 +62,7 @@ class Neo4jMessages(StorePart):
         newest = await self._database.table(
             "rounds/messages/newest_messages", routers=sorted(set(routers)), at=None
         )
-        return {router: version for router, version, _ in newest}
+        return {router: version for router, version, *_ in newest}
 
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
         brief = (await self.read_brief_versions([(router, version)])).get((router, version))

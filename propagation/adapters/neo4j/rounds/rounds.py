@@ -287,6 +287,8 @@ async def discard_staged_round(transaction: Transaction) -> int:
     discarded = 0
     for name, parameters in DISCARDS.items():
         if discarded < ROWS_PER_COMMIT:
-            given = {"last": last} if "last" in parameters else {}
-            discarded += await transaction.value(name, limit=ROWS_PER_COMMIT - discarded, **given)
+            arguments = {"last": last} if "last" in parameters else {}
+            discarded += await transaction.value(
+                name, limit=ROWS_PER_COMMIT - discarded, **arguments
+            )
     return discarded

@@ -62,7 +62,7 @@ class Unheard(ProfileCredit, stands_for="edits"):
     edits: Edits
 
 
-class Client(ClientCredit, stands_for="edits"):
+class HeardClient(ClientCredit, stands_for="edits"):
     """The changes of a client that heard something."""
 
     edits: Edits
@@ -72,8 +72,8 @@ class Client(ClientCredit, stands_for="edits"):
 def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
     """Ask about all parties.
 
-    Parts: user, chosen and passed, as there are, each read as a ClientAnswer; and messages, read as
-    gradients, if any were heard.
+    The answer has one part for each party, read as a ClientAnswer, and a part `messages`, read as
+    gradients, if the parties heard any.
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
@@ -110,4 +110,4 @@ def _build_client_part(
         gradients = [] if reward is None else build_client_gradients(work, party, letters, answer)
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))
 
-    return ExpectedPart(Client if party.messages else Unheard, read)
+    return ExpectedPart(HeardClient if party.messages else Unheard, read)

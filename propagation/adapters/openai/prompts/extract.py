@@ -38,7 +38,7 @@ class CatalogueLine(Answer, stands_for="text"):
     attributes: Names
 
 
-class Profile(Answer, stands_for="lines"):
+class ProfileAnswer(Answer, stands_for="lines"):
     """A client's lines."""
 
     lines: Annotated[Several[CatalogueLine], limit_length(LINES, least=1)]
@@ -50,14 +50,14 @@ def build_question(clients: Sequence[Client]) -> Question:
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
-            f"client_{place}": ExpectedPart(Profile, build_edits)
+            f"client_{place}": ExpectedPart(ProfileAnswer, build_edits)
             for place, _ in enumerate(clients, 1)
         },
         TOKENS_A_CLIENT * len(clients) + 50,
     )
 
 
-def build_edits(answer: Profile) -> Sequence[Edit]:
+def build_edits(answer: ProfileAnswer) -> Sequence[Edit]:
     """Turn the answer into lines of the catalogue."""
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:

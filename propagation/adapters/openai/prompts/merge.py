@@ -36,7 +36,7 @@ Leave both empty where nothing concerns it.
 PROMPT = Prompt("merge@3", RULES + "\n" + HOW)
 
 
-class Reception(Answer, stands_for="edits"):
+class ReceptionAnswer(Answer, stands_for="edits"):
     """At most two edits, and the messages they rest on."""
 
     used: Annotated[Names, limit_length(MESSAGES)]
@@ -56,10 +56,10 @@ def build_question(party: Party) -> Question:
 
 def build_reception_part(party: Party, letters: Letters) -> ExpectedPart:
     """Build the expected part of one client."""
-    return ExpectedPart(Reception, lambda answer: merge_of(party, letters, answer))
+    return ExpectedPart(ReceptionAnswer, lambda answer: merge_of(party, letters, answer))
 
 
-def merge_of(party: Party, letters: Letters, answer: Reception) -> MergeAnswer:
+def merge_of(party: Party, letters: Letters, answer: ReceptionAnswer) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
     A message that no edit rests on was declined. An edit that names none rests on all of the

@@ -25,7 +25,7 @@ from propagation.adapters.sqlite.connection.client_ids import Directory
 from propagation.adapters.sqlite.connection.json_rows import read_one
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
-    Reader,
+    ReadConnection,
     make_file,
     open_file,
     translate_error,
@@ -72,9 +72,11 @@ class Database:
         self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
         self._readers: ThreadPoolExecutor | None = None
         # On the loop nothing waits for whoever locks the file.
-        self._on_loop = Reader(self.path, patience_seconds=0)
+        self._on_loop = ReadConnection(self.path, patience_seconds=0)
         # Each thread that reads has a connection of its own.
-        self._by_thread: defaultdict[int, Reader] = defaultdict(lambda: Reader(self.path))
+        self._by_thread: defaultdict[int, ReadConnection] = defaultdict(
+            lambda: ReadConnection(self.path)
+        )
         self._opened = contextlib.ExitStack()
         self.after_commit = BackgroundWork()
 
@@ -160,7 +162,7 @@ class Database:
             self._readers, lambda: self._read(self._by_thread[threading.get_ident()], work)
         )
 
-    def _read(self, reader: Reader, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _read(self, reader: ReadConnection, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             return reader.read(work)
         except StoreCorrupt as damage:

@@ -124,7 +124,7 @@ def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlit
     return connection
 
 
-class Reader:
+class ReadConnection:
     """Runs reads one at a time on one connection.
 
     The first read opens it.

@@ -113,7 +113,7 @@ class SqliteClaims(SqlitePart):
             "SELECT token FROM claim WHERE token = ?" if more else DELETE_CLAIM,
             claim.token,
         )
-        check_claim(claim, found is not None, (done.sequence for done in reasoned.finished))
+        check_claim(claim, found is not None, (done.sequence for done in reasoned.summaries))
         put_packed(connection, reasoned, self._directory.now())
         set_progress(connection, REASONED, read_reasoned_through(connection))
 

@@ -44,7 +44,7 @@ class PackedReasoned:
         replayed: Sequences of dead letters that were tried again.
     """
 
-    finished: Sequence[ReasonedSummary]
+    summaries: Sequence[ReasonedSummary]
     texts: TextRows
     merged: str
     gradients: str
@@ -70,7 +70,7 @@ def pack_reasoned(
         InvalidInput: A text holds U+0000.
     """
     return PackedReasoned(
-        finished=[summarize_reasoned(result) for result in reasoned],
+        summaries=[summarize_reasoned(result) for result in reasoned],
         texts=build_text_rows(
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),

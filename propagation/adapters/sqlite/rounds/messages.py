@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
-from propagation.model import IntegratedAttribute, RouterVersion, group_pairs
+from propagation.model import IntegratedAttribute, RouterVersion, group_pairs, is_since_bootstrap
 from propagation.reception.message_buffer import (
     ClientEdge,
     MessageKey,
@@ -97,7 +97,7 @@ class SqliteMessages(SqlitePart):
         return [
             version
             for version in read_brief_versions(connection, list(newest.items())).values()
-            if version.epoch >= (era or 0)
+            if is_since_bootstrap(version.epoch, era or 0)
         ]
 
     @reads

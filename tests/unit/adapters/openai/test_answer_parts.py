@@ -128,10 +128,10 @@ def walk_nodes(schema):
 def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
     """A model that repeats itself in one text or list still comes to the others."""
     models = (
-        extract.Profile,
-        merge.Reception,
+        extract.ProfileAnswer,
+        merge.ReceptionAnswer,
         predict.Choice,
-        backward.Client,
+        backward.HeardClient,
         gradient.Messages,
         summarize.Router,
         rank.Ranking,
