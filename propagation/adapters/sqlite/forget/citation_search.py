@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import TypeVar
 
 import orjson
 
@@ -21,7 +20,6 @@ from propagation.adapters.sqlite.reason.text_bodies import RULE, BodyReader, dec
 from propagation.grouping import group_pairs
 from propagation.model import Citations, CitationSearch, ClientText, Profile, StoredText
 
-T = TypeVar("T")
 VERSIONS_A_READ = 10_000
 FEW = 4
 BEYOND_ASCII = "*[^\x01-\x7f]*"
@@ -153,15 +151,10 @@ class Needles:
         return is_in_rule
 
 
-def _unite(sets: Iterable[frozenset[T]]) -> frozenset[T]:
-    """Unite sets, of which most are the same object."""
-    distinct = {id(members): members for members in sets}.values()
-    return frozenset[T]().union(*distinct) if len(distinct) != 1 else next(iter(distinct))
-
-
 def _encode_sets(sets: Iterable[frozenset[str]]) -> tuple[bytes, ...]:
     """Return the case-folded words of all sets as JSON writes them."""
-    return tuple(map(_encode, sorted(_unite(sets))))
+    distinct = {id(words): words for words in sets}  # most are the same object
+    return tuple(map(_encode, sorted(frozenset[str]().union(*distinct.values()))))
 
 
 @lru_cache(4_096)
