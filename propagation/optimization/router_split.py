@@ -97,10 +97,8 @@ def split_router(
         row = index_of(writer)
         if row < len(community.amounts) and community.amounts[row] > 0:
             (in_second if community.in_second[row] else in_first).append(names)
-    first, second = (
-        list_supported_choices(in_first, least),
-        list_supported_choices(in_second, least),
-    )
+    first = list_supported_choices(in_first, least)
+    second = list_supported_choices(in_second, least)
     share = community.share
     return _build_half(version, share, first, second), _build_half(
         version, 1 - share, second, first

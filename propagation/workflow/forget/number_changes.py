@@ -229,10 +229,8 @@ def _compute_sums(
     first = find_first_occurrences(items)
     parts, sums = np.zeros((size, dim), np.float32), np.zeros((2, dim), np.float32)
     compute_own_sums(content, attributes, first, parts, sums[0], sums[1])
-    pairs, weights = (
-        np.empty((size * CO_HISTORY, 2), np.int64),
-        np.empty(size * CO_HISTORY, np.float32),
-    )
+    pairs = np.empty((size * CO_HISTORY, 2), np.int64)
+    weights = np.empty(size * CO_HISTORY, np.float32)
     count = fill_own_pairs(items, first, pairs, weights)
     return _HistorySums(parts, sums[0], sums[1], pairs[:count], weights[:count])
 

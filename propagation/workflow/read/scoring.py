@@ -305,15 +305,13 @@ def _count_users_behind(
     users[:, Feature.RECENT] = np.ceil(recent - ROUNDING)
     together = np.zeros(view.items)
     # As plain Python: one more compiled entry would make every first start longer.
-    past = (
-        ()
-        if cold
-        else list_past_items.py_func(  # type: ignore[no-untyped-call]
+    past = []
+    if not cold:
+        past = list_past_items.py_func(  # type: ignore[no-untyped-call]
             state.history[asker.user],
             state.history_next[asker.user],
             state.history_length[asker.user],
         )
-    )
     for other in past[:FAST_HISTORY]:
         near = state.neighbour[other, : state.neighbour_count[other]]
         together[near] = np.maximum(together[near], state.together[other, : len(near)])
