@@ -10,7 +10,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from propagation.model import Client, join_names, normalize_name
 
@@ -114,23 +114,14 @@ class OwnWords:
 
     @cached_property
     def search_words(self) -> frozenset[str]:
-        """Words of which every text that names the client holds one.
-
-        Letters may be in either case.
-        """
+        """Case-folded words of which every text that names the client holds one."""
         cores = (title.core for title in self._titles)
-        return frozenset(word for word in (*cores, *self._telling_names) if word)
+        return frozenset(word.casefold() for word in (*cores, *self._telling_names) if word)
 
     @cached_property
     def _telling_names(self) -> frozenset[str]:
         """Names that do not consist of words which every text holds."""
-        return frozenset(
-            name for name in self.names if not SERVICE_WORDS.issuperset(WORD.findall(name))
-        )
-
-    @cached_property
-    def _folded(self) -> tuple[str, ...]:
-        return tuple(word.casefold() for word in self.search_words)
+        return frozenset(filter(_is_telling, self.names))
 
     def is_quoted(self, quote: str) -> bool:
         """Tell whether a quotation is one of the titles."""
@@ -144,7 +135,7 @@ class OwnWords:
                 quotation marks it counts only in such a text, as it is written.
         """
         folded = text.casefold()
-        if not any(map(folded.__contains__, self._folded)):
+        if not any(map(folded.__contains__, self.search_words)):
             return False
         if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
             return True
@@ -170,6 +161,11 @@ class OwnWords:
         if own:
             text = _drop_quotes(text, quotes, own) or ""
         return None if not text or self.is_in(text, cites=cites) else text
+
+
+@lru_cache(1 << 16)
+def _is_telling(name: str) -> bool:
+    return not SERVICE_WORDS.issuperset(WORD.findall(name))
 
 
 def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
