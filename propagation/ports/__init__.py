@@ -6,7 +6,7 @@ from propagation.ports.graph.forget import EXPORTED_KINDS
 from propagation.ports.graph.graph_store import GraphStore, VersionClash
 from propagation.ports.graph.leases import CACHED, LONGEST_LEASE_MS, BlobStore, Lease, LeaseStore
 from propagation.ports.graph.outbox import IndexChange, OutboxStore
-from propagation.ports.graph.reason import InteractionReader, ReasonStore
+from propagation.ports.graph.reason import InteractionReader
 from propagation.ports.graph.record import ClientStore, RecordResult
 from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, Publication, RoundStore
 from propagation.ports.reasoner import (

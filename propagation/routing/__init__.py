@@ -6,7 +6,7 @@ threshold tau, and the routing table. `policy.py` is the interface of a routing 
 adoption_policy and semantic_policy (eq. 2 and 4) implement it.
 """
 
-from propagation.routing.adoption_policy import AdoptionPolicy, TasteWeights, Weights
+from propagation.routing.adoption_policy import AdoptionPolicy, Weights
 from propagation.routing.attribute_extraction import (
     find_changed_attributes,
     is_catalogue,

@@ -269,13 +269,13 @@ def with_engine(
     from services.runtime.kernel_cache import compile_kernels
     from services.runtime.process import raise_garbage_thresholds
 
-    def build() -> "Engine":
-        engine = build_engine(settings)
-        compile_kernels()  # it takes a minute: settings are refused before
-        return engine
+    async def open_engine(engine: "Engine") -> None:
+        # It may take a minute, so settings are refused before, when the engine is built.
+        compile_kernels()
+        await engine.open(adopt=adopt)
 
     raise_garbage_thresholds()
-    return _with_opened(build, lambda engine: engine.open(adopt=adopt), work)
+    return _with_opened(lambda: build_engine(settings), open_engine, work)
 
 
 def measure_time(work: Callable[[], T]) -> tuple[T, float]:

@@ -117,11 +117,8 @@ class FakeLLM:
             elif path.endswith("/embeddings") and method == "POST":
                 await send(writer, 200, await self._answer_embeddings(json.loads(body)))
             elif path.endswith("/models"):
-                models = (
-                    []
-                    if "no_models" in self.script.habits
-                    else [{"id": "scripted", "object": "model"}]
-                )
+                model = {"id": "scripted", "object": "model"}
+                models = [] if "no_models" in self.script.habits else [model]
                 await send(writer, 200, {"object": "list", "data": models})
             elif path.endswith("/seen"):
                 await send(writer, 200, self.statistics())

@@ -97,18 +97,15 @@ class Transaction:
             )
 
 
-def create_driver(
-    settings: Neo4jSettings, auth: tuple[str, str], connections: int, seconds: float
-) -> AsyncDriver:
+def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
     """Create a driver, which connects at its first message.
 
     Args:
-        auth: User and password.
         seconds: The longest that it may take to get a connection.
     """
     return AsyncGraphDatabase.driver(
         settings.uri,
-        auth=auth,
+        auth=settings.credentials(),
         connection_timeout=seconds,
         connection_acquisition_timeout=seconds,
         max_transaction_retry_time=settings.retry_seconds,
@@ -144,8 +141,8 @@ class Neo4jDatabase:
         Raises:
             PlainSecret: The password would be sent over a network unencrypted.
         """
+        settings.credentials()  # refused now, before a caller does what takes long
         self.settings = settings
-        self._auth = settings.credentials()
         self.sent = 0
         self.retries: Counter[tuple[str, str]] = Counter()
         self._statements = statements
@@ -170,13 +167,9 @@ class Neo4jDatabase:
         """
         settings = self.settings
         try:
-            self._driver = create_driver(
-                settings, self._auth, settings.connections, settings.answer_seconds
-            )
+            self._driver = create_driver(settings, settings.connections, settings.answer_seconds)
             self._probe = ServerProbe(
-                lambda connections, seconds: create_driver(
-                    settings, self._auth, connections, seconds
-                ),
+                lambda connections, seconds: create_driver(settings, connections, seconds),
                 settings.retry_seconds,
             )
         except DriverError as error:
