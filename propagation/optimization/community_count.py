@@ -18,7 +18,7 @@ SIGNIFICANT = 1.645
 FIRST_TRIED, SPARE, TURNS = 32, 8, 6
 NEWEST = 100_000
 LEAST_SQUARE = 1e-6
-"""A column counts as zero if its squared length is below this share of the longest's."""
+"""A column whose squared length is below this share of the longest column's counts as zero."""
 
 
 def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int, int]:

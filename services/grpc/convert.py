@@ -167,7 +167,7 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
     """Convert an interaction.
 
-    Only its sequence is shown if it is no longer stored, or if the caller may not read persons.
+    If it is no longer stored, or the caller may not read persons, only its sequence is shown.
     Only analysts see event ids: the application chooses them, and one may name the user.
     """
     event = references.interactions.get(sequence)

@@ -115,7 +115,8 @@ def _find_user_bin(history_length, user):
 def _compute_slopes(combiner, arm, user_bin, out):
     """Write the combiner as a linear function of the raw features.
 
-    Each item bin has a column of its own. Both kNN features are taken at their floor.
+    Each item bin has a column of its own. Both kNN features count as ln(KNN_FLOOR), which is what
+    an item without near neighbours has.
 
     Args:
         out: [9,4], filled.

@@ -23,7 +23,7 @@ LEAST_DEVIATION = 1e-3
 # nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1
 PROFILE = Feature.PROFILE.value
-# The largest value of each bin but the last.
+# Upper limits of the bins; the last bin has none.
 MATURITY_BINS = np.array((0, 5, 20))
 ADOPTER_BINS = np.array((2, 10, 50))
 

@@ -238,7 +238,7 @@ class Publisher:
     async def _hold_learners_lease(self) -> AsyncIterator[Lease]:
         """Hold the learner's lease.
 
-        The learner keeps using it, and a barrier is staged with it.
+        The learner keeps using this lease meanwhile. The new barrier is staged under it, too.
 
         Raises:
             LeaseLost: Another process learns.

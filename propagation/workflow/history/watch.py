@@ -146,7 +146,7 @@ class Watcher:
         """Count the unread events.
 
         Returns:
-            The count and the last round if that is more than `max_backlog`, else (0, None).
+            The count and the last round if the count is above `max_backlog`; else (0, None).
         """
         if self.position.round < self.start.round:
             return 0, None

@@ -178,7 +178,7 @@ async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayRep
 def check_events(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
     """Check events as the service does.
 
-    So a later import of the same events finds them to be duplicates.
+    A later import of the same events then finds that they are duplicates.
     """
     from services.client.upload import event_to_proto
     from services.grpc.requests import parse_interaction

@@ -81,7 +81,7 @@ class ModelClient:
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):
             _raise_error(completion, "choices")
-        # The first that says something, or else the first.
+        # The first choice with a text, or else the first one.
         choice = max(choices, key=lambda one: bool(_read_text_of_choice(one)), default=None)
         text = _read_text_of_choice(choice) or None
         if not text and getattr(choice, "error", None):

@@ -189,8 +189,8 @@ def find_texts_along(
     found: list[StoredText] = []
     by_client = group_pairs((search.ref, search) for search in searches)
     for ref, mine in by_client.items():
-        asked_spans = [_find_span(connection, search) for search in mine]
-        spans = sorted(span for span in asked_spans if span is not None)
+        all_spans = [_find_span(connection, search) for search in mine]
+        spans = sorted(span for span in all_spans if span is not None)
         if spans:
             asked = tuple(sorted({id(search.citations) for search in mine}))
             if asked not in known:
