@@ -92,6 +92,26 @@ def choose_counted_attributes(
     return searched | {part.attribute for part in lost_parts}
 
 
+def find_indebted_routers(
+    lost_in: Iterable[tuple[int, int]], origins: Mapping[int, frozenset[int]]
+) -> set[int]:
+    """Find the routers whose weights may change after a withdrawal.
+
+    A router inherits weights, so those that they evolved from are needed, too, and returned.
+
+    Args:
+        lost_in: The messages (router, version) that lose parts.
+        origins: By router, those that it evolved from.
+    """
+    changed: set[int] = set()
+    found = {router for router, _ in lost_in}
+    while found:
+        changed |= found
+        heirs = {router for router, before in origins.items() if not found.isdisjoint(before)}
+        found = heirs - changed
+    return changed.union(*(origins.get(router, ()) for router in changed))
+
+
 def choose_affected_keys(
     lost_in: Mapping[tuple[int, int], int], found: Iterable[tuple[int, int, int, bool]]
 ) -> list[tuple[int, int]]:
@@ -103,7 +123,8 @@ def choose_affected_keys(
     Args:
         lost_in: The rounds of the messages (router, version) that lose parts.
         found: Router, version and round of messages, and whether one names what goes; the others
-            only stand for an attribute of a lost part. By router, then version.
+            are of routers that `find_indebted_routers` finds, and only stand for an attribute of a
+            lost part. By router, then version.
 
     Returns:
         (router, version) of each, in order.

@@ -88,9 +88,11 @@ def _is_cited_in(line: Line, citations: Citations, with_any_attribute: bool) -> 
 
 
 def _is_cited_by(rule: FilterRule, citations: Citations) -> bool:
+    words = citations.words | citations.rule_words
+    if rule.router is not None:
+        words |= citations.router_words.get(rule.router, frozenset())
     return not citations.sequences.isdisjoint((*rule.evidence, rule.age)) or any(
-        _holds(part, citations.words | citations.rule_words)
-        for part in (rule.text, rule.attribute or "")
+        _holds(part, words) for part in (rule.text, rule.attribute or "")
     )
 
 

@@ -1,9 +1,12 @@
 """Rows and records of texts and interactions, alike in every graph store."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 from propagation.model import (
+    Author,
     ClientText,
     FilterRule,
     Gradient,
@@ -27,17 +30,39 @@ def build_rule_row(rule: FilterRule) -> dict[str, object]:
     }
 
 
-def build_evidence_tokens(sequences: Sequence[int]) -> list[str]:
-    """Return interactions as a rule's JSON has them.
-
-    The JSON is cut at commas and brackets.
-    """
-    return [token for sequence in sequences for token in (str(sequence), f'"age":{sequence}}}')]
-
-
 def build_rule(row: dict[str, Any]) -> FilterRule:
     """Build a rule from its object."""
     return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
+
+
+def build_line_row(line: Line) -> list[object]:
+    """Return the list that stands for a line."""
+    return [
+        line.id,
+        line.text,
+        line.attributes,
+        line.weight,
+        line.author,
+        [[source.sequence, source.router, source.version] for source in line.sources],
+    ]
+
+
+def build_line(row: Sequence[Any]) -> Line:
+    """Build a line from its list."""
+    id_, text, attributes, weight, author, sources = row
+    return Line(
+        id=id_,
+        text=text,
+        attributes=tuple(attributes),
+        weight=float(weight),
+        author=Author(author),
+        sources=tuple(starmap(_parse_source, sources)),
+    )
+
+
+@lru_cache(maxsize=65_536)
+def _parse_source(sequence: int | None, router: int | None, version: int | None) -> Source:
+    return Source(sequence=sequence, router=router, version=version)
 
 
 def build_version_record(

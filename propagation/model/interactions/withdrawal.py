@@ -114,6 +114,7 @@ class Citations:
         words: Words anywhere in the text; all words are found in either case of letters.
         message_words: Words in lines that cite one of the messages.
         rule_words: Words in filter rules.
+        router_words: By router, words in filter rules on it.
     """
 
     sequences: frozenset[int] = frozenset()
@@ -121,6 +122,7 @@ class Citations:
     words: frozenset[str] = frozenset()
     message_words: frozenset[str] = frozenset()
     rule_words: frozenset[str] = frozenset()
+    router_words: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ class ErasureStore(Protocol):
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
+        origins: Mapping[int, frozenset[int]],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
@@ -94,6 +95,7 @@ class ErasureStore(Protocol):
             titles: Also find messages with one of these in their text.
             names: Also find messages that bring one of these attributes, or whose router stands
                 for it.
+            origins: By router, those that it evolved from.
             limit: How many remaining senders to list for each attribute that loses a part or is one
                 of `names`.
 

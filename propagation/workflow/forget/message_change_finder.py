@@ -21,7 +21,7 @@ from propagation.workflow.forget.redaction import (
     list_lost_names,
     redact_message,
 )
-from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
+from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal, list_origins
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
 LEAST_COUNTED = 8
@@ -56,6 +56,7 @@ class MessageChangeFinder:
             words=OwnWords(withdrawn.words.titles, withdrawn.words.names | changes.unheld),
             titles=await load_titles(self.store, self.request.unquotable),
         )
+        runs = await self.store.get_evolution_runs(MOST_RUNS)
         affected = await self.store.find_affected_messages(
             self.request.refs,
             removal.sequences,
@@ -63,9 +64,9 @@ class MessageChangeFinder:
             removal.words.search_words,
             removal.quotes,
             removal.unsupported,
+            list_origins(runs),
             max(LEAST_COUNTED, removal.least),
         )
-        runs = await self.store.get_evolution_runs(MOST_RUNS)
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
         return replace(removal, messages=await self._redact(changes, affected, removal, runs))

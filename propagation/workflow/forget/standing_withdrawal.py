@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from propagation.grouping import group_pairs
 from propagation.model import AffectedMessage, EvolutionRun
 from propagation.routing import STANDING_KEPT
 
@@ -122,3 +123,20 @@ class StandingWithdrawal:
     def _find_before(self, router: int, before: int) -> _CorrectedMessage | None:
         """Return a router's newest corrected message before a round."""
         return next((one for one in reversed(self._corrected[router]) if one.round < before), None)
+
+
+def list_origins(runs: Sequence[EvolutionRun]) -> dict[int, frozenset[int]]:
+    """List, by router, those from which evolutions made it.
+
+    Args:
+        runs: All runs, as for StandingWithdrawal.
+    """
+    pairs = group_pairs(
+        (after, before)
+        for run in runs
+        if run.published
+        for change in run.changes
+        for after in change.after
+        for before in change.before
+    )
+    return {after: frozenset(before) for after, before in pairs.items()}

@@ -233,7 +233,8 @@ def _build_reader_searches(
             messages={key: None if one.emptied else one.names},
             words=words,
             message_words=words | one.names | removal.quotes,
-            rule_words=words | removal.words_from_routers[key[0]].names,
+            rule_words=words | one.names,
+            router_words={key[0]: removal.words_from_routers[key[0]].names},
         )
         for key, one in removal.messages.items()
     }

@@ -77,6 +77,7 @@ CITATIONS = st.builds(
     words=SOME_WORDS,
     message_words=SOME_WORDS,
     rule_words=SOME_WORDS,
+    router_words=st.dictionaries(st.sampled_from((7, 8)), SOME_WORDS, max_size=1),
 )
 STARTS = st.one_of(
     st.just({}),
@@ -167,6 +168,7 @@ def test_the_definition_itself():
         (Citations(messages={(3, 2): None}, message_words=frozenset({"likes"})), False),
         (Citations(sequences=frozenset({3})), False),
         (Citations(rule_words=frozenset({"likes"})), False),
+        (Citations(router_words={7: frozenset({"likes"})}), False),
         (Citations(words=frozenset({"LIKES"})), True),
     ):
         assert matches(cites, citations) == expected, citations

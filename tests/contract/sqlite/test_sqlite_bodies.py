@@ -6,14 +6,23 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from propagation.adapters.shared.version_reader import VersionReader, VersionRow
 from propagation.adapters.sqlite.reason.text_bodies import (
-    BodyReader,
     build_body,
     decompress_body,
     list_cited_messages,
     read_parts,
 )
-from propagation.model import Author, FilterMemory, FilterRule, InvalidInput, Line, Source
+from propagation.graph_rules.citation_search import CitationMatcher
+from propagation.model import (
+    Author,
+    Citations,
+    FilterMemory,
+    FilterRule,
+    InvalidInput,
+    Line,
+    Source,
+)
 
 LINES = (
     Line(
@@ -97,8 +106,14 @@ def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
         build_body([stayed, after], [rule], 1, 2),
         build_body([after], [replace(rule, age=9)], 1, 3),
     ]
-    reader = BodyReader()
-    found = [reader.read_parts(decompress_body(body)) for body in versions]
+    cited = [Citations(frozenset([2]))]
+    reader = VersionReader(1, [(1, 1)], cited, CitationMatcher(cited))
+    rows = [
+        VersionRow(number, 3, 0, 0, False, False, *orjson.loads(decompress_body(body)))
+        for number, body in enumerate(versions, 1)
+    ]
+    texts = [one.text for one in reader.find_in(rows, complete=True)]
+    found = [(text.profile.lines, text.filter_memory) for text in texts]
     assert found == [read_parts(body) for body in versions]
     assert found[1][0][0] is found[0][0][0]
     assert found[1][1].rules[0] is found[0][1].rules[0]

@@ -3,6 +3,7 @@
 from propagation.graph_rules.withdrawal_order import WithdrawalStep as Step
 from propagation.graph_rules.withdrawal_order import (
     choose_affected_keys,
+    find_indebted_routers,
     find_lost_attributes,
     list_held_attributes,
     order_withdrawal_steps,
@@ -73,3 +74,12 @@ def test_a_router_s_weights_change_from_the_first_lost_part_on():
     keys = choose_affected_keys({(1, 3): 30, (3, 1): 35}, messages)
     assert keys == [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3), (3, 1)]
     assert choose_affected_keys({}, [(2, 1, 10, True)]) == [(2, 1)]
+
+
+def test_routers_inherit_a_loss_and_need_the_weights_of_all_that_they_evolved_from():
+    origins = {5: frozenset({1, 2}), 6: frozenset({5, 3}), 7: frozenset({4})}
+    assert find_indebted_routers([(1, 3)], origins) == {1, 2, 3, 5, 6}
+    assert find_indebted_routers([(4, 1)], origins) == {4, 7}
+    assert find_indebted_routers([(6, 1)], origins) == {3, 5, 6}
+    assert find_indebted_routers([], origins) == set()
+    assert find_indebted_routers([(8, 1)], {8: frozenset({8, 9})}) == {8, 9}

@@ -1,29 +1,31 @@
 """Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
+from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import build_text, read_pages
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
     find_ascii_word,
     fold_words,
     holds_name,
-    list_searchable_words,
     list_special_letters,
 )
 from propagation.adapters.shared.json_text import escape_words
-from propagation.adapters.shared.reason_rows import build_evidence_tokens, build_interaction
+from propagation.adapters.shared.reason_rows import build_interaction
 from propagation.graph_rules.event_outcome import decide_event_states
-from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
+from propagation.graph_rules.withdrawal_order import (
+    choose_affected_keys,
+    choose_counted_attributes,
+    find_indebted_routers,
+)
 from propagation.model import (
     AffectedMessage,
-    Citations,
     CitationSearch,
     EventState,
     IntegratedAttribute,
@@ -40,7 +42,6 @@ from propagation.model import (
 from propagation.ports import Lease
 from propagation.reception.message_buffer import MessageKey
 
-SEARCHES_PER_READ = 25
 CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 
 
@@ -79,20 +80,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return await read_learned_weights(self._database, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        asked, shared = _build_search_rows(searches)
-
-        async def read(
-            rows: Sequence[dict[str, object]],
-        ) -> dict[MessageKey, StoredText]:
-            found = await self._database.table(
-                "forget/search/citing_texts", searches=rows, **shared
-            )
-            return {
-                (row[0], row[1]): StoredText(build_text(row), current) for *row, current in found
-            }
-
-        texts = await read_pages(read, asked, SEARCHES_PER_READ)
-        return [texts[key] for key in sorted(texts)]
+        return await find_citing_texts(self._database, searches)
 
     async def find_names_used_by_others(self, ref: int, names: frozenset[str]) -> frozenset[str]:
         used: set[str] = set()
@@ -143,6 +131,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
+        origins: Mapping[int, frozenset[int]],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         of = {
@@ -165,6 +154,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 letters=list_special_letters(fold_words(words | titles)),
                 names=sorted(names),
                 lost=sorted(lost),
+                indebted=sorted(find_indebted_routers(rounds, origins)),
             )
         keys = choose_affected_keys(rounds, map(tuple, found))
         published = await self.read_brief_versions(keys)
@@ -225,52 +215,3 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await write_marked_rows(self._database)
         await self.sweep()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
-
-
-def _build_search_rows(
-    searches: Sequence[CitationSearch],
-) -> tuple[list[dict[str, object]], dict[str, object]]:
-    """Convert searches to the parameters of cypher/forget/search/citing_texts.
-
-    Searches of one client are searched together: each would read the same versions.
-
-    Returns:
-        A row for each client, and the parameters that all share.
-    """
-    by_client = group_pairs((search.ref, search) for search in searches)
-    distinct = list({id(one.citations): one.citations or Citations() for one in searches}.values())
-    sequences = sorted({sequence for one in distinct for sequence in one.sequences})
-    words = fold_words(word for one in distinct for word in one.words)
-    rule_words = list_searchable_words(word for one in distinct for word in one.rule_words)
-    message_words = list_searchable_words(word for one in distinct for word in one.message_words)
-    lost = {
-        str((router << 32) + version): {
-            "names": None if names is None else sorted(names),
-            "words": list_searchable_words(one.message_words),
-        }
-        for one in distinct
-        for (router, version), names in one.messages.items()
-    }
-    return [_build_search_row(ref, mine) for ref, mine in by_client.items()], {
-        "sequences": sequences,
-        "evidence": build_evidence_tokens(sequences),
-        "words": words,
-        "escaped": escape_words(words),
-        "message_routers": sorted({router for one in distinct for router, _ in one.messages}),
-        "lost": lost,
-        "rule_words": rule_words,
-        "letters": list_special_letters([*words, *rule_words, *message_words]),
-    }
-
-
-def _build_search_row(ref: int, searches: Sequence[CitationSearch]) -> dict[str, object]:
-    """Convert the searches of a client to one."""
-    begins = [one.from_version or 0 for one in searches if one.at_sequence is None]
-    return {
-        "ref": ref,
-        "at": sorted({one.at_sequence for one in searches if one.at_sequence is not None}),
-        "first": min(begins, default=None),
-        "last": max(begins, default=None),
-        "endless": 0 in begins,
-        "all": any(one.citations is None for one in searches),
-    }

@@ -4,7 +4,8 @@ Lines of a text are stored as lists of one length, so that Cypher can read them.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,17 +14,14 @@ import orjson
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.shared.json_text import remove_nul
-from propagation.adapters.shared.reason_rows import build_rule, build_rule_row
+from propagation.adapters.shared.reason_rows import build_line, build_rule, build_rule_row
 from propagation.graph_rules.commit_checks import check_texts_follow
 from propagation.model import (
-    Author,
     ClientText,
     FilterMemory,
-    Line,
     MessageMerge,
     Profile,
     ReasonedInteraction,
-    Source,
     StoreCorrupt,
     group_pairs,
     split_into_batches,
@@ -76,8 +74,27 @@ def build_text(row: Sequence[Any]) -> ClientText:
     Raises:
         StoreCorrupt: It is no text that `build_text_row` wrote.
     """
+    ref, version, next_id, watermark, dropped, *_ = row
+    with blame_row(row):
+        line_rows, rule_rows = list_parts(row)
+        return ClientText(
+            profile=Profile(
+                ref=ref,
+                version=version,
+                next_id=next_id,
+                lines=tuple(build_line(line) for line in line_rows),
+            ),
+            filter_memory=FilterMemory(rules=tuple(build_rule(rule) for rule in rule_rows)),
+            watermark=watermark,
+            dropped=dropped,
+        )
+
+
+@contextmanager
+def blame_row(row: Sequence[Any]) -> Iterator[None]:
+    """Raise what goes wrong with a row of a text as StoreCorrupt."""
     try:
-        return _build_text_of(row)
+        yield
     except (ValueError, TypeError, LookupError) as error:
         raise StoreCorrupt(
             f"client {row[0]}: version {row[1]} of its profile cannot be read: {error}; restore the"
@@ -85,13 +102,13 @@ def build_text(row: Sequence[Any]) -> ClientText:
         ) from error
 
 
-def _build_text_of(row: Sequence[Any]) -> ClientText:
+def list_parts(row: Sequence[Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
+    """Return a row's lines and rules, for `build_line` and `build_rule`.
+
+    Raises:
+        ValueError, TypeError, LookupError: It is no row of a text.
+    """
     (
-        ref,
-        version,
-        next_id,
-        watermark,
-        dropped,
         ids,
         texts,
         weights,
@@ -103,50 +120,20 @@ def _build_text_of(row: Sequence[Any]) -> ClientText:
         routers,
         versions,
         rules,
-    ) = row
-    named = group_pairs(zip(attribute_lines, attributes, strict=True))
-    cited = group_pairs(
-        (
-            id_,
-            Source(
-                sequence=_decode_number(sequence),
-                router=_decode_number(router),
-                version=_decode_number(message),
-            ),
-        )
-        for id_, sequence, router, message in zip(
-            source_lines, sequences, routers, versions, strict=True
-        )
-    )
-    lines = tuple(
-        Line(
-            id=id_,
-            text=text,
-            attributes=tuple(named.pop(id_, ())),
-            weight=float(weight),
-            sources=tuple(cited.pop(id_, ())),
-            author=Author(author),
-        )
+    ) = row[5:16]
+    lines = {
+        id_: [id_, text, [], weight, author, []]
         for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
-    )
-    if lost := named.keys() | cited.keys():
-        raise LookupError(f"it has no lines {sorted(lost)}")
-    return ClientText(
-        profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
-        filter_memory=FilterMemory(
-            rules=tuple(build_rule(rule) for rule in orjson.loads(rules or "[]"))
-        ),
-        watermark=watermark,
-        dropped=dropped,
-    )
+    }
+    for id_, name in zip(attribute_lines, attributes, strict=True):
+        lines[id_][2].append(name)
+    for id_, *source in zip(source_lines, sequences, routers, versions, strict=True):
+        lines[id_][5].append([None if number == NONE else number for number in source])
+    return list(lines.values()), orjson.loads(rules or "[]")
 
 
 def _encode_number(value: int | None) -> int:
     return NONE if value is None else value
-
-
-def _decode_number(value: int) -> int | None:
-    return None if value == NONE else value
 
 
 INTERACTIONS_PER_STATEMENT = 500

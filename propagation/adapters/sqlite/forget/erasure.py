@@ -1,14 +1,14 @@
 """ErasureStore on SQLite: reads before a withdrawal. The commit is in withdrawal.py."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 import orjson
 
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
-    Needles,
+    encode_words,
     find_clients_naming,
     find_texts_along,
     is_used_by_another,
@@ -20,12 +20,16 @@ from propagation.adapters.sqlite.reason.reason import read_event, read_interacti
 from propagation.adapters.sqlite.reason.texts import pack_bodies
 from propagation.adapters.sqlite.record.record import find_forgotten
 from propagation.adapters.sqlite.rounds.messages import read_brief_versions
+from propagation.graph_rules.citation_search import CitationMatcher
 from propagation.graph_rules.event_outcome import decide_event_states
-from propagation.graph_rules.withdrawal_order import choose_affected_keys, choose_counted_attributes
+from propagation.graph_rules.withdrawal_order import (
+    choose_affected_keys,
+    choose_counted_attributes,
+    find_indebted_routers,
+)
 from propagation.grouping import group_pairs, split_into_batches
 from propagation.model import (
     AffectedMessage,
-    Citations,
     CitationSearch,
     EventState,
     IntegratedAttribute,
@@ -120,11 +124,11 @@ class SqliteErasure(SqliteWiping):
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
-        known: dict[tuple[int, ...], Needles] = {}
+        matcher = CitationMatcher(one.citations for one in searches if one.citations is not None)
         ordered = sorted(searches, key=lambda search: search.ref)
         for batch in split_into_batches(ordered, SEARCHES_A_READ):
             for one in await self._database.read(
-                partial(find_texts_along, searches=batch, known=known)
+                partial(find_texts_along, searches=batch, matcher=matcher)
             ):
                 found[one.text.profile.ref, one.text.profile.version] = one
         return [found[key] for key in sorted(found)]
@@ -136,12 +140,12 @@ class SqliteErasure(SqliteWiping):
         return frozenset(name for name in names if is_used_by_another(connection, ref, name))
 
     async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
-        needles = Needles.of([Citations(words=words)])
+        encoded = encode_words(words)
         found: set[int] = set()
         row = 0
         while True:
             last, refs = await self._database.read(
-                partial(find_clients_naming, needles=needles, after=row)
+                partial(find_clients_naming, words=encoded, after=row)
             )
             if last == row:
                 return frozenset(found)
@@ -164,6 +168,7 @@ class SqliteErasure(SqliteWiping):
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
+        origins: Mapping[int, frozenset[int]],
         limit: int,
     ) -> Sequence[AffectedMessage]:
         asked = to_json(sorted(set(refs))), erased, min(sequences, default=0)
@@ -176,7 +181,9 @@ class SqliteErasure(SqliteWiping):
         rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in lost_parts.values() for part in parts}
         found = (
-            _find_messages_naming(connection, words, titles, names, lost)
+            _find_messages_naming(
+                connection, words, titles, names, lost, find_indebted_routers(rounds, origins)
+            )
             if words or titles or names or lost
             else ()
         )
@@ -227,6 +234,7 @@ def _find_messages_naming(
     titles: frozenset[str],
     names: frozenset[str],
     lost: Collection[str],
+    indebted: Collection[int],
 ) -> Iterator[tuple[int, int, int, bool]]:
     """Yield messages for `choose_affected_keys`, in one pass.
 
@@ -234,24 +242,25 @@ def _find_messages_naming(
         words: Find messages that may hold one of these in either case.
         titles: Find messages whose text may hold one of these in either case.
         names: Find messages that bring one of these, or whose router stands for it.
-        lost: Find messages whose router stands for one of these.
+        lost: Find messages of the indebted routers that stand for one of these.
     """
     words, titles = (frozenset(map(str.casefold, some)) for some in (words, titles))
     for router, version, number, text, name, attributes, standing in connection.execute(
-        "SELECT router, version, round, casefold(text), name, attributes, standing"
+        "SELECT router, version, round, text, name, attributes, standing"
         " FROM router_version ORDER BY router, version"
     ):
-        stands_for = dict(orjson.loads(standing)).keys()
-        held = {*orjson.loads(attributes), *stands_for}
-        whole = "\n".join((text, name, *held)).casefold()
-        names_it = (
-            not text
-            or any(title in text for title in titles)
-            or any(word in whole for word in words)
-            or not names.isdisjoint(held)
-        )
-        if names_it or not stands_for.isdisjoint(lost):
+        names_it = not text or (bool(titles) and _holds(text, titles))
+        if not names_it and (words or names):
+            held = {*orjson.loads(attributes), *dict(orjson.loads(standing))}
+            names_it = not names.isdisjoint(held) or _holds("\n".join((text, name, *held)), words)
+        if names_it or (
+            router in indebted and not dict(orjson.loads(standing)).keys().isdisjoint(lost)
+        ):
             yield router, version, number, names_it
+
+
+def _holds(text: str, words: frozenset[str]) -> bool:
+    return any(map(text.casefold().__contains__, words))
 
 
 def _find_holders(

@@ -9,18 +9,21 @@ bodies can only be read with it.
 
 import threading
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from itertools import starmap
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 import zstandard
 
 from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
 from propagation.adapters.shared.json_text import remove_nul
-from propagation.adapters.shared.reason_rows import build_rule, build_rule_row
-from propagation.model import Author, DamagedText, FilterMemory, FilterRule, Line, Source
+from propagation.adapters.shared.reason_rows import (
+    build_line,
+    build_line_row,
+    build_rule,
+    build_rule_row,
+)
+from propagation.model import DamagedText, FilterMemory, FilterRule, Line
 
 ZSTD_LEVEL = 3
 RULE = b'{"router":'
@@ -40,7 +43,7 @@ def build_body(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, ver
         remove_nul(
             orjson.dumps(
                 [
-                    [_build_line_row(line) for line in lines],
+                    [build_line_row(line) for line in lines],
                     [build_rule_row(rule) for rule in rules],
                 ]
             )
@@ -60,40 +63,9 @@ def is_body_of(body: bytes, ref: int, version: int) -> bool:
 def read_parts(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
     """Decode lines and filter memory."""
     lines, rules = orjson.loads(decompress_body(body))
-    return tuple(_line(line) for line in lines), FilterMemory(
+    return tuple(build_line(line) for line in lines), FilterMemory(
         rules=tuple(build_rule(rule) for rule in rules)
     )
-
-
-class BodyReader:
-    """Reads versions of one client.
-
-    An unchanged line or rule stays the same object.
-    """
-
-    def __init__(self) -> None:
-        self._lines: dict[int, tuple[list[Any], Line]] = {}
-        self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule]] = {}
-
-    def read_parts(self, plain: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
-        """Return lines and filter memory of a body's JSON."""
-        lines, rules = orjson.loads(plain)
-        return tuple(map(self._line, lines)), FilterMemory(
-            rules=tuple(map(self._parse_rule, rules))
-        )
-
-    def _line(self, row: list[Any]) -> Line:
-        known = self._lines.get(row[0])
-        if known is None or known[0] != row:
-            known = self._lines[row[0]] = (row, _line(row))
-        return known[1]
-
-    def _parse_rule(self, row: dict[str, Any]) -> FilterRule:
-        target = (row["router"], row["attribute"])
-        known = self._rules.get(target)
-        if known is None or known[0] != row:
-            known = self._rules[target] = (row, build_rule(row))
-        return known[1]
 
 
 def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
@@ -129,34 +101,6 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
     """
     body = _create_zstd().pack.compress(plain)
     return body + compute_digest(body, ref, version)
-
-
-def _build_line_row(line: Line) -> list[object]:
-    return [
-        line.id,
-        line.text,
-        line.attributes,
-        line.weight,
-        line.author,
-        [[source.sequence, source.router, source.version] for source in line.sources],
-    ]
-
-
-def _line(row: Sequence[Any]) -> Line:
-    id_, text, attributes, weight, author, sources = row
-    return Line(
-        id=id_,
-        text=text,
-        attributes=tuple(attributes),
-        weight=weight,
-        author=Author(author),
-        sources=tuple(starmap(_parse_source, sources)),
-    )
-
-
-@lru_cache(maxsize=65_536)
-def _parse_source(sequence: int | None, router: int | None, version: int | None) -> Source:
-    return Source(sequence=sequence, router=router, version=version)
 
 
 @cache
