@@ -181,6 +181,7 @@ def test_exported_restored_and_exported_again_is_the_same_to_the_byte(tmp_path, 
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path, tmp_path):
     """It is another process in life; here another connection, between whose steps the store
     commits."""

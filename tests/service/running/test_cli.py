@@ -183,6 +183,7 @@ def test_round_says_when_nothing_changed(service):
     assert read_answer("round", "--address", service.address)["round"] is None
 
 
+@pytest.mark.slow
 def test_watch_goes_on_where_it_was_left(service):
     watching = subprocess.Popen(
         [*COMMAND, "watch", "--kind", "round", "-n", "1", "--json", "--address", service.address],
@@ -213,6 +214,7 @@ def test_watch_goes_on_where_it_was_left(service):
     assert "--resume" in done.stdout
 
 
+@pytest.mark.slow
 def test_watch_says_how_to_go_on_where_it_is_interrupted(service):
     watching = subprocess.Popen(
         [*COMMAND, "watch", "--kind", "round", "--address", service.address],

@@ -496,6 +496,7 @@ async def test_the_metrics_endpoint_uses_a_new_certificate_too(tmp_path, pki, mo
         assert [await can_read(ca), await can_read(other)] == [False, True]
 
 
+@pytest.mark.slow
 async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
     path, secrets = tokens
     limits = LimitSettings(calls_per_second=0.5, bytes_per_second=2_000)

@@ -26,6 +26,7 @@ def town():
     return generate_town(7)
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_town(town):
     again = generate_town(7)
     assert compute_digest(again.dataset) == compute_digest(town.dataset)

@@ -34,6 +34,7 @@ def report() -> LeaveOneOutReport:
     )
 
 
+@pytest.mark.slow
 def test_every_user_is_a_target_and_communities_are_worth_more_than_chance(report):
     end = report.setting("end")
     assert end.targets == 240

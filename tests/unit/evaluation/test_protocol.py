@@ -66,6 +66,7 @@ def report() -> Report:
     return found
 
 
+@pytest.mark.slow
 def test_on_a_textless_stream_with_two_communities_adoption_beats_placebo(report):
     adoption, placebo = report.arm("adoption"), report.arm("placebo")
     assert adoption.n10 > placebo.n10 + 0.003
@@ -87,6 +88,7 @@ def test_the_report_states_what_was_run(report):
     assert all(len(row) == len(HEADERS) for row in arm_rows(report, MEASURES, LABELS))
 
 
+@pytest.mark.slow
 def test_the_embedder_is_that_of_the_reported_seed(dataset):
     stream = build_stream(dataset)
 

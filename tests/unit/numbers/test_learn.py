@@ -1,6 +1,7 @@
 """What one learned interaction changes, and that a follower ends where the learner does."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def test_without_anything_to_draw_the_numbers_are_learned_and_prediction_is_skip
     assert block.weights.any()
 
 
+@pytest.mark.slow
 def test_looking_neighbours_up_equals_gathering_them():
     state = small_state(USERS, ITEMS)
     learn(state, [(user, (3 * user + step) % ITEMS) for step in range(8) for user in range(USERS)])

@@ -39,6 +39,7 @@ def test_choices_at_random_hold_no_communities():
     assert found == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20, 40, 60])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_weak_communities_beside_much_that_is_popular_are_counted(size, seed):

@@ -425,6 +425,7 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(engines):
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.slow
 async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(
     engines, monkeypatch
 ):
@@ -462,6 +463,7 @@ async def test_doctor_looks_while_another_process_learns(engines):
     assert "reach sequence" in (await check_view(looking)).problem
 
 
+@pytest.mark.slow
 async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(
     engines, monkeypatch
 ):

@@ -70,6 +70,7 @@ def test_the_order_of_candidates_is_drawn_from_the_same_words_as_everything_else
     assert choose_word(value, seed) == int(mix_seed(np.uint64(value), np.uint64(seed)))
 
 
+@pytest.mark.slow
 def test_the_process_needs_no_compiler():
     seen = (
         "import sys, services.reasoning.child_process; print([name for name in ('numba', "
@@ -111,6 +112,7 @@ async def test_the_same_texts_messages_and_vectors_as_on_the_loop(tmp_path):
     )
 
 
+@pytest.mark.slow
 async def test_a_process_that_is_killed_is_started_again_and_its_claim_redone(engine):
     await push(engine, 100, 30)
     await engine.reason(limit=10)
@@ -236,6 +238,7 @@ async def stop_claim_early(engine):
     assert await is_all_reasoned(engine)
 
 
+@pytest.mark.slow
 async def test_what_a_claim_under_way_has_stored_is_shown_to_whoever_asks(engine, monkeypatch):
     await push(engine, 100, 400)
     await engine.reason(limit=1)

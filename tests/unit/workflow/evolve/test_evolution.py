@@ -137,6 +137,7 @@ async def assert_mass_as_written(engine):
     assert start.sum() == pytest.approx(START * items, rel=1e-3)
 
 
+@pytest.mark.slow
 async def test_a_router_that_holds_two_communities_is_split_between_them(start_engine, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)  # thirty users are too few for it to tell
     engine = await start_engine(STYLES[:3], 600, past={"loyal": 1.0}, holdout=100)
@@ -159,6 +160,7 @@ async def test_a_router_that_holds_two_communities_is_split_between_them(start_e
     assert len({side for both in sides.values() for side in both}) == 2
 
 
+@pytest.mark.slow
 async def test_a_plan_for_routers_that_another_process_evolved_meanwhile_is_not_published(
     start_engine, monkeypatch
 ):
@@ -208,6 +210,7 @@ async def test_an_answer_that_is_lost_after_the_commit_leaves_the_numbers_as_the
     await again.close()
 
 
+@pytest.mark.slow
 async def test_an_evolution_keeps_no_copy_of_the_embedder(start_engine, monkeypatch, tmp_path):
     """The embedder is the bootstrap's, and takes some megabytes."""
     monkeypatch.setattr(Verdict, "published", True)
@@ -238,6 +241,7 @@ async def test_an_evolution_keeps_no_copy_of_the_embedder(start_engine, monkeypa
     )
 
 
+@pytest.mark.slow
 async def test_a_restart_finds_the_embedder_of_the_bootstrap(start_engine, monkeypatch, tmp_path):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await start_engine(STYLES[:3], 240, Told(EvolutionKind.REWRITE))
@@ -554,6 +558,7 @@ async def test_undo_leads_back(start_engine, monkeypatch, kind):
     await assert_mass_as_written(engine)
 
 
+@pytest.mark.slow
 async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(
     start_engine, monkeypatch
 ):
@@ -568,6 +573,7 @@ async def test_what_was_written_since_a_merge_goes_to_its_users_earlier_router(
     await assert_mass_as_written(engine)
 
 
+@pytest.mark.slow
 async def test_an_undo_counts_what_was_written_while_an_earlier_undone_run_stood(
     start_engine, monkeypatch
 ):
@@ -585,6 +591,7 @@ async def test_an_undo_counts_what_was_written_while_an_earlier_undone_run_stood
     await assert_mass_as_written(engine)
 
 
+@pytest.mark.slow
 async def test_only_the_last_standing_run_can_be_undone(start_engine, monkeypatch):
     monkeypatch.setattr(Verdict, "published", True)
     engine = await start_engine(STYLES[:3], 200, Told(EvolutionKind.REWRITE))

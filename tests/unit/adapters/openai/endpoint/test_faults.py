@@ -138,6 +138,7 @@ async def test_a_drip_does_not_outlast_the_deadline(open_reasoner):
         assert asyncio.get_running_loop().time() - started < 5.0
 
 
+@pytest.mark.slow
 async def test_under_faults_calls_stay_near_their_limit_and_the_rule_comes_through(open_reasoner):
     """Five faults of 5% each: 1 / (1 - .25) = 1.33 calls where one was needed."""
     faults = dict.fromkeys(("429", "500", "malformed", "disconnect", "refusal"), 0.05)
