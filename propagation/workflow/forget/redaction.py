@@ -82,6 +82,11 @@ class Removal:
         """
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
+    def list_titles_in(self, text: str) -> Sequence[OwnWords]:
+        """Return the titles that a text may quote: all, or none if it holds no word of them."""
+        folded = text.casefold()
+        return tuple(self.titles.values()) if any(word in folded for word in self.quotes) else ()
+
     def list_words_from(self, messages: Iterable[Key]) -> OwnWords:
         """Return what a text may not say that came from these messages."""
         lost = (self.messages[key].names for key in messages if key in self.messages)
@@ -174,7 +179,7 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     )
     words = removal.list_words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
-    titles = () if removal.messages.keys().isdisjoint(heard) else removal.titles.values()
+    titles = removal.list_titles_in(line.text) if removal.messages.keys() & heard else ()
     named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
     if not (cites or named or has_own_name):
         return line

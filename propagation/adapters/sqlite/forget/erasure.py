@@ -74,7 +74,7 @@ PARTS_OF = (
     " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
     " iif(e.value IS ?2, 0, (SELECT min(version) FROM profile_version WHERE ref = e.value"
     " AND sequence >= ?3)) CROSS JOIN router_version v ON v.router = i.router AND v.version ="
-    " i.version"
+    " i.version WHERE i.ref IS ?2 OR i.sequence IN (SELECT value FROM json_each(?4))"
 )
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
@@ -171,12 +171,9 @@ class SqliteErasure(SqliteWiping):
         origins: Mapping[int, frozenset[int]],
         limit: int,
     ) -> Sequence[AffectedMessage]:
-        asked = to_json(sorted(set(refs))), erased, min(sequences, default=0)
-        rows = [
-            row
-            for row in connection.execute(PARTS_OF, asked)
-            if row[4] == erased or row[6] in sequences
-        ]
+        first = min(sequences, default=0)
+        asked = to_json(sorted(set(refs))), erased, first, to_json(sorted(sequences))
+        rows = connection.execute(PARTS_OF, asked).fetchall()
         lost_parts = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
         rounds = {(router, version): number for router, version, number, *_ in rows}
         lost = {part.attribute for parts in lost_parts.values() for part in parts}
