@@ -14,8 +14,8 @@ from propagation.graph_rules.citation_search import CitationMatcher, find_span
 from propagation.grouping import group_pairs
 from propagation.model import CitationSearch, StoredText
 
-CLIENTS_PER_READ = 50
-VERSIONS_AT_FIRST, VERSIONS_GROWTH = 8, 4
+CLIENTS_PER_READ = 100
+VERSIONS_AT_FIRST, VERSIONS_GROWTH = 3, 4
 """How many versions of each client the first read returns; the next return more."""
 Key = tuple[int, int]
 
