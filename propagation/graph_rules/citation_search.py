@@ -11,8 +11,6 @@ from propagation.model import Citations, CitationSearch, FilterRule
 
 ENDLESS = 1 << 62
 """Stands for the last version of a search of all versions."""
-
-
 MessageWords = tuple[frozenset[str] | None, list[str]]
 """Attributes or words of which a line that cites a message holds one; None: any line cites it."""
 
@@ -124,9 +122,9 @@ class VersionsToSearch:
             self._last = max(self._last, self._spans.pop()[1])
         if may_cite or version < self._last:
             self.next = version + 1
-            return True
-        self.next = self._spans[-1][0] if self._spans else None
-        return False
+        else:
+            self.next = self._spans[-1][0] if self._spans else None
+        return self.next == version + 1
 
 
 def find_span(

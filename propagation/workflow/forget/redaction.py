@@ -83,7 +83,11 @@ class Removal:
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     def list_titles_in(self, text: str) -> Sequence[OwnWords]:
-        """Return the titles that a text may quote: all, or none if it holds no word of them."""
+        """Return the titles that a text may quote.
+
+        Returns:
+            All of them, or none if the text holds no word of any.
+        """
         folded = text.casefold()
         return tuple(self.titles.values()) if any(word in folded for word in self.quotes) else ()
 
