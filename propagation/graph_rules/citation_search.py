@@ -3,33 +3,16 @@
 Here is what matches, and where the search of a client ends.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from propagation.grouping import group_pairs
-from propagation.model import Citations, CitationSearch, FilterRule
+from propagation.model import Citations, CitationSearch, FilterRule, Line
 
 ENDLESS = 1 << 62
 """Stands for the last version of a search of all versions."""
-MessageWords = tuple[frozenset[str] | None, list[str]]
-"""Attributes or words of which a line that cites a message holds one; None: any line cites it."""
-
-
-class RuleWords:
-    """Words that the searches of one client look for in its rules.
-
-    Attributes:
-        of_any: Words in any rule, case-folded.
-        of_router: By router, words in rules on it.
-    """
-
-    def __init__(self, citings: Iterable[Citations]) -> None:
-        known = list(citings)
-        self.of_any = _fold_sets(one.rule_words for one in known)
-        by_router = group_pairs(pair for one in known for pair in one.router_words.items())
-        self.of_router: Mapping[int | None, list[str]] = {
-            router: _fold_sets(sets) for router, sets in by_router.items()
-        }
+NOT_WRITTEN = (None, None, False)
+"""Stands in `find_span` for what was written at the sequence of a search without one."""
 
 
 class CitationMatcher:
@@ -38,55 +21,60 @@ class CitationMatcher:
     All searches are matched at once: a line may cite what only another client's search names.
     """
 
-    def __init__(self, citings: Iterable[Citations]) -> None:
-        distinct = {id(citations): citations for citations in citings}.values()
-        self._sequences = frozenset[int]().union(*(one.sequences for one in distinct))
-        self._words = _fold_sets(one.words for one in distinct)
-        self._messages: dict[tuple[int, int], list[MessageWords]] = {}
-        for one in distinct:
-            words = _fold_sets([one.message_words])
-            for key, names in one.messages.items():
-                self._messages.setdefault(key, []).append((names, words))
+    def __init__(self, searches: Iterable[CitationSearch]) -> None:
+        citings = _list_citations(searches)
+        self._sequences = frozenset[int]().union(*(one.sequences for one in citings))
+        self._words = _fold_sets(one.words for one in citings)
+        self._router_words = {
+            router: _fold_sets(sets)
+            for router, sets in group_pairs(
+                pair for one in citings for pair in one.router_words.items()
+            ).items()
+        }
+        self._messages = group_pairs(
+            (key, (names, _fold_sets([one.message_words])))
+            for one in citings
+            for key, names in one.messages.items()
+        )
 
-    def match_line(
-        self, text: str, attributes: Sequence[str], sources: Iterable[Sequence[int | None]]
-    ) -> tuple[bool, bool]:
+    def match_line(self, line: Line) -> tuple[bool, bool]:
         """Tell whether a line cites what the searches name.
-
-        Args:
-            sources: Sequence, router and version of each.
 
         Returns:
             Whether it does, and whether it cites one of the messages with any attribute.
         """
-        cites = False
-        cited: list[MessageWords] = []
-        for sequence, router, version in sources:
-            if sequence in self._sequences:
-                cites = True
-            elif router is not None and version is not None:
-                cited += self._messages.get((router, version), ())
-        if not cites and (cited or self._words):
-            folded = "\n".join((text, *attributes)).casefold()
-            cites = _holds(folded, self._words) or any(
-                names is None or not names.isdisjoint(attributes) or _holds(folded, words)
+        folded = "\n".join((line.text, *line.attributes)).casefold()
+        cited = [
+            one
+            for source in line.sources
+            for one in self._messages.get((source.router or 0, source.version or 0), ())
+        ]
+        cites = (
+            any(source.sequence in self._sequences for source in line.sources)
+            or _holds(folded, self._words)
+            or any(
+                names is None or not names.isdisjoint(line.attributes) or _holds(folded, words)
                 for names, words in cited
             )
+        )
         return cites, bool(cited)
 
-    def match_rule(self, rule: FilterRule, words: RuleWords) -> bool:
-        """Tell whether a rule cites.
+    def match_rule(self, rule: FilterRule, words: Collection[str]) -> bool:
+        """Tell whether a rule cites what the searches name.
 
         Args:
-            words: Those that the searches of its client name.
+            words: What `list_rule_words` returns for the searches of its client.
         """
-        text = f"{rule.text}\n{rule.attribute or ''}".casefold()
-        return (
-            not self._sequences.isdisjoint((*rule.evidence, rule.age))
-            or _holds(text, self._words)
-            or _holds(text, words.of_any)
-            or _holds(text, words.of_router.get(rule.router, ()))
+        folded = f"{rule.text}\n{rule.attribute or ''}".casefold()
+        of_router = self._router_words.get(rule.router or 0, ())
+        return not self._sequences.isdisjoint((*rule.evidence, rule.age)) or any(
+            _holds(folded, some) for some in (self._words, words, of_router)
         )
+
+
+def list_rule_words(searches: Iterable[CitationSearch]) -> list[str]:
+    """Return the words, case-folded, that searches look for in any rule."""
+    return _fold_sets(one.rule_words for one in _list_citations(searches))
 
 
 class VersionsToSearch:
@@ -99,13 +87,13 @@ class VersionsToSearch:
         next: The first version to read next; None: the searches have ended.
     """
 
-    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, spans: Iterable[tuple[int, int] | None]) -> None:
         """Begin before the first span.
 
         Args:
-            spans: What `find_span` returns for each search, without None.
+            spans: What `find_span` returns for each search.
         """
-        self._spans = sorted(spans, reverse=True)
+        self._spans = sorted((span for span in spans if span is not None), reverse=True)
         self._last = 0
         self.next = self._spans[-1][0] if self._spans else None
 
@@ -128,12 +116,12 @@ class VersionsToSearch:
 
 
 def find_span(
-    search: CitationSearch, written: tuple[int, int] | None, *, late: bool
+    search: CitationSearch, first: int | None, last: int | None, late: bool
 ) -> tuple[int, int] | None:
     """Return between which versions a search must read.
 
     Args:
-        written: The first and the last version that were written at its sequence, if any.
+        first, last: The versions that were written at its sequence; None: none was.
         late: The interaction of its sequence was reasoned late: its texts were written at the
             sequence of another one, and have moved if that was erased.
 
@@ -143,7 +131,15 @@ def find_span(
     """
     if search.from_version is not None:
         return search.from_version, search.from_version
-    return written if search.at_sequence is not None and not late else (0, ENDLESS)
+    if search.at_sequence is None or late:
+        return 0, ENDLESS
+    return None if first is None or last is None else (first, last)
+
+
+def _list_citations(searches: Iterable[CitationSearch]) -> list[Citations]:
+    """Return what searches name; most name the same object."""
+    distinct = {id(search.citations): search.citations for search in searches}
+    return [citations for citations in distinct.values() if citations is not None]
 
 
 def _fold_sets(sets: Iterable[frozenset[str]]) -> list[str]:

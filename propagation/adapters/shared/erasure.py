@@ -34,11 +34,6 @@ def find_ascii_word(name: str) -> str:
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
-def list_searchable_words(words: Iterable[str]) -> list[str]:
-    """Return words that every database finds in lower-case text, each once."""
-    return sorted({find_ascii_word(word.casefold()) for word in words})
-
-
 def fold_words(words: Iterable[str]) -> list[str]:
     """Return words case-folded, each once.
 

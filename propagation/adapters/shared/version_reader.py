@@ -1,13 +1,16 @@
 """Reads the stored versions of one client's text, and searches them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from propagation.adapters.shared.reason_rows import build_line, build_rule
-from propagation.graph_rules.citation_search import CitationMatcher, RuleWords, VersionsToSearch
+from propagation.graph_rules.citation_search import (
+    CitationMatcher,
+    VersionsToSearch,
+    list_rule_words,
+)
 from propagation.model import (
-    Citations,
+    CitationSearch,
     ClientText,
     FilterMemory,
     FilterRule,
@@ -17,121 +20,72 @@ from propagation.model import (
 )
 
 
-class VersionRow(NamedTuple):
-    """A stored version of a client's text.
-
-    Attributes:
-        rewritten: A withdrawal rewrote it.
-        current: No later version is stored.
-        line_rows: For `build_line`.
-        rule_rows: For `build_rule`.
-    """
-
-    version: int
-    next_id: int
-    watermark: int
-    dropped: int
-    rewritten: bool
-    current: bool
-    line_rows: Sequence[Sequence[Any]]
-    rule_rows: Sequence[dict[str, Any]]
-
-
-@dataclass(slots=True)
-class _KnownLine:
-    """A line that the last version held.
-
-    Attributes:
-        line: None until a version that holds it is found: most are not.
-    """
-
-    row: Sequence[Any]
-    cites: bool
-    cites_message: bool
-    line: Line | None = None
-
-    def build(self) -> Line:
-        self.line = self.line or build_line(self.row)
-        return self.line
-
-
 class VersionReader:
     """Reads and searches the versions of one client, in ascending order.
 
-    A line or rule that stays from one version to the next is searched once, and stays the same
-    object.
+    A line or rule that stays from one version to the next is built and searched once, and stays the
+    same object.
 
     Attributes:
-        ref: The client.
         versions: Those that are still to read.
     """
 
     def __init__(
         self,
-        ref: int,
-        spans: Iterable[tuple[int, int]],
-        citings: Sequence[Citations | None],
+        searches: Sequence[CitationSearch],
+        spans: Iterable[tuple[int, int] | None],
         matcher: CitationMatcher,
     ) -> None:
         """Begin before the first version.
 
         Args:
-            spans: See `VersionsToSearch`.
-            citings: What the client's searches name; None finds every version.
-            matcher: Of all searches.
+            searches: All of one client.
+            spans: What `find_span` returns for each.
+            matcher: Of the searches of all clients.
         """
-        self.ref = ref
         self.versions = VersionsToSearch(spans)
+        self._searches = searches
         self._matcher = matcher
-        self._find_all = None in citings
-        self._rule_words = RuleWords(one for one in citings if one is not None)
-        self._lines: dict[int, _KnownLine] = {}
+        self._rule_words = list_rule_words(searches)
+        self._lines: dict[int, tuple[Sequence[Any], Line, bool, bool]] = {}
         self._rules: dict[tuple[Any, Any], tuple[dict[str, Any], FilterRule, bool]] = {}
 
-    def find_in(self, rows: Iterable[VersionRow], *, complete: bool) -> Iterator[StoredText]:
+    def find_in(self, rows: Iterable[Sequence[Any]], *, complete: bool) -> Iterator[StoredText]:
         """Search consecutive versions until the search jumps or ends.
 
         Args:
-            rows: Versions from `versions.next` on.
+            rows: From `versions.next` on, of each version: number, next id, watermark, dropped,
+                whether a withdrawal rewrote it, whether it is the current one, its lines for
+                `build_line` and its rules for `build_rule`.
             complete: No version of the client comes after the rows.
         """
-        for row in rows:
-            lines = [self._search_line(line) for line in row.line_rows]
-            rules = [self._search_rule(rule) for rule in row.rule_rows]
-            cites = self._find_all or any(
-                [*(one.cites for one in lines), *(one[2] for one in rules)]
-            )
-            # A later version may cite such a message with another attribute.
-            cites_message = any(one.cites_message for one in lines)
-            goes_on = self.versions.go_on(
-                row.version, may_cite=cites or cites_message or row.rewritten
-            )
+        ref = self._searches[0].ref
+        find_all = any(search.citations is None for search in self._searches)
+        for version, next_id, watermark, dropped, rewritten, current, line_rows, rule_rows in rows:
+            lines = [self._search_line(row) for row in line_rows]
+            rules = [self._search_rule(row) for row in rule_rows]
+            cites = find_all or any(one[2] for one in [*lines, *rules])
             if cites:
                 profile = Profile(
-                    ref=self.ref,
-                    version=row.version,
-                    next_id=row.next_id,
-                    lines=tuple(one.build() for one in lines),
+                    ref=ref, version=version, next_id=next_id, lines=tuple(one[1] for one in lines)
                 )
                 memory = FilterMemory(rules=tuple(one[1] for one in rules))
                 text = ClientText(
-                    profile=profile,
-                    filter_memory=memory,
-                    watermark=row.watermark,
-                    dropped=row.dropped,
+                    profile=profile, filter_memory=memory, watermark=watermark, dropped=dropped
                 )
-                yield StoredText(text, row.current)
-            if not goes_on:
+                yield StoredText(text, bool(current))
+            # A later version may cite such a message with another attribute.
+            may_cite = cites or rewritten or any(one[3] for one in lines)
+            if not self.versions.go_on(version, may_cite=may_cite):
                 return
         if complete:
             self.versions.next = None
 
-    def _search_line(self, row: Sequence[Any]) -> _KnownLine:
+    def _search_line(self, row: Sequence[Any]) -> tuple[Sequence[Any], Line, bool, bool]:
         known = self._lines.get(row[0])
-        if known is None or known.row != row:
-            _, text, attributes, _, _, sources = row
-            known = _KnownLine(row, *self._matcher.match_line(text, attributes, sources))
-            self._lines[row[0]] = known
+        if known is None or known[0] != row:
+            line = build_line(row)
+            known = self._lines[row[0]] = (row, line, *self._matcher.match_line(line))
         return known
 
     def _search_rule(self, row: dict[str, Any]) -> tuple[dict[str, Any], FilterRule, bool]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from propagation.adapters.shared.version_reader import VersionReader, VersionRow
+from propagation.adapters.shared.version_reader import VersionReader
 from propagation.adapters.sqlite.reason.text_bodies import (
     build_body,
     decompress_body,
@@ -17,6 +17,7 @@ from propagation.graph_rules.citation_search import CitationMatcher
 from propagation.model import (
     Author,
     Citations,
+    CitationSearch,
     FilterMemory,
     FilterRule,
     InvalidInput,
@@ -106,10 +107,10 @@ def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
         build_body([stayed, after], [rule], 1, 2),
         build_body([after], [replace(rule, age=9)], 1, 3),
     ]
-    cited = [Citations(frozenset([2]))]
-    reader = VersionReader(1, [(1, 1)], cited, CitationMatcher(cited))
+    searches = [CitationSearch(1, Citations(frozenset([2])), from_version=1)]
+    reader = VersionReader(searches, [(1, 1)], CitationMatcher(searches))
     rows = [
-        VersionRow(number, 3, 0, 0, False, False, *orjson.loads(decompress_body(body)))
+        (number, 3, 0, 0, 0, 0, *orjson.loads(decompress_body(body)))
         for number, body in enumerate(versions, 1)
     ]
     texts = [one.text for one in reader.find_in(rows, complete=True)]

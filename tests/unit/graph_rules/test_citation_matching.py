@@ -2,12 +2,13 @@
 
 from propagation.graph_rules.citation_search import (
     ENDLESS,
+    NOT_WRITTEN,
     CitationMatcher,
-    RuleWords,
     VersionsToSearch,
     find_span,
+    list_rule_words,
 )
-from propagation.model import Citations, CitationSearch, FilterRule
+from propagation.model import Citations, CitationSearch, FilterRule, Line, Source
 
 NOTHING = Citations()
 JAZZ = frozenset({"jazz"})
@@ -41,29 +42,34 @@ def test_searches_of_one_client_read_each_version_once():
 
 def test_a_search_begins_where_its_sequence_was_written():
     at = CitationSearch(2, NOTHING, at_sequence=7)
-    assert find_span(at, (4, 5), late=False) == (4, 5)
-    assert find_span(at, None, late=False) is None
-    assert find_span(at, None, late=True) == (0, ENDLESS)
-    assert find_span(CitationSearch(2, NOTHING, from_version=3), None, late=False) == (3, 3)
-    assert find_span(CitationSearch(2, NOTHING), None, late=False) == (0, ENDLESS)
+    assert find_span(at, 4, 5, late=False) == (4, 5)
+    assert find_span(at, None, None, late=False) is None
+    assert find_span(at, None, None, late=True) == (0, ENDLESS)
+    assert find_span(CitationSearch(2, NOTHING, from_version=3), *NOT_WRITTEN) == (3, 3)
+    assert find_span(CitationSearch(2, NOTHING), *NOT_WRITTEN) == (0, ENDLESS)
 
 
 def test_a_line_that_cites_a_message_without_a_lost_attribute_may_cite_it_later():
-    matcher = CitationMatcher([Citations(messages={(1, 2): JAZZ}, message_words=JAZZ)])
-    source = [(None, 1, 2)]
-    assert matcher.match_line("Likes opera.", ("opera",), source) == (False, True)
-    assert matcher.match_line("Likes opera.", ("jazz",), source) == (True, True)
-    assert matcher.match_line("Likes JAZZ.", ("opera",), source) == (True, True)
-    assert matcher.match_line("Likes jazz.", ("jazz",), [(None, 1, 3)]) == (False, False)
+    lost = Citations(messages={(1, 2): JAZZ}, message_words=JAZZ)
+    matcher = CitationMatcher([CitationSearch(2, lost)])
+    for text, attribute, version, expected in (
+        ("Likes opera.", "opera", 2, (False, True)),
+        ("Likes opera.", "jazz", 2, (True, True)),
+        ("Likes JAZZ.", "opera", 2, (True, True)),
+        ("Likes jazz.", "jazz", 3, (False, False)),
+    ):
+        source = Source(router=1, version=version)
+        line = Line(id=1, text=text, attributes=(attribute,), sources=(source,))
+        assert matcher.match_line(line) == expected
 
 
 def test_rules_are_searched_for_words_of_their_router_and_client():
-    matcher = CitationMatcher([NOTHING])
-    words = RuleWords(
-        [Citations(rule_words=JAZZ), Citations(router_words={4: frozenset({"opera"})})]
-    )
+    on_router = {4: frozenset({"opera"})}
+    mine = [CitationSearch(2, Citations(rule_words=JAZZ)), CitationSearch(2, None)]
+    matcher = CitationMatcher([*mine, CitationSearch(4, Citations(router_words=on_router))])
     of_router = FilterRule(2.0, "Welcome Opera.", router=4)
-    assert matcher.match_rule(of_router, words)
-    assert not matcher.match_rule(FilterRule(2.0, "Welcome opera.", router=5), words)
-    assert matcher.match_rule(FilterRule(2.0, "Welcome it.", attribute="jazz"), words)
-    assert not matcher.match_rule(of_router, RuleWords([NOTHING]))
+    assert matcher.match_rule(of_router, ())
+    assert not matcher.match_rule(FilterRule(2.0, "Welcome opera.", router=5), ())
+    of_attribute = FilterRule(2.0, "Welcome it.", attribute="jazz")
+    assert matcher.match_rule(of_attribute, list_rule_words(mine))
+    assert not matcher.match_rule(of_attribute, ())

@@ -4,20 +4,20 @@ The server returns versions of texts, and this process searches them as for SQLi
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase
 from propagation.adapters.neo4j.reason.texts import blame_row, list_parts, read_pages
-from propagation.adapters.shared.version_reader import VersionReader, VersionRow
-from propagation.graph_rules.citation_search import CitationMatcher, find_span
+from propagation.adapters.shared.version_reader import VersionReader
+from propagation.graph_rules.citation_search import NOT_WRITTEN, CitationMatcher, find_span
 from propagation.grouping import group_pairs
 from propagation.model import CitationSearch, StoredText
 
 CLIENTS_PER_READ = 100
 VERSIONS_AT_FIRST, VERSIONS_GROWTH = 3, 4
 """How many versions of each client the first read returns; the next return more."""
-Key = tuple[int, int]
 
 
 async def find_citing_texts(
@@ -27,90 +27,51 @@ async def find_citing_texts(
 
     Searches of one client are searched together.
     """
-    matcher = CitationMatcher(one.citations for one in searches if one.citations is not None)
-    written = await _find_written(database, searches)
-    by_client = group_pairs((search.ref, search) for search in searches)
-    readers = {}
-    for ref, mine in by_client.items():
-        spans = [_find_span(search, written) for search in mine]
-        readers[ref] = VersionReader(
-            ref,
-            [span for span in spans if span is not None],
-            [search.citations for search in mine],
-            matcher,
-        )
-
-    async def read(refs: Sequence[int]) -> dict[Key, StoredText]:
-        return await _search_clients(database, {ref: readers[ref] for ref in refs})
-
-    found = await read_pages(read, sorted(readers), CLIENTS_PER_READ)
-    return [found[key] for key in sorted(found)]
-
-
-async def _find_written(
-    database: Neo4jDatabase, searches: Sequence[CitationSearch]
-) -> dict[Key, tuple[int | None, int, bool]]:
-    """Return what was written at each search's sequence.
-
-    Returns:
-        By (ref, sequence): the first version or None, the last one, and whether the interaction was
-        reasoned late.
-    """
+    matcher = CitationMatcher(searches)
     keys = {(one.ref, one.at_sequence) for one in searches if one.at_sequence is not None}
-    if not keys:
-        return {}
-    rows = await database.table("forget/search/versions_at", keys=[list(key) for key in keys])
-    return {(ref, sequence): (first, last, late) for ref, sequence, first, last, late in rows}
-
-
-def _find_span(
-    search: CitationSearch, written: Mapping[Key, tuple[int | None, int, bool]]
-) -> Key | None:
-    if search.at_sequence is None:
-        return find_span(search, None, late=False)
-    first, last, late = written[search.ref, search.at_sequence]
-    return find_span(search, None if first is None else (first, last), late=late)
+    rows = await database.table("forget/search/versions_at", keys=list(map(list, keys)))
+    written = {(ref, sequence): found for ref, sequence, *found in rows}
+    readers = {}
+    for ref, mine in group_pairs((search.ref, search) for search in searches).items():
+        spans = (find_span(one, *written.get((ref, one.at_sequence), NOT_WRITTEN)) for one in mine)
+        readers[ref] = VersionReader(mine, spans, matcher)
+    texts = await read_pages(
+        partial(_search_clients, database, readers), sorted(readers), CLIENTS_PER_READ
+    )
+    return [texts[key] for key in sorted(texts)]
 
 
 async def _search_clients(
-    database: Neo4jDatabase, readers: Mapping[int, VersionReader]
-) -> dict[Key, StoredText]:
-    """Search clients, by ref, to the end."""
-    found: dict[Key, StoredText] = {}
+    database: Neo4jDatabase, readers: Mapping[int, VersionReader], refs: Sequence[int]
+) -> dict[tuple[int, int], StoredText]:
+    """Search some clients to the end."""
+    found: list[StoredText] = []
     limit = VERSIONS_AT_FIRST
-    while searches := [
-        (ref, reader.versions.next)
-        for ref, reader in readers.items()
-        if reader.versions.next is not None
-    ]:
-        rows = await database.table("forget/search/versions_from", searches=searches, limit=limit)
+    while firsts := {
+        ref: first for ref in refs if (first := readers[ref].versions.next) is not None
+    }:
+        rows = await database.table(
+            "forget/search/versions_from", searches=list(map(list, firsts.items())), limit=limit
+        )
+        by_client = group_pairs((row[0], row) for row in rows)
+        pages = [(readers[ref], by_client.get(ref, ())) for ref in firsts]
         # On a thread: the versions of a page would hold up the event loop.
-        found |= await asyncio.to_thread(_search_page, readers, searches, rows, limit)
+        found += await asyncio.to_thread(_search_pages, pages, limit)
         limit *= VERSIONS_GROWTH
-    return found
+    return {(one.text.profile.ref, one.text.profile.version): one for one in found}
 
 
-def _search_page(
-    readers: Mapping[int, VersionReader],
-    searches: Sequence[tuple[int, int]],
-    rows: Sequence[Sequence[Any]],
-    limit: int,
-) -> dict[Key, StoredText]:
-    """Search the rows of cypher/forget/search/versions_from."""
-    by_client = group_pairs((row[0], row) for row in rows)
-    found = {}
-    for ref, _ in searches:
-        mine = by_client.get(ref, ())
-        versions = map(_build_version_row, mine)
-        for one in readers[ref].find_in(versions, complete=len(mine) < limit):
-            found[ref, one.text.profile.version] = one
-    return found
+def _search_pages(
+    pages: Iterable[tuple[VersionReader, Sequence[Sequence[Any]]]], limit: int
+) -> list[StoredText]:
+    return [
+        one
+        for reader, rows in pages
+        for one in reader.find_in(map(_build_version_row, rows), complete=len(rows) < limit)
+    ]
 
 
-def _build_version_row(row: Sequence[Any]) -> VersionRow:
-    _, version, next_id, watermark, dropped, *_, rewritten, current = row
+def _build_version_row(row: Sequence[Any]) -> Sequence[Any]:
+    """Convert a row of cypher/forget/search/versions_from for `VersionReader.find_in`."""
     with blame_row(row):
-        line_rows, rule_rows = list_parts(row)
-    return VersionRow(
-        version, next_id, watermark, dropped, rewritten, current, line_rows, rule_rows
-    )
+        return *row[1:5], *row[16:], *list_parts(row)

@@ -11,9 +11,9 @@ import orjson
 
 from propagation.adapters.shared.erasure import find_ascii_word, holds_name
 from propagation.adapters.shared.json_text import escape_words
-from propagation.adapters.shared.version_reader import VersionReader, VersionRow
+from propagation.adapters.shared.version_reader import VersionReader
 from propagation.adapters.sqlite.reason.text_bodies import decompress_body
-from propagation.graph_rules.citation_search import CitationMatcher, find_span
+from propagation.graph_rules.citation_search import NOT_WRITTEN, CitationMatcher, find_span
 from propagation.grouping import group_pairs
 from propagation.model import CitationSearch, StoredText
 
@@ -43,30 +43,24 @@ def find_texts_along(
         matcher: Of these searches, or of more.
     """
     found: list[StoredText] = []
-    by_client = group_pairs((search.ref, search) for search in searches)
-    for ref, mine in by_client.items():
-        spans = [_find_span(connection, search) for search in mine]
-        reader = VersionReader(
-            ref,
-            [span for span in spans if span is not None],
-            [search.citations for search in mine],
-            matcher,
-        )
+    for ref, mine in group_pairs((search.ref, search) for search in searches).items():
+        reader = VersionReader(mine, [_find_span(connection, one) for one in mine], matcher)
         while (first := reader.versions.next) is not None:
             found.extend(reader.find_in(_read_versions(connection, ref, first), complete=True))
     return found
 
 
-def _read_versions(connection: sqlite3.Connection, ref: int, first: int) -> Iterator[VersionRow]:
+def _read_versions(
+    connection: sqlite3.Connection, ref: int, first: int
+) -> Iterator[Sequence[object]]:
     for *columns, body in connection.execute(VERSIONS, (ref, first)):
-        yield VersionRow(*columns, *orjson.loads(decompress_body(body)))
+        yield *columns, *orjson.loads(decompress_body(body))
 
 
 def _find_span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
-    if search.at_sequence is None:
-        return find_span(search, None, late=False)
-    first, last, late = connection.execute(WRITTEN_AT, (search.at_sequence, search.ref)).fetchone()
-    return find_span(search, None if first is None else (first, last), late=bool(late))
+    at = search.at_sequence
+    written = connection.execute(WRITTEN_AT, (at, search.ref)).fetchone() if at else NOT_WRITTEN
+    return find_span(search, *written)
 
 
 def encode_words(words: Iterable[str]) -> list[bytes]:

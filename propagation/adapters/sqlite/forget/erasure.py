@@ -124,7 +124,7 @@ class SqliteErasure(SqliteWiping):
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         found: dict[tuple[int, int], StoredText] = {}
-        matcher = CitationMatcher(one.citations for one in searches if one.citations is not None)
+        matcher = CitationMatcher(searches)
         ordered = sorted(searches, key=lambda search: search.ref)
         for batch in split_into_batches(ordered, SEARCHES_A_READ):
             for one in await self._database.read(
