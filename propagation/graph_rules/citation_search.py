@@ -11,7 +11,7 @@ from propagation.model import Citations, CitationSearch, FilterRule, Line
 
 ENDLESS = 1 << 62
 """Stands for the last version of a search of all versions."""
-NOT_WRITTEN = (None, None, False)
+NOT_WRITTEN = (None, None, False, None)
 """Stands in `find_span` for what was written at the sequence of a search without one."""
 
 
@@ -116,7 +116,11 @@ class VersionsToSearch:
 
 
 def find_span(
-    search: CitationSearch, first: int | None, last: int | None, late: bool
+    search: CitationSearch,
+    first: int | None,
+    last: int | None,
+    late: bool,
+    after_gap: int | None,
 ) -> tuple[int, int] | None:
     """Return between which versions a search must read.
 
@@ -124,6 +128,8 @@ def find_span(
         first, last: The versions that were written at its sequence; None: none was.
         late: The interaction of its sequence was reasoned late: its texts were written at the
             sequence of another one, and have moved if that was erased.
+        after_gap: The version after the last one that is not stored any more, if retention may have
+            dropped what was written at the sequence: all that it dropped is before.
 
     Returns:
         The first version that it reads, and the one to which it reads at least; None if no version
@@ -133,6 +139,8 @@ def find_span(
         return search.from_version, search.from_version
     if search.at_sequence is None or late:
         return 0, ENDLESS
+    if after_gap is not None:
+        return first or 0, max(after_gap, last or 0)
     return None if first is None or last is None else (first, last)
 
 

@@ -42,9 +42,19 @@ def test_searches_of_one_client_read_each_version_once():
 
 def test_a_search_begins_where_its_sequence_was_written():
     at = CitationSearch(2, NOTHING, at_sequence=7)
-    assert find_span(at, 4, 5, late=False) == (4, 5)
-    assert find_span(at, None, None, late=False) is None
-    assert find_span(at, None, None, late=True) == (0, ENDLESS)
+    assert find_span(at, 4, 5, late=False, after_gap=None) == (4, 5)
+    assert find_span(at, None, None, late=False, after_gap=None) is None
+    assert find_span(at, None, None, late=True, after_gap=None) == (0, ENDLESS)
+
+
+def test_what_retention_dropped_is_before_the_version_after_the_last_gap():
+    at = CitationSearch(2, NOTHING, at_sequence=7)
+    assert find_span(at, None, None, late=False, after_gap=9) == (0, 9)
+    assert find_span(at, 5, 5, late=False, after_gap=9) == (5, 9)
+    assert find_span(at, 11, 12, late=False, after_gap=9) == (11, 12)
+
+
+def test_other_searches_begin_at_a_version_or_at_the_first():
     assert find_span(CitationSearch(2, NOTHING, from_version=3), *NOT_WRITTEN) == (3, 3)
     assert find_span(CitationSearch(2, NOTHING), *NOT_WRITTEN) == (0, ENDLESS)
 

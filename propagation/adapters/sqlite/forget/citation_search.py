@@ -12,6 +12,7 @@ import orjson
 from propagation.adapters.shared.erasure import find_ascii_word, holds_name
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.version_reader import VersionReader
+from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.reason.text_bodies import decompress_body
 from propagation.graph_rules.citation_search import NOT_WRITTEN, CitationMatcher, find_span
 from propagation.grouping import group_pairs
@@ -26,9 +27,12 @@ VERSIONS = (
     " FROM profile_version WHERE ref = ?1 AND version >= ?2 ORDER BY version"
 )
 WRITTEN_AT = (
-    "SELECT min(version), max(version), late IS NOT NULL FROM"
-    " (SELECT (SELECT late FROM reasoned WHERE sequence = ?1) AS late) LEFT JOIN profile_version v"
-    " INDEXED BY profile_version_sequence ON v.sequence = ?1 AND v.ref = ?2"
+    "SELECT first, last, late IS NOT NULL, iif(?1 <= (SELECT value FROM progress"
+    f" WHERE name = '{OLDEST_KEPT}'), (SELECT max(v.version) FROM profile_version v WHERE v.ref ="
+    " ?2 AND NOT EXISTS (SELECT 1 FROM profile_version b WHERE b.ref = v.ref AND b.version ="
+    " v.version - 1)), NULL) FROM (SELECT (SELECT late FROM reasoned WHERE sequence = ?1) AS late,"
+    " min(version) AS first, max(version) AS last FROM profile_version"
+    " INDEXED BY profile_version_sequence WHERE sequence = ?1 AND ref = ?2)"
 )
 
 

@@ -78,8 +78,10 @@ PASSED = (
     "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY "
     "gradient_sequence WHERE sequence <= ?"
     " LIMIT ?)",
+    # Where the texts of what was reasoned late stand is told by its row alone.
     "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
-    " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) ORDER BY sequence LIMIT ?)",
+    " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) AND late IS NULL"
+    " ORDER BY sequence LIMIT ?)",
 )
 
 
