@@ -41,7 +41,7 @@ class MessageChangeFinder:
     routers: Sequence[int]
 
     async def change_messages(self, changes: TextChanges, withdrawn: Removal) -> Removal:
-        """Add redacted messages and evolutions to the changes.
+        """Set the changes of messages and evolutions.
 
         Args:
             changes: Those of texts that cite the interactions.
@@ -71,6 +71,15 @@ class MessageChangeFinder:
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
         return replace(removal, messages=await self._redact(changes, affected, removal, runs))
 
+    async def do_readers_lose_more(self, changes: TextChanges, lost: Removal) -> bool:
+        """Tell whether attributes have too few holders since the messages were changed.
+
+        Args:
+            lost: What the messages lost.
+        """
+        unsupported = await self._find_unsupported(changes, lost.least)
+        return not (unsupported <= lost.unsupported and changes.unheld <= lost.words.names)
+
     async def _find_unsupported(self, changes: TextChanges, least: int) -> frozenset[str]:
         """Find attributes that some client still holds, but fewer than `least` users.
 
@@ -97,7 +106,7 @@ class MessageChangeFinder:
         removal: Removal,
         runs: Sequence[EvolutionRun],
     ) -> dict[Key, LostNames]:
-        """Add redacted messages to the changes; return what each lost.
+        """Set the changes of messages; return what each lost.
 
         Args:
             runs: All evolutions.
@@ -110,6 +119,8 @@ class MessageChangeFinder:
         router_names = RouterNames(await self.store.get_router_versions(self.routers))
         quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))
         lost_by_message: dict[Key, LostNames] = {}
+        changes.messages = []
+        changes.reduced_messages = {}
         for one in sorted(affected, key=lambda one: one.message.round):
             before = one.message
             key = (before.router, before.version)

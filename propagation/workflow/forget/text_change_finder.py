@@ -59,8 +59,12 @@ class TextChangeFinder:
         changes = TextChanges(texts_read_through=await self.store.get_texts_through())
         messages = MessageChangeFinder(self.store, self.request, self.routers)
         withdrawn = await self._change_citing_texts(changes)
-        lost = await messages.change_messages(changes, withdrawn)
-        await self._change_readers(changes, lost)
+        while True:
+            lost = await messages.change_messages(changes, withdrawn)
+            await self._change_readers(changes, lost)
+            # What readers lost may have been the last support of an attribute that messages bring.
+            if not await messages.do_readers_lose_more(changes, lost):
+                break
         changes.postponed = await self._pack_remaining_arrivals(withdrawn.sequences)
         return changes
 

@@ -341,6 +341,36 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
     assert await find_gradients() == (False, False), "one user holds it, who is too few"
 
 
+@pytest.mark.parametrize("store", STORES)
+async def test_messages_do_not_name_what_too_few_hold_once_their_readers_lost_lines(
+    tmp_path, store
+):
+    """Readers quote another title, “Glorb”: the lines go, and with them what they supported."""
+    async with open_engine(make_engine(tmp_path, store, min_support=4)) as engine:
+        await engine.upsert_clients(
+            [
+                ClientChange(key=item_key(101), title="Alpha", attributes=("opera", "kwote")),
+                ClientChange(key=item_key(102), title="Glorb", attributes=("opera", "kwote")),
+                ClientChange(key=item_key(103), title="Gamma", attributes=("glorb deluxe",)),
+                ClientChange(key=user_key(LONER), title="Vera", attributes=("glorb",)),
+            ]
+        )
+        pairs = ((30, 101), (31, 101), (32, 102), (33, 102), (LONER, 3), (LONER, 7))
+        await engine.record([event(9_000 + n, *pair) for n, pair in enumerate(pairs)])
+        await engine.drain()
+        await engine.run_round()
+        await engine.record([event(9_100, 30, 102)])
+        await engine.drain()
+        await engine.run_round()
+        await record_history(engine, 1, 30)
+        assert any("router" in found for found in await find_mentions(engine, "kwote"))
+        await engine.forget(user_key(LONER))
+        held = (await engine.store.get_attributes(["kwote"]))["kwote"]
+        assert held.users < 4
+        mentions = await find_mentions(engine, "kwote")
+        assert not [found for found in mentions if "router" in found]
+
+
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
     """The client read the router's message and dropped it; its rule moved to another router."""
     await record_history(engine, 1, 60)
