@@ -154,7 +154,7 @@ class OwnWords:
         return any(_holds_words(unquoted, normalize_text(name)) for name in self._telling_names)
 
     def _list_others_in(self, attributes: Iterable[str]) -> list[str]:
-        """Return attributes of others that hold one of the names as a part."""
+        """Return those of others that hold a name as a part."""
         return [
             one
             for one in attributes
