@@ -3,7 +3,7 @@
 Here is what matches, and where the search of a client ends.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from propagation.grouping import group_pairs
@@ -11,14 +11,17 @@ from propagation.model import Citations, CitationSearch, FilterRule, Line
 
 ENDLESS = 1 << 62
 """Stands for the last version of a search of all versions."""
-NOT_WRITTEN = (None, None, False, None)
-"""Stands in `find_span` for what was written at the sequence of a search without one."""
+Written = tuple[int | None, int | None, bool]
+"""The first and the last version of a client that were written at a sequence, and whether its
+interaction was reasoned late: its texts then stand at another one, and move if that is erased."""
+NOT_WRITTEN: Written = (None, None, False)
 
 
 class CitationMatcher:
     """Tells whether lines and rules cite what searches name.
 
-    All searches are matched at once: a line may cite what only another client's search names.
+    All searches are matched at once: a line may cite what only another client's search names. Words
+    for rules are of one client, so `match_rule` takes them.
     """
 
     def __init__(self, searches: Iterable[CitationSearch]) -> None:
@@ -84,16 +87,16 @@ class VersionsToSearch:
     nothing, unless a withdrawal rewrote it: it may have lost a citation that later versions have.
 
     Attributes:
-        next: The first version to read next; None: the searches have ended.
+        next: Where reading goes on; None: the searches have ended.
     """
 
-    def __init__(self, spans: Iterable[tuple[int, int] | None]) -> None:
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         """Begin before the first span.
 
         Args:
-            spans: What `find_span` returns for each search.
+            spans: What `find_spans` returns.
         """
-        self._spans = sorted((span for span in spans if span is not None), reverse=True)
+        self._spans = sorted(spans, reverse=True)
         self._last = 0
         self.next = self._spans[-1][0] if self._spans else None
 
@@ -115,33 +118,34 @@ class VersionsToSearch:
         return self.next == version + 1
 
 
-def find_span(
-    search: CitationSearch,
-    first: int | None,
-    last: int | None,
-    late: bool,
-    after_gap: int | None,
-) -> tuple[int, int] | None:
-    """Return between which versions a search must read.
+def find_spans(
+    searches: Iterable[CitationSearch], written: Mapping[int, Written], after_gap: int | None
+) -> list[tuple[int, int]]:
+    """Find between which versions the searches of one client must read.
 
     Args:
-        first, last: The versions that were written at its sequence; None: none was.
-        late: The interaction of its sequence was reasoned late: its texts were written at the
-            sequence of another one, and have moved if that was erased.
-        after_gap: The version after the last one that is not stored any more, if retention may have
-            dropped what was written at the sequence: all that it dropped is before.
+        written: By sequence, what was written there.
+        after_gap: The version after the last one that is not stored any more, if there is one:
+            what retention dropped is before it, and its citations may stand in what is left.
 
     Returns:
-        The first version that it reads, and the one to which it reads at least; None if no version
-        was written.
+        The first version that each reads, and the one to which it reads at least.
     """
-    if search.from_version is not None:
-        return search.from_version, search.from_version
-    if search.at_sequence is None or late:
-        return 0, ENDLESS
-    if after_gap is not None:
-        return first or 0, max(after_gap, last or 0)
-    return None if first is None or last is None else (first, last)
+    spans = []
+    for search in searches:
+        if search.from_version is not None:
+            spans.append((search.from_version, search.from_version))
+        elif search.at_sequence is None:
+            spans.append((0, ENDLESS))
+        else:
+            first, last, late = written.get(search.at_sequence, NOT_WRITTEN)
+            if late:
+                spans.append((0, ENDLESS))
+            elif first is not None and last is not None:
+                spans.append((first, last))
+            if after_gap is not None:
+                spans.append((0, after_gap))
+    return spans
 
 
 def _list_citations(searches: Iterable[CitationSearch]) -> list[Citations]:

@@ -127,11 +127,10 @@ class OwnWords:
         """Tell whether a quotation is one of the titles."""
         return any(title.is_quoted(quote) for title in self._titles)
 
-    def is_in(self, text: str, *, cites: bool = False, about: Iterable[str] = ()) -> bool:
+    def is_in(self, text: str, *, cites: bool = False) -> bool:
         """Tell whether a text holds one of the titles or names.
 
         Args:
-            about: Attributes that the text is about: one of others may hold a name as a part.
             cites: The text cites the client. A title of one word may be a common word: without
                 quotation marks it counts only in such a text, as it is written.
         """
@@ -149,23 +148,10 @@ class OwnWords:
                 lambda quote: quote[0] if normalize_text(quote[1]) in self.names else " ", text
             )
         )
-        for name in sorted(self._list_others_in(about), key=len, reverse=True):
-            unquoted = _compile_words(normalize_text(name)).sub(" ", unquoted)
         return any(_holds_words(unquoted, normalize_text(name)) for name in self._telling_names)
 
-    def _list_others_in(self, attributes: Iterable[str]) -> list[str]:
-        """Return those of others that hold a name as a part."""
-        return [
-            one
-            for one in attributes
-            if one not in self.names and any(name in one for name in self._telling_names)
-        ]
-
-    def leave_out(self, text: str, *, cites: bool = False, about: Iterable[str] = ()) -> str | None:
+    def leave_out(self, text: str, *, cites: bool = False) -> str | None:
         """Drop quotations of the titles from a sentence.
-
-        Args:
-            cites, about: As in is_in.
 
         Returns:
             The sentence; None if it still names the client, or is no sentence any more.
@@ -174,7 +160,7 @@ class OwnWords:
         own = [quote for quote in quotes if self.is_quoted(quote[1])]
         if own:
             text = _drop_quotes(text, quotes, own) or ""
-        return None if not text or self.is_in(text, cites=cites, about=about) else text
+        return None if not text or self.is_in(text, cites=cites) else text
 
 
 @lru_cache(1 << 16)
@@ -225,13 +211,9 @@ def _holds_words(text: str, part: str) -> bool:
 
     Scripts without spaces do not show where a word ends.
     """
-    return _compile_words(part).search(text) is not None
-
-
-def _compile_words(part: str) -> "re.Pattern[str]":
     start = "" if _is_without_spaces(part[:1]) else r"(?<![^\W_])"
     end = "" if _is_without_spaces(part[-1:]) else r"(?![^\W_])"
-    return re.compile(start + re.escape(part) + end)
+    return re.search(start + re.escape(part) + end, text) is not None
 
 
 def _is_without_spaces(letter: str) -> bool:

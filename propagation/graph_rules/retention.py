@@ -4,7 +4,7 @@ Rows go whose life ended long ago, unless something that stays needs them. `befo
 sequence that can be shown afterwards. A store looks the facts up and asks these functions, in the
 commit that drops a row where another commit could change a fact. Gradients belong to one sequence
 each: those at or before `before` go. So do results of reasoning on SQLite, which keeps them in rows
-of their own.
+of their own, but for those of replayed dead letters: they alone tell where the texts stand.
 
 Source: docs/design.md, State.
 """

@@ -97,7 +97,8 @@ def find_indebted_routers(
 ) -> set[int]:
     """Find the routers whose weights may change after a withdrawal.
 
-    A router inherits weights, so those that they evolved from are needed, too, and returned.
+    Their debt is what the weights hold of lost parts. A router inherits weights, so those that they
+    evolved from are needed, too, and returned.
 
     Args:
         lost_in: The messages (router, version) that lose parts.

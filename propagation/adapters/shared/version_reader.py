@@ -33,14 +33,14 @@ class VersionReader:
     def __init__(
         self,
         searches: Sequence[CitationSearch],
-        spans: Iterable[tuple[int, int] | None],
+        spans: Iterable[tuple[int, int]],
         matcher: CitationMatcher,
     ) -> None:
         """Begin before the first version.
 
         Args:
             searches: All of one client.
-            spans: What `find_span` returns for each.
+            spans: What `find_spans` returns for them.
             matcher: Of the searches of all clients.
         """
         self.versions = VersionsToSearch(spans)

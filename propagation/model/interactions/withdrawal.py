@@ -136,7 +136,8 @@ class CitationSearch:
         at_sequence: Search from the versions written at this sequence for as long as they cite: a
             citation that left a text does not come back. A version that a withdrawal rewrote ends
             no search: it may have lost a citation that later versions have. If the interaction was
-            reasoned late, every version is searched.
+            reasoned late, every version is searched. If retention dropped versions of the client,
+            those before the first after the last gap are searched, too.
         from_version: Search from this version on, likewise.
     """
 

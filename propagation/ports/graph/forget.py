@@ -42,7 +42,8 @@ class ErasureStore(Protocol):
 
         A version matches if it cites one of the sequences; if a line that cites one of the
         messages has one of its attributes, or holds one of the words for messages; if a rule holds
-        one of the words for rules; or if it holds one of the other words.
+        one of the words for rules, or of those for rules on its router; or if it holds one of the
+        other words.
         Others may be returned too.
 
         Returns:

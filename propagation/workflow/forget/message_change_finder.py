@@ -71,8 +71,8 @@ class MessageChangeFinder:
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
         return replace(removal, messages=await self._redact(changes, affected, removal, runs))
 
-    async def do_readers_lose_more(self, changes: TextChanges, lost: Removal) -> bool:
-        """Tell whether attributes have too few holders since the messages were changed.
+    async def have_more_lost_support(self, changes: TextChanges, lost: Removal) -> bool:
+        """Tell whether more attributes lack holders than when messages were changed.
 
         Args:
             lost: What the messages lost.

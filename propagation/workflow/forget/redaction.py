@@ -184,16 +184,14 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     words = removal.list_words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = removal.list_titles_in(line.text) if removal.messages.keys() & heard else ()
-    named = [
-        one for one in (words, *titles) if one.is_in(line.text, cites=cites, about=line.attributes)
-    ]
+    named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
     if not (cites or named or has_own_name):
         return line
     if cites and len(supporters.find_clients(owner, remaining)) < removal.least:
         return None
     text: str | None = line.text
     for one in named:
-        text = text and one.leave_out(text, cites=cites, about=line.attributes)
+        text = text and one.leave_out(text, cites=cites)
     for one in _find_retracted_choices(line, remaining, removal, supporters):
         text = text and one.leave_out(text)
     if not text or has_own_name:
@@ -237,8 +235,7 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
     Args:
         news: Attributes that the client heard of in messages which lost them, and has no line on.
     """
-    about = () if rule.attribute is None else (rule.attribute,)
-    if rule.attribute in removal.words.names or removal.words.is_in(rule.text, about=about):
+    if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
         return None
     if rule.attribute is not None and any(map(news.is_in, (rule.attribute, rule.text))):
         return None

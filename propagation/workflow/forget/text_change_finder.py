@@ -59,11 +59,13 @@ class TextChangeFinder:
         changes = TextChanges(texts_read_through=await self.store.get_texts_through())
         messages = MessageChangeFinder(self.store, self.request, self.routers)
         withdrawn = await self._change_citing_texts(changes)
+        texts, dropped = dict(changes.versions), changes.lines_dropped
         while True:
             lost = await messages.change_messages(changes, withdrawn)
+            changes.versions, changes.lines_dropped = dict(texts), dropped
             await self._change_readers(changes, lost)
             # What readers lost may have been the last support of an attribute that messages bring.
-            if not await messages.do_readers_lose_more(changes, lost):
+            if not await messages.have_more_lost_support(changes, lost):
                 break
         changes.postponed = await self._pack_remaining_arrivals(withdrawn.sequences)
         return changes

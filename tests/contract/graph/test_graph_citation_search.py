@@ -156,6 +156,22 @@ async def test_every_text_that_cites_is_found(store, contents, rewrites, searche
     }
 
 
+async def test_a_search_finds_what_cites_where_retention_dropped_the_first_that_did(store):
+    """Versions do not ascend in their sequences: a version is dropped by that of the next."""
+    reader = change(ClientKind.USER, str(uuid4()))
+    await store.upsert_clients([reader])
+    (ref,) = await store.find_refs([reader.key])
+    cites = ("Likes jazz.", (), (Source(sequence=100),))
+    for version, sequence in enumerate((100, 50, 52, 120), 1):
+        await store.commit_texts([build(version, [cites], [], ref)], [], sequence)
+    while await store.prune(60, 100) is not None:
+        pass
+    search = CitationSearch(ref, Citations(frozenset([100])), at_sequence=100)
+    found = await store.find_citing_texts([search])
+    assert found == await store.find_citing_texts([CitationSearch(ref, None)])
+    assert found[-1].current
+
+
 def test_the_definition_itself():
     cites = build(1, [("Likes Σίσυφος", ("jazz",), (Source(router=3, version=1),))], [])
     for citations, expected in (

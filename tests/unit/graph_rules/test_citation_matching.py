@@ -5,7 +5,7 @@ from propagation.graph_rules.citation_search import (
     NOT_WRITTEN,
     CitationMatcher,
     VersionsToSearch,
-    find_span,
+    find_spans,
     list_rule_words,
 )
 from propagation.model import Citations, CitationSearch, FilterRule, Line, Source
@@ -40,23 +40,23 @@ def test_searches_of_one_client_read_each_version_once():
     assert read([(3, 5), (4, 4), (6, 6)], ()) == [3, 4, 5, 6]
 
 
+AT = CitationSearch(2, NOTHING, at_sequence=7)
+
+
 def test_a_search_begins_where_its_sequence_was_written():
-    at = CitationSearch(2, NOTHING, at_sequence=7)
-    assert find_span(at, 4, 5, late=False, after_gap=None) == (4, 5)
-    assert find_span(at, None, None, late=False, after_gap=None) is None
-    assert find_span(at, None, None, late=True, after_gap=None) == (0, ENDLESS)
+    assert find_spans([AT], {7: (4, 5, False)}, None) == [(4, 5)]
+    assert find_spans([AT], {7: NOT_WRITTEN}, None) == []
+    assert find_spans([AT], {7: (None, None, True)}, None) == [(0, ENDLESS)]
 
 
 def test_what_retention_dropped_is_before_the_version_after_the_last_gap():
-    at = CitationSearch(2, NOTHING, at_sequence=7)
-    assert find_span(at, None, None, late=False, after_gap=9) == (0, 9)
-    assert find_span(at, 5, 5, late=False, after_gap=9) == (5, 9)
-    assert find_span(at, 11, 12, late=False, after_gap=9) == (11, 12)
+    assert find_spans([AT], {}, 9) == [(0, 9)]
+    assert find_spans([AT], {7: (11, 12, False)}, 9) == [(11, 12), (0, 9)]
 
 
 def test_other_searches_begin_at_a_version_or_at_the_first():
-    assert find_span(CitationSearch(2, NOTHING, from_version=3), *NOT_WRITTEN) == (3, 3)
-    assert find_span(CitationSearch(2, NOTHING), *NOT_WRITTEN) == (0, ENDLESS)
+    from_version = CitationSearch(2, NOTHING, from_version=3)
+    assert find_spans([from_version, CitationSearch(2, NOTHING)], {}, 9) == [(3, 3), (0, ENDLESS)]
 
 
 def test_a_line_that_cites_a_message_without_a_lost_attribute_may_cite_it_later():

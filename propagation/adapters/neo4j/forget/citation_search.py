@@ -4,6 +4,7 @@ The server returns versions of texts, and this process searches them as for SQLi
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 from propagation.adapters.neo4j.connection import Neo4jDatabase
 from propagation.adapters.neo4j.reason.texts import blame_row, list_parts, read_pages
 from propagation.adapters.shared.version_reader import VersionReader
-from propagation.graph_rules.citation_search import NOT_WRITTEN, CitationMatcher, find_span
-from propagation.grouping import group_pairs
+from propagation.graph_rules.citation_search import CitationMatcher, Written, find_spans
+from propagation.grouping import group_pairs, split_into_batches
 from propagation.model import CitationSearch, StoredText
 
-CLIENTS_PER_READ = 100
-VERSIONS_AT_FIRST, VERSIONS_GROWTH = 3, 4
-"""How many versions of each client the first read returns; the next return more."""
+KEYS_PER_READ, CLIENTS_PER_READ = 2_000, 100
+VERSIONS_AT_FIRST, VERSIONS_GROWTH, MOST_VERSIONS = 3, 4, 192
+"""How many versions of each client the first read returns; the next return more, up to the most."""
 
 
 async def find_citing_texts(
@@ -28,17 +29,31 @@ async def find_citing_texts(
     Searches of one client are searched together.
     """
     matcher = CitationMatcher(searches)
-    keys = {(one.ref, one.at_sequence) for one in searches if one.at_sequence is not None}
-    rows = await database.table("forget/search/versions_at", keys=list(map(list, keys)))
-    written = {(ref, sequence): found for ref, sequence, *found in rows}
-    readers = {}
-    for ref, mine in group_pairs((search.ref, search) for search in searches).items():
-        spans = (find_span(one, *written.get((ref, one.at_sequence), NOT_WRITTEN)) for one in mine)
-        readers[ref] = VersionReader(mine, spans, matcher)
+    written = await _find_written(database, searches)
+    by_client = group_pairs((search.ref, search) for search in searches)
+    gaps = dict(await database.table("forget/search/version_gaps", refs=sorted(written)))
+    readers = {
+        ref: VersionReader(mine, find_spans(mine, written.get(ref, {}), gaps.get(ref)), matcher)
+        for ref, mine in by_client.items()
+    }
     texts = await read_pages(
         partial(_search_clients, database, readers), sorted(readers), CLIENTS_PER_READ
     )
     return [texts[key] for key in sorted(texts)]
+
+
+async def _find_written(
+    database: Neo4jDatabase, searches: Sequence[CitationSearch]
+) -> dict[int, dict[int, Written]]:
+    """Return what was written at the searches' sequences, by client and sequence."""
+    keys = {(one.ref, one.at_sequence) for one in searches if one.at_sequence is not None}
+    found: defaultdict[int, dict[int, Written]] = defaultdict(dict)
+    for batch in split_into_batches(sorted(keys), KEYS_PER_READ):
+        for ref, sequence, *written in await database.table(
+            "forget/search/versions_at", keys=list(map(list, batch))
+        ):
+            found[ref][sequence] = (written[0], written[1], written[2])
+    return found
 
 
 async def _search_clients(
@@ -57,18 +72,23 @@ async def _search_clients(
         pages = [(readers[ref], by_client.get(ref, ())) for ref in firsts]
         # On a thread: the versions of a page would hold up the event loop.
         found += await asyncio.to_thread(_search_pages, pages, limit)
-        limit *= VERSIONS_GROWTH
+        limit = min(limit * VERSIONS_GROWTH, MOST_VERSIONS)
     return {(one.text.profile.ref, one.text.profile.version): one for one in found}
 
 
 def _search_pages(
     pages: Iterable[tuple[VersionReader, Sequence[Sequence[Any]]]], limit: int
 ) -> list[StoredText]:
-    return [
-        one
-        for reader, rows in pages
-        for one in reader.find_in(map(_build_version_row, rows), complete=len(rows) < limit)
-    ]
+    """Search the rows of cypher/forget/search/versions_from, at most so many of each client."""
+    found: list[StoredText] = []
+    for reader, page in pages:
+        complete, rows = len(page) < limit, page
+        while (first := reader.versions.next) is not None:
+            rows = [row for row in rows if row[1] >= first]
+            if not (rows or complete):
+                break
+            found.extend(reader.find_in(map(_build_version_row, rows), complete=complete))
+    return found
 
 
 def _build_version_row(row: Sequence[Any]) -> Sequence[Any]:

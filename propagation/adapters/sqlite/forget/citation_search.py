@@ -14,7 +14,7 @@ from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.version_reader import VersionReader
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.reason.text_bodies import decompress_body
-from propagation.graph_rules.citation_search import NOT_WRITTEN, CitationMatcher, find_span
+from propagation.graph_rules.citation_search import CitationMatcher, find_spans
 from propagation.grouping import group_pairs
 from propagation.model import CitationSearch, StoredText
 
@@ -27,12 +27,14 @@ VERSIONS = (
     " FROM profile_version WHERE ref = ?1 AND version >= ?2 ORDER BY version"
 )
 WRITTEN_AT = (
-    "SELECT first, last, late IS NOT NULL, iif(?1 <= (SELECT value FROM progress"
-    f" WHERE name = '{OLDEST_KEPT}'), (SELECT max(v.version) FROM profile_version v WHERE v.ref ="
-    " ?2 AND NOT EXISTS (SELECT 1 FROM profile_version b WHERE b.ref = v.ref AND b.version ="
-    " v.version - 1)), NULL) FROM (SELECT (SELECT late FROM reasoned WHERE sequence = ?1) AS late,"
-    " min(version) AS first, max(version) AS last FROM profile_version"
-    " INDEXED BY profile_version_sequence WHERE sequence = ?1 AND ref = ?2)"
+    "SELECT min(version), max(version), (SELECT late FROM reasoned WHERE sequence = ?1) IS NOT NULL"
+    " FROM profile_version INDEXED BY profile_version_sequence WHERE sequence = ?1 AND ref = ?2"
+)
+AFTER_GAP = (
+    f"SELECT version FROM profile_version v WHERE (SELECT value FROM progress WHERE name ="
+    f" '{OLDEST_KEPT}') > 0 AND ref = ? AND version > 1 AND NOT EXISTS (SELECT 1 FROM"
+    " profile_version b WHERE b.ref = v.ref AND b.version = v.version - 1)"
+    " ORDER BY version DESC LIMIT 1"
 )
 
 
@@ -48,7 +50,7 @@ def find_texts_along(
     """
     found: list[StoredText] = []
     for ref, mine in group_pairs((search.ref, search) for search in searches).items():
-        reader = VersionReader(mine, [_find_span(connection, one) for one in mine], matcher)
+        reader = VersionReader(mine, _find_spans(connection, ref, mine), matcher)
         while (first := reader.versions.next) is not None:
             found.extend(reader.find_in(_read_versions(connection, ref, first), complete=True))
     return found
@@ -61,10 +63,15 @@ def _read_versions(
         yield *columns, *orjson.loads(decompress_body(body))
 
 
-def _find_span(connection: sqlite3.Connection, search: CitationSearch) -> tuple[int, int] | None:
-    at = search.at_sequence
-    written = connection.execute(WRITTEN_AT, (at, search.ref)).fetchone() if at else NOT_WRITTEN
-    return find_span(search, *written)
+def _find_spans(
+    connection: sqlite3.Connection, ref: int, searches: Sequence[CitationSearch]
+) -> list[tuple[int, int]]:
+    sequences = [one.at_sequence for one in searches if one.at_sequence is not None]
+    if not sequences:
+        return find_spans(searches, {}, None)
+    written = {at: connection.execute(WRITTEN_AT, (at, ref)).fetchone() for at in sequences}
+    gap = connection.execute(AFTER_GAP, (ref,)).fetchone()
+    return find_spans(searches, written, gap and gap[0])
 
 
 def encode_words(words: Iterable[str]) -> list[bytes]:

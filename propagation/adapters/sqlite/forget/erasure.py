@@ -14,6 +14,7 @@ from propagation.adapters.sqlite.forget.citation_search import (
     is_used_by_another,
 )
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
+from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
 from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
 from propagation.adapters.sqlite.reason.reason import read_event, read_interactions_where
@@ -68,11 +69,13 @@ BROUGHT = (
     "SELECT DISTINCT i.attribute FROM json_each(?) e CROSS JOIN integrated i"
     " INDEXED BY integrated_text ON i.ref = e.value"
 )
-# A part that rests on an interaction is of a profile version that was written after it.
+# A part that rests on an interaction is of a profile version that was written after it; which one
+# that was is not known any more where retention dropped some.
 PARTS_OF = (
     "SELECT i.router, i.version, v.round, i.attribute, i.ref, i.profile_version, i.sequence FROM"
     " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
-    " iif(e.value IS ?2, 0, (SELECT min(version) FROM profile_version WHERE ref = e.value"
+    f" iif(e.value IS ?2 OR (SELECT value FROM progress WHERE name = '{OLDEST_KEPT}') > 0, 0,"
+    " (SELECT min(version) FROM profile_version WHERE ref = e.value"
     " AND sequence >= ?3)) CROSS JOIN router_version v ON v.router = i.router AND v.version ="
     " i.version WHERE i.ref IS ?2 OR i.sequence IN (SELECT value FROM json_each(?4))"
 )

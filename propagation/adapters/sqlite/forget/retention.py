@@ -78,7 +78,7 @@ PASSED = (
     "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY "
     "gradient_sequence WHERE sequence <= ?"
     " LIMIT ?)",
-    # Where the texts of what was reasoned late stand is told by its row alone.
+    # Only its own row tells where the texts of a replayed dead letter stand.
     "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
     " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) AND late IS NULL"
     " ORDER BY sequence LIMIT ?)",

@@ -127,20 +127,6 @@ def test_a_title_of_one_word_counts_only_where_the_text_cites_the_client():
     )
 
 
-def test_an_attribute_that_holds_a_name_as_a_part_is_not_the_name():
-    """“Glorb” goes with its last holder, “glorb deluxe” is held by others."""
-    gone = removal(9, words=OwnWords(names=frozenset({"glorb"})))
-    others = line(1, text="Enjoys opera and glorb deluxe.", attributes=("opera", "glorb deluxe"))
-    assert redact_line(others, ANN, gone, WHO) is others
-    both = line(1, text="Enjoys glorb deluxe, and glorb.", attributes=("glorb deluxe",))
-    assert redact_line(both, ANN, gone, WHO) is None
-    unknown = line(1, text="Enjoys glorb deluxe.", attributes=("opera",))
-    assert redact_line(unknown, ANN, gone, WHO) is None
-    rule = FilterRule(2.0, "Welcome glorb deluxe.", attribute="glorb deluxe", evidence=(1,), age=1)
-    text = ClientText(profile=Profile(ref=ANN), filter_memory=FilterMemory(rules=(rule,)))
-    assert Redaction(gone, WHO).redact(text) is text
-
-
 def test_a_merged_line_goes_with_the_attributes_that_its_message_lost():
     heard = line((5, 1), (5, 2), author=Author.RECEPTION)
     kept = redact_line(
