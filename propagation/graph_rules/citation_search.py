@@ -69,7 +69,7 @@ class CitationMatcher:
             words: What `list_rule_words` returns for the searches of its client.
         """
         folded = f"{rule.text}\n{rule.attribute or ''}".casefold()
-        of_router = self._router_words.get(rule.router or 0, ())
+        of_router = () if rule.router is None else self._router_words.get(rule.router, ())
         return not self._sequences.isdisjoint((*rule.evidence, rule.age)) or any(
             _holds(folded, some) for some in (self._words, words, of_router)
         )
@@ -149,7 +149,7 @@ def find_spans(
 
 
 def _list_citations(searches: Iterable[CitationSearch]) -> list[Citations]:
-    """Return what searches name; most name the same object."""
+    """Return what searches name, each object once: many searches share one."""
     distinct = {id(search.citations): search.citations for search in searches}
     return [citations for citations in distinct.values() if citations is not None]
 

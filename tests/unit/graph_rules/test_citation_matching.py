@@ -15,7 +15,7 @@ JAZZ = frozenset({"jazz"})
 
 
 def read(spans, citing):
-    """Return the versions that a search reads, of 20, where only these may cite."""
+    """Return which of 20 versions a search reads, if only those in `citing` may cite."""
     versions, read = VersionsToSearch(spans), []
     while versions.next is not None and versions.next <= 20:
         read.append(versions.next)

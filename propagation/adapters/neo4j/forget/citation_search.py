@@ -49,10 +49,10 @@ async def _find_written(
     keys = {(one.ref, one.at_sequence) for one in searches if one.at_sequence is not None}
     found: defaultdict[int, dict[int, Written]] = defaultdict(dict)
     for batch in split_into_batches(sorted(keys), KEYS_PER_READ):
-        for ref, sequence, *written in await database.table(
+        for ref, sequence, first, last, late in await database.table(
             "forget/search/versions_at", keys=list(map(list, batch))
         ):
-            found[ref][sequence] = (written[0], written[1], written[2])
+            found[ref][sequence] = (first, last, late)
     return found
 
 

@@ -31,7 +31,7 @@ WRITTEN_AT = (
     " FROM profile_version INDEXED BY profile_version_sequence WHERE sequence = ?1 AND ref = ?2"
 )
 AFTER_GAP = (
-    f"SELECT version FROM profile_version v WHERE (SELECT value FROM progress WHERE name ="
+    "SELECT version FROM profile_version v WHERE (SELECT value FROM progress WHERE name ="
     f" '{OLDEST_KEPT}') > 0 AND ref = ? AND version > 1 AND NOT EXISTS (SELECT 1 FROM"
     " profile_version b WHERE b.ref = v.ref AND b.version = v.version - 1)"
     " ORDER BY version DESC LIMIT 1"

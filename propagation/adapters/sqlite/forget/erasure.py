@@ -249,13 +249,13 @@ def _find_messages_naming(
         "SELECT router, version, round, text, name, attributes, standing"
         " FROM router_version ORDER BY router, version"
     ):
+        is_indebted = router in indebted
+        stands_for = dict(orjson.loads(standing)) if is_indebted or words or names else {}
         names_it = not text or (bool(titles) and _holds(text, titles))
         if not names_it and (words or names):
-            held = {*orjson.loads(attributes), *dict(orjson.loads(standing))}
+            held = {*orjson.loads(attributes), *stands_for}
             names_it = not names.isdisjoint(held) or _holds("\n".join((text, name, *held)), words)
-        if names_it or (
-            router in indebted and not dict(orjson.loads(standing)).keys().isdisjoint(lost)
-        ):
+        if names_it or (is_indebted and not stands_for.keys().isdisjoint(lost)):
             yield router, version, number, names_it
 
 
