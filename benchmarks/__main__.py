@@ -1,6 +1,7 @@
-"""Run the benchmarks: `python -m benchmarks [--life | --neo4j] [--only GROUP] [--short]`.
+"""Run the benchmarks and print their figures.
 
-It prints a table, and as the last line one JSON object with all keys.
+Usage: `python -m benchmarks [--life | --llm | --neo4j] [--only GROUP] [--short]`. The figures are
+printed as a table; the last line is one JSON object with all keys.
 """
 
 import argparse
@@ -110,7 +111,7 @@ def _ml100k(given: Path | None) -> Path | None:
 def _measured(group: str, keys: Sequence[str], run: Run) -> dict[str, float | None]:
     """Measure the figures of a group.
 
-    A group that fails says why, and its missing figures are null.
+    If the group fails, the traceback is printed, and the figures that it did not reach are None.
     """
     print(f"{group}:", flush=True)
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""Train the dictionary that packs bodies of profile versions, on generated towns.
+"""Train the dictionary that compresses bodies of profile versions, on generated towns.
 
 Run `python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
 (propagation/adapters/sqlite/reason/text_bodies.py).
@@ -26,7 +26,7 @@ EVERY = 7
 
 
 def bodies(seed: int) -> list[bytes]:
-    """Return every profile version of a town's first events, as JSON."""
+    """Return all profile versions of a replayed town, as JSON."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))

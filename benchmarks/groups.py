@@ -1,7 +1,4 @@
-"""The groups of figures.
-
-Each is a module of this package with `measure(run)`.
-"""
+"""The groups of figures, and the module that measures each group."""
 
 from collections.abc import Mapping
 
@@ -34,7 +31,7 @@ BENCH: Mapping[str, tuple[str, ...]] = {
         "n10_text",
     ),
 }
-# `make bench-llm`: what a language model costs.
+# `make bench-llm`: the cost of a language model.
 LLM: Mapping[str, tuple[str, ...]] = {
     "llm": (
         "llm_calls_per_interaction",
@@ -48,8 +45,8 @@ LLM: Mapping[str, tuple[str, ...]] = {
         "llm_read_p99_ms",
     ),
 }
-# `make bench-life`: what months of service are judged by. A module that is not there yet leaves its
-# keys null.
+# `make bench-life`: figures that matter to a service that runs for months. The keys of a missing
+# module are null.
 LIFE: Mapping[str, tuple[str, ...]] = {
     "leave_one_out": (
         "loo_n10_10",
@@ -65,8 +62,8 @@ LIFE: Mapping[str, tuple[str, ...]] = {
     "soak": ("soak_rss_growth_pct",),
     "membership": ("membership_advantage_read",),
 }
-# `make bench-neo4j`: the service on a graph server, which is started here. A module that is not
-# there yet leaves its keys null.
+# `make bench-neo4j`: the service on a graph server, which the benchmark starts. The keys of a
+# missing module are null.
 NEO4J: Mapping[str, tuple[str, ...]] = {
     "neo4j_ingest": ("neo4j_ingest_batch_events_per_s",),
     "neo4j_process": ("neo4j_process_interactions_per_s", "neo4j_round_trips_per_interaction"),
@@ -82,7 +79,7 @@ NEO4J: Mapping[str, tuple[str, ...]] = {
     "neo4j_kill": ("kill_lost", "kill_doubled"),
 }
 
-# The module of each group, below `benchmarks`; it has a function `measure(run)`.
+# The module of each group, below `benchmarks`. Each module has a function `measure(run)`.
 MODULES: Mapping[str, str] = {
     "ingest": "service.ingest",
     "process": "service.process",

@@ -1,11 +1,10 @@
-"""From an event to another user's recommendation, under load.
+"""Time from an event to another user's recommendation, under load.
 
-Meanwhile 500 events a second are recorded.
-
-A probe: a user adopts an item that no user has adopted. The clock runs from the ack to the first
-answer with `applied_through` past it in which the item's reading s(u,i) (rule 2; the raw value of a
-lift part in `explain`) has risen by at least .1 in a bank for another user of that planted
-community. A control user, none of whose 32 routers was written, must not see it rise.
+In a probe, a user adopts an item that no user has adopted before. The clock starts at the ack. It
+stops at the first answer, with the event applied, in which the reading s(u,i) of the item (rule 2;
+the raw value of a lift part in `explain`) has risen by at least .1 in one of the banks for another
+user of the same planted community. For a control user, who reads by none of the routers that the
+event wrote to, the reading must not rise at all. Meanwhile 500 events a second are recorded.
 """
 
 import asyncio
@@ -47,7 +46,8 @@ Routers = tuple[frozenset[int], frozenset[int]]
 class Probe:
     """Rows of the item, its adopter, the other user and the control.
 
-    `control_routers` are the 32 routers of either bank that the control reads by.
+    Attributes:
+        control_routers: The 32 routers of each bank that the control user reads by.
     """
 
     item: int
@@ -61,7 +61,10 @@ class Probe:
 class Outcome:
     """The result of a probe.
 
-    `seconds` is infinite if the reading did not rise in time. `control_rose` counts any bank.
+    Attributes:
+        sequence: The sequence of the probe's event.
+        seconds: From the ack to the risen reading; infinite if it did not rise in time.
+        control_rose: Whether the control user's reading rose in either bank.
     """
 
     sequence: int
@@ -72,8 +75,8 @@ class Outcome:
 def measure(run: Run) -> Figures:
     """Measure the probes.
 
-    A probe whose control rose, or whose control's routers were written after all, is an error, not
-    a slow probe.
+    If the reading of a control user rises, or one of its routers is written after all, the
+    measurement fails: that is no slow probe.
     """
     town = catalogue_town(run.short)
     database = copy_of(town, run)
@@ -86,7 +89,13 @@ def measure(run: Run) -> Figures:
 def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> float:
     """Return the 99th percentile of the probes' seconds under load.
 
-    The state is built before.
+    Args:
+        settings: Those of a service whose database already holds the town.
+        count: Number of probes.
+        rate: Events a second that are recorded meanwhile.
+
+    Raises:
+        RuntimeError: A control user's reading rose, or an event wrote to one of its routers.
     """
     probes = asyncio.run(_chosen(settings, town, count))
     with (
@@ -107,9 +116,9 @@ def probed(run: Run, settings: Settings, town: Town, count: int, rate: int) -> f
 
 
 async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
-    """Choose adopters, others and controls by the numbers.
+    """Choose `count` probes, spread evenly over all that the numbers allow.
 
-    Background events leave them alone.
+    Background events touch none of their users and items.
     """
     engine = build_engine(settings)
     await engine.open()
@@ -125,10 +134,10 @@ async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
 
 
 def _candidates(view: NumbersView, town: Town) -> Iterator[Probe]:
-    """Find a probe for each item, with a control user.
+    """Yield a probe for each probe item that has a control user.
 
-    The control user is in the other half, and reads by none of the routers that the adopter will
-    write.
+    The control user belongs to the other half of the town and reads by none of the routers that
+    the adopter's event may write to.
     """
     read = {user: _read_by(view, user, READ_ROUTERS) for user in town.probers()}
     for item in town.probe_items():
@@ -150,10 +159,10 @@ def _read_by(view: NumbersView, user: int, count: int) -> Routers:
 
 
 def _will_write(view: NumbersView, user: int, item: int) -> Routers:
-    """Return the routers that an adoption may write.
+    """Return the routers, by bank, that an adoption may write to.
 
-    They are the 16 routers of rule 5 after rule 4, and a few more. Lifts move a little until the
-    event is learned.
+    Rule 5 writes to the 16 routers of most trust after rule 4. A few more are returned, because
+    lifts move a little until the event is learned.
     """
     width = max(view.state.session.mass.shape[1], view.state.taste.mass.shape[1])
     increments = np.empty((2, width), np.float32)
@@ -223,7 +232,7 @@ async def _one(stub: "PropagationServiceAsyncStub", probe: Probe) -> Outcome:
 async def _reading(
     stub: "PropagationServiceAsyncStub", user: int, item: int, sequence: int = 0
 ) -> Reading:
-    """Read s(u,i) of both banks at or after `sequence`."""
+    """Read s(u,i) in both banks, once the numbers reflect `sequence`."""
     answer = await stub.Recommend(
         pb.RecommendRequest(
             user_id=f"u{user}",
@@ -242,10 +251,10 @@ def _most_risen(before: Reading, after: Reading) -> float:
 
 
 async def _check_written(settings: Settings, probes: list[Probe], outcomes: list[Outcome]) -> None:
-    """Check what learn stored: no router of a control was written.
+    """Check that learning wrote to no router of a control user.
 
     Raises:
-        RuntimeError: One was.
+        RuntimeError: It wrote to one.
     """
     store = build_graph_store(settings)
     await store.open()

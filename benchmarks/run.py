@@ -1,7 +1,4 @@
-"""Settings of a run.
-
-They say how long to measure, where states are kept, and which notes to print.
-"""
+"""One run of the benchmarks: its durations, folders and notes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,9 +11,13 @@ Figures = Iterator[tuple[str, float]]
 class Run:
     """One run of the benchmarks.
 
-    `short` takes a few seconds a group, to show that the programs work. The folder `states` stays
-    for the next run, `scratch` does not. `ml100k` is the folder of MovieLens 100k; if None, its
-    figures are null.
+    Attributes:
+        short: Takes a few seconds for each group, only to show that the programs work.
+        states: The folder of generated databases, which are kept for the next run.
+        scratch: A folder that is removed after the run.
+        ml100k: The folder of MovieLens 100k; None: its figures are null.
+        cds: The folder of cds-dense; None: ../shared/datasets/cds-dense.
+        notes: All notes so far.
     """
 
     short: bool
@@ -27,14 +28,14 @@ class Run:
     notes: list[str] = field(default_factory=list)
 
     def seconds(self, full: float) -> float:
-        """Return how long to measure in this run.
+        """Return for how many seconds this run measures.
 
         Args:
-            full: How long a full run measures.
+            full: The seconds of a full run; a short run takes at most four.
         """
         return min(full, 4.0) if self.short else full
 
     def note(self, text: str) -> None:
-        """Print a note at once, and again under the table."""
+        """Print a note and keep it in `notes`."""
         self.notes.append(text)
         print("  " + text, flush=True)

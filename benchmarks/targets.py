@@ -1,4 +1,4 @@
-"""The figures, with their keys, targets and hoped-for values."""
+"""The targets of all figures, by key."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ class Target:
     """The target of one figure.
 
     Attributes:
-        must: What has to be reached; None where the figure has no target of its own.
-        hope: What is hoped for; None likewise.
-        at_least: Whether larger is better.
+        must: The value that has to be reached; None if the figure has no target.
+        hope: The value that is hoped for; None if there is none.
+        at_least: Whether a larger value is better.
     """
 
     must: float | None = None
@@ -18,6 +18,7 @@ class Target:
     at_least: bool = True
 
     def met(self, value: float) -> bool | None:
+        """Tell whether a value reaches `must`; None if there is no target."""
         if self.must is None:
             return None
         return value >= self.must if self.at_least else value <= self.must

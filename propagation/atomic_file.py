@@ -16,11 +16,12 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a path to write to, which becomes `final` on success.
 
-    Only this user can read it. It is removed when the body fails. What a killed process left there
-    is removed first. If `final` is a link, its target is replaced.
+    Only this user can read the partial file. Files that a killed process left there are removed
+    first; if the body fails, so is the partial file. If `final` is a link, its target is replaced.
 
     Raises:
-        PropagationError: `final` exists and may not be replaced, is no file, or is in no folder.
+        PropagationError: `final` exists and may not be replaced, or is not a regular file; or its
+            folder does not exist.
     """
     final = final.resolve()
     if final.exists() and not final.is_file():
@@ -42,9 +43,9 @@ def write_atomically(final: Path, *, replace: bool) -> Iterator[Path]:
 
 
 def list_partial_files(final: Path) -> Sequence[Path]:
-    """Return what a killed process left of this file.
+    """Return the partial files that a killed process left of `final`.
 
-    The caller keeps others from making it.
+    The caller must keep other processes from writing `final` meanwhile.
     """
     final = final.resolve()
     partial = final.with_name(final.name + PARTIAL)
@@ -56,9 +57,10 @@ def list_partial_files(final: Path) -> Sequence[Path]:
 
 
 def drop_partial_files(final: Path) -> Sequence[Path]:
-    """Remove what a killed process left, and return it.
+    """Remove the partial files that a killed process left; return their paths.
 
-    It may hold what is erased later. The caller keeps others from making the file.
+    They must not stay, because they may hold clients that are erased later. The caller must keep
+    other processes from writing `final` meanwhile.
     """
     partials = list_partial_files(final)
     for path in partials:

@@ -12,8 +12,8 @@ Answer = TypeVar("Answer")
 class CallBatcher(Generic[Call, Answer]):
     """Runs one batch at a time.
 
-    Calls that come meanwhile form the next one. A caller that is cancelled before its batch
-    starts is left out. After that, its call is run.
+    Calls that arrive while a batch runs form the next batch. A call that is cancelled before its
+    batch starts is left out; a call that is cancelled later is run all the same.
     """
 
     def __init__(
@@ -27,10 +27,10 @@ class CallBatcher(Generic[Call, Answer]):
 
         Args:
             run: Runs a batch; returns one answer per call.
-            size: Measures a call.
+            size: Returns the size of a call, in the unit of `limit`.
             limit: The largest total size of a batch; a single call may be larger.
-            away: Errors of a batch whose server does not answer. Calls that wait then fail with it,
-                because each batch of them would wait as long again.
+            away: Errors that say that a server does not answer. If a batch raises one, the waiting
+                calls fail with it too, because each of their batches would wait as long again.
         """
         self._run = run
         self._size = size

@@ -27,7 +27,7 @@ def clean_up_by(remove: Callable[[], object]) -> Iterator[None]:
 
 
 def clean_up_now() -> None:
-    """Call what `clean_up_by` has not called yet, the newest first."""
+    """Call the functions that `clean_up_by` has not called yet, newest first."""
     for remove in reversed(list(_cleanups.values())):
         with suppress(Exception):  # the next one may still be removed
             remove()

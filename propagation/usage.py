@@ -13,7 +13,7 @@ class PromptCost:
         lost: Parts of answers that were unusable.
         prompt_tokens: As the server counts them.
         completion_tokens: As the server counts them.
-        seconds: Waiting for answers.
+        seconds: Time spent waiting for answers.
         money: In the currency of the price list.
     """
 
@@ -97,7 +97,7 @@ class Expenses:
 
     Attributes:
         this_run: Since this process started.
-        all_runs: In all, where it is known.
+        all_runs: Over all runs on the same data; empty where they are not counted.
     """
 
     this_run: Usage = NO_USAGE

@@ -1,9 +1,9 @@
 """A client of the preference propagation service.
 
-It needs no package of the service.
+The client needs no package of the service.
 
-`PropagationClient` makes the calls; `interaction`, `user_key` and `item_key` make what they take.
-All other messages are those of the proto: `from propagation.v1 import propagation_pb2 as pb`.
+`PropagationClient` makes the calls; `interaction`, `user_key` and `item_key` build their arguments.
+All other messages come from the proto: `from propagation.v1 import propagation_pb2 as pb`.
 """
 
 from propagation_client.client import PropagationClient

@@ -13,20 +13,20 @@ from propagation_client.errors import explain
 from propagation_client.retries import Retries
 
 LONG_SECONDS = 3_600.0
-# They take as long as there is to do, and to repeat one is not the same as to do it once.
+# They take as long as there is work, and are sent once: a repeated call would act twice.
 LONG = frozenset({"RunRound", "EvolveRouters", "ForgetClient", "ExportClient"})
-# They last until the caller or the service ends them.
+# These streams last until the caller or the service ends them.
 ENDLESS = frozenset({"WatchPropagation", "StreamInteractions"})
 
 
 @dataclass(frozen=True)
 class CallRules:
-    """The deadline of calls, and how they are tried again.
+    """The deadline and the retries of calls to one service.
 
     Attributes:
-        address: Named in failures.
+        address: HOST:PORT of the service, named in failures.
         timeout: Seconds for a call with all its attempts; None: no deadline.
-        retries: None: each call is sent once.
+        retries: The waits between attempts; None: each call is sent once.
     """
 
     address: str
@@ -34,13 +34,17 @@ class CallRules:
     retries: Retries | None
 
     def choose_seconds(self, call: str) -> float | None:
-        """Return the deadline of a call for which its caller names none."""
+        """Return a call's default deadline in seconds; None: no deadline.
+
+        Args:
+            call: The name of the call without its service, such as GetStatus.
+        """
         if self.timeout is None or call in ENDLESS:
             return None
         return max(self.timeout, LONG_SECONDS) if call in LONG else self.timeout
 
     def choose_retries(self, call: str) -> Retries | None:
-        """Return how a call is tried again, if at all."""
+        """Return a call's retries, or None if it is sent once."""
         return None if call in LONG else self.retries
 
     def interceptors(self) -> list[Any]:
@@ -75,7 +79,11 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
     async def intercept_unary_unary(
         self, continuation: Any, client_call_details: Any, request: Any
     ) -> Any:
-        """Make a call's attempts, and return the one that was answered."""
+        """Try a call until an attempt succeeds; return that attempt.
+
+        Raises:
+            CallFailed: An attempt failed, and another one is not allowed or has no time left.
+        """
         retries = self._rules.choose_retries(_name(client_call_details))
         timeout = self._choose_timeout(client_call_details)
         end = None if timeout is None else time.monotonic() + timeout
@@ -88,7 +96,7 @@ class _UnaryUnary(_Interceptor, grpc.aio.UnaryUnaryClientInterceptor):  # type: 
             except grpc.aio.AioRpcError as error:
                 failure = explain(error, self._rules.address)
                 if earlier and failure.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
-                    failure = earlier  # which says more than that there was no time for this one
+                    failure = earlier  # it says more than that the time ran out
                 wait = retries.wait_after(failure, attempt) if retries else None
                 if wait is None or (end is not None and time.monotonic() + wait >= end):
                     raise failure from error

@@ -27,28 +27,28 @@ class PropagationClient:
     with the same deadlines, retries and failures:
     `await client.stub.GetStatus(pb.GetStatusRequest())`.
 
-    Deadlines: a call with all its attempts takes at most `timeout` seconds; each method and each
-    call of the stub takes a timeout of its own. RunRound, EvolveRouters, ForgetClient and
-    ExportClient, which take as long as there is to do, have an hour; WatchPropagation and
-    StreamInteractions have no deadline.
+    Deadlines: a call with all its attempts takes at most `timeout` seconds. Each call of the stub
+    takes a timeout of its own, and so do all methods but the iterators. RunRound, EvolveRouters,
+    ForgetClient and ExportClient take as long as there is work; they have at least an hour.
+    WatchPropagation and StreamInteractions have no deadline.
 
-    Retries: a call that fails with UNAVAILABLE or ABORTED is tried again until its deadline, one
-    above the caller's rate limit as soon as the service says. Streams and the long calls are sent
-    once.
+    Retries: a call that fails with UNAVAILABLE or ABORTED is tried again until its deadline. A call
+    above the caller's rate limit is tried again after the wait that the service asks for. Streams
+    and the four long calls are sent once.
 
     Failures: every failed call raises CallFailed, which is a grpc.aio.AioRpcError.
 
     Args:
         address: HOST:PORT of the service.
         credentials: A token and certificates; none are needed on loopback.
-        timeout: The deadline of a call for which you name none; None: no deadline.
+        timeout: Seconds for a call for which you name no timeout; None: no deadline.
         retries: The waits between attempts; None: each call is sent once.
 
     Attributes:
         stub: Every call of the proto.
         channel: The connection, for other stubs such as that of gRPC's health service.
         written_through: The largest sequence with which the service acknowledged a write of the
-            methods below. As `min_sequence` of a read it makes the read reflect all of them.
+            methods below. Pass it as `min_sequence` of a read that must reflect all these writes.
 
     Raises:
         ValueError: The address is malformed, or the token would cross a network unencrypted.
@@ -90,19 +90,20 @@ class PropagationClient:
     ) -> pb.RecordInteractionsResponse:
         """Record events in their order, durably.
 
-        Any number is sent in calls of 500 at most, each durable before the next.
+        You may give any number of events. They are sent in calls of at most 500, each durable
+        before the next.
 
         An event without an id gets one here, in the message itself. So it counts once, however
-        often it is sent: by the retries, or by you after a failure. An event that an attempt stored
-        whose answer was lost has the outcome DUPLICATE.
+        often it is sent: by the retries, or by you after a failure. If an attempt stored an event
+        but its answer was lost, the next attempt gives the event the outcome DUPLICATE.
 
         Args:
             interactions: See `interaction`.
-            timeout: Of each call, in seconds.
+            timeout: Seconds for each call.
 
         Returns:
-            One outcome for each event, in order, and the largest sequence. A rejected event is no
-            failure: its outcome names the field and the problem.
+            One outcome for each event, in order, and the largest sequence. A rejected event raises
+            nothing: its outcome names the field and the problem.
         """
         answer = pb.RecordInteractionsResponse()
         for batch in batches(_with_ids(interactions)):
@@ -118,8 +119,12 @@ class PropagationClient:
     ) -> pb.UpsertClientsResponse:
         """Create or change users and items.
 
-        Fields that are set are written, others are kept. Any number is sent in calls of 500 at
-        most, each durable before the next. Repeating it changes nothing.
+        Fields that are set are written, others are kept. You may give any number of clients. They
+        are sent in calls of at most 500, each durable before the next. To upsert the same clients
+        again changes nothing.
+
+        Args:
+            timeout: Seconds for each call.
 
         Returns:
             One outcome for each client, in order, and the largest sequence.
@@ -138,11 +143,11 @@ class PropagationClient:
     ) -> pb.RetractInteractionsResponse:
         """Take events back, with everything that they wrote.
 
-        At most 1,000 go in one commit.
+        All go in one commit, at most 1,000.
 
         Returns:
-            One outcome for each id. An event that an attempt took back whose answer was lost has
-            the reason RETRACTED.
+            One outcome for each id. If an attempt took an event back but its answer was lost, the
+            next attempt gives the event the reason RETRACTED.
         """
         request = pb.RetractInteractionsRequest(event_ids=event_ids)
         answer = await self.stub.RetractInteractions(request, timeout=timeout)
@@ -173,8 +178,8 @@ class PropagationClient:
             candidate_ids: Rank these items only.
             attributes: Only items with at least one of these.
             categories: Only items in at least one of these.
-            exclude_seen: Leave out what the user has chosen; None: yes.
-            ranker: By the numbers, or by the reasoner.
+            exclude_seen: Leave out items that the user has chosen; None: yes.
+            ranker: Rank by the numbers, or by the reasoner; unspecified: by the numbers.
             explain: Whether each score comes with its parts.
             propagate: Rank with or without propagation; None: as the service is set.
             min_sequence: Wait until the numbers reflect this write (`written_through`, or the
@@ -208,9 +213,9 @@ class PropagationClient:
 
         Args:
             key: See `user_key` and `item_key`.
-            merged: Merge waiting messages first, which may wait for a language model.
-            as_of: Read it as it was.
-            propagate: With or without what propagation brought; None: as the service is set.
+            merged: Merge waiting messages first; this may take a language model's time.
+            as_of: Read the profile as it was at this sequence or time; None: now.
+            propagate: Show lines from reception and waiting messages; None: as the service is set.
             min_sequence: Wait until the numbers, and with `merged` the texts, reflect this write.
         """
         request = pb.GetProfileRequest(
@@ -251,7 +256,7 @@ class PropagationClient:
     ) -> AsyncIterator[pb.Router]:
         """Iterate over the routers of a bank, or of both, by number.
 
-        Pages are fetched on the way.
+        Each page is fetched when it is needed. `as_of` reads the routers as they were.
         """
         request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
         async for page in pages(self.stub.ListRouters, request):
@@ -265,7 +270,10 @@ class PropagationClient:
         *,
         as_of: pb.AsOf | None = None,
     ) -> AsyncIterator[pb.RouterMember]:
-        """Iterate over a router's members, those of the highest score first."""
+        """Iterate over a router's members, highest score first.
+
+        `as_of` reads the members as they were.
+        """
         request = pb.GetRouterRequest(number=router, bank=bank, page_size=PAGE_SIZE, as_of=as_of)
         async for page in pages(self.stub.GetRouter, request):
             for member in page.members:

@@ -19,9 +19,9 @@ TOKEN, TLS, CA, CERTIFICATE, KEY = (
 HOST = re.compile(r"[^\s/@]+")
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
-    # A proxy of the environment may be on another machine than the service.
+    # The environment may name a proxy, which may be on another machine than the service.
     ("grpc.enable_http_proxy", 0),
-    # A service that has come back is found soon; by default the pauses grow to two minutes.
+    # To find a service soon after it comes back; by default the pauses grow to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
 )
@@ -31,8 +31,8 @@ CHANNEL_OPTIONS = (
 class Credentials:
     """A token, and how TLS verifies the two sides.
 
-    The service's certificate is checked against the file `ca`, or against the system's authorities
-    without one. `certificate` and `key` are the caller's own, for mutual TLS. Each of the files, or
+    The service's certificate is checked against the file `ca` or, without one, against the system's
+    authorities. `certificate` and `key` are the caller's own, for mutual TLS. Any of the files, or
     `tls`, switches TLS on.
     """
 
@@ -52,7 +52,7 @@ class Credentials:
         ca, certificate, key = (environment.get(name) or None for name in (CA, CERTIFICATE, KEY))
         if (certificate is None) != (key is None):
             raise ValueError(f"{CERTIFICATE} and {KEY} belong together; set both")
-        token = environment.get(TOKEN, "").strip()  # without the newline of its file
+        token = environment.get(TOKEN, "").strip()  # a token from a file ends in a newline
         if not (token.isascii() and token.isprintable() and " " not in token):
             raise ValueError(
                 f"{TOKEN} is not a token: it contains a space, a line break or a non-ASCII letter"
@@ -98,10 +98,7 @@ class Credentials:
 
 
 def _is_loopback(host: str) -> bool:
-    """Check whether a host is this machine's own.
-
-    Of all names, only localhost is.
-    """
+    """Check whether a host is a loopback address, or the name localhost."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -111,7 +108,7 @@ def _is_loopback(host: str) -> bool:
 class _TokenInterceptor:
     """Adds the token to the metadata of a call.
 
-    grpc wants a class of its own for each kind of call.
+    grpc needs a separate class for each kind of call.
     """
 
     def __init__(self, token: str) -> None:

@@ -1,4 +1,4 @@
-"""Failures of calls: a sentence, and what the service said about it."""
+"""Failures of calls: a sentence, and the details that the service sent."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ class CallFailed(grpc.aio.AioRpcError):
     `str()` says why in a sentence, `code()` is gRPC's status code.
 
     Attributes:
-        answered: Whether the service itself refused the call, and not the way to it.
+        answered: Whether the service itself refused the call; else the connection failed.
         reason: The service's word for the failure, such as NOT_KNOWN or TOO_MUCH. The proto's
             comments list the reasons of each call. Empty for a wrong field.
-        facts: What belongs to the reason, such as the oldest sequence that is kept.
+        facts: Values that belong to the reason, such as the oldest sequence that is kept.
         field: The field of the request that is wrong, such as interactions[3].weight. Empty if the
             failure is not about one.
         problem: What is wrong with the field, and its limit.
-        request_id: The id under which the service's log describes a fault of its own.
+        request_id: The id under which the service's log describes a fault of the service.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CallFailed(grpc.aio.AioRpcError):
 
     @property
     def retry_seconds(self) -> float | None:
-        """How long to wait before the next attempt, if the service says."""
+        """Seconds until the next attempt; None if the service names none."""
         seconds = self.facts.get("retry_seconds")
         return None if seconds is None else float(seconds)
 
@@ -73,8 +73,8 @@ class Unreachable(CallFailed):
 def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
     """Turn gRPC's error into one with a sentence and details.
 
-    UNAVAILABLE and DEADLINE_EXCEEDED that bear no details come from the connection, and not from
-    the service.
+    UNAVAILABLE and DEADLINE_EXCEEDED without details come from the connection, not from the
+    service.
     """
     code, details = error.code(), error.details()
     metadata = (error.initial_metadata(), error.trailing_metadata())

@@ -1,4 +1,4 @@
-"""Messages of the proto that every application makes."""
+"""Functions that build the messages which every application needs."""
 
 import uuid
 from collections.abc import Mapping
@@ -32,11 +32,11 @@ def interaction(
     """Make an event: the user chose the item.
 
     Args:
-        event_id: Your own id of the event, such as the order's. However often it is recorded, it
-            counts once. Without one, the event gets a random id now.
+        event_id: Your own id of the event, such as the order's. However often the event is
+            recorded, it counts once. None: a random id.
         negative_item_id: The item that the user passed over, if that is known.
-        time: When it happened, with a time zone. Without one: when it is recorded.
-        weight: How much it counts, above 0 and at most 10. Without one: 1.
+        time: When the event happened, with a time zone. None: the time when it is recorded.
+        weight: How much the event counts, above 0 and at most 10. None: 1.
         metadata: Your own data, which the service only stores.
 
     Raises:

@@ -21,7 +21,7 @@ class Page(Protocol):
 
     @property
     def next_page_token(self) -> str:
-        """Empty on the last page."""
+        """The token of the next page; empty on the last page."""
 
 
 Request = TypeVar("Request", bound=PageRequest)
@@ -36,7 +36,7 @@ async def pages(
 
     Args:
         call: A call of the stub, such as `client.stub.ListRouters`.
-        request: Its request, whose page token is set to that of the next page.
+        request: The request for the first page; its page token is changed from page to page.
     """
     while True:
         page = await call(request)
@@ -47,7 +47,7 @@ async def pages(
 
 
 def batches(messages: Iterable[Row]) -> Iterator[Sequence[Row]]:
-    """Split messages into calls below the service's limits of number and size."""
+    """Split messages into batches within the service's limits for a call."""
     batch: list[Row] = []
     size = 0
     for message in messages:

@@ -8,21 +8,22 @@ import grpc
 from propagation_client.errors import CallFailed
 
 PASSING = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED})
-# The service has waited for a sequence until the deadline: another attempt has no time to.
+# The service waited for a sequence until the deadline, so another attempt has no time left.
 NOT_REACHED = "NOT_REACHED"
 MOST_DOUBLINGS = 30
 
 
 @dataclass(frozen=True)
 class Retries:
-    """Waits between the attempts of a call, which end with its deadline.
+    """Waits between the attempts of a call.
 
-    Each wait is twice as long as the one before. A random part of up to half of it keeps callers
-    that failed together from trying again together.
+    Each wait is twice as long as the one before, less a random part of up to half of it. The random
+    part keeps callers that failed together from trying again together. The call's deadline ends
+    the attempts.
 
     Attributes:
-        first_seconds: The wait after the first attempt.
-        longest_seconds: No wait is longer, unless the service asks for it.
+        first_seconds: The wait after the first attempt, before the random part is taken off.
+        longest_seconds: No wait is longer, unless the service asks for a longer one.
     """
 
     first_seconds: float = 0.1
@@ -31,7 +32,7 @@ class Retries:
     def wait_after(self, failure: CallFailed, attempt: int) -> float | None:
         """Return the seconds until the next attempt.
 
-        The service says itself how long a caller above its rate limit has to wait.
+        To a caller above its rate limit the service names a wait, and the usual wait is added.
 
         Args:
             attempt: The number of the attempt that failed, from 0.

@@ -1,5 +1,8 @@
-"""Shared by all tests: compiled kernels are kept between runs, files of tests lie in memory, and a
-Ctrl-C that a test sends is heard."""
+"""Settings of all tests.
+
+Compiled kernels are kept between runs, files of tests lie in memory, and a SIGINT that a test sends
+is not ignored.
+"""
 
 import os
 import shutil
@@ -22,10 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def keep_files_in_memory(config: pytest.Config) -> None:
-    """Let `tmp_path` lie in memory, unless a place is named or there is too little of it.
+    """Put `tmp_path` into memory, if there is enough of it.
 
-    SQLite and Qdrant wait for the disk at each commit, which was a large part of a run. No test
-    cuts the power: what a killed process wrote stays readable in memory as well as on a disk.
+    A folder that the run names has precedence. SQLite and Qdrant wait for the disk at each commit,
+    which was a large part of a run. No test cuts the power: bytes that a killed process wrote stay
+    readable in memory as well as on a disk.
     """
     named = config.option.basetemp or "PYTEST_DEBUG_TEMPROOT" in os.environ
     if named or not os.access(IN_MEMORY, os.W_OK):
@@ -35,7 +39,9 @@ def keep_files_in_memory(config: pytest.Config) -> None:
 
 
 def hear_interrupts() -> None:
-    """A shell starts what it runs in the background with SIGINT ignored, and processes hand that on
-    to theirs."""
+    """Handle SIGINT if this process was started with SIGINT ignored.
+
+    A shell starts background processes so, and their child processes inherit it.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

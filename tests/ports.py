@@ -4,7 +4,7 @@ import socket
 
 
 def find_free_port() -> int:
-    """Return a port that nobody listens at."""
+    """Return a port at which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -1,5 +1,8 @@
-"""The Qdrants that tests run on: the client's local mode, and a server where QDRANT_URL names one
-(QDRANT_GRPC_PORT: 6334 where it is not set)."""
+"""Helpers for tests on a Qdrant server, which QDRANT_URL names.
+
+QDRANT_GRPC_PORT is the server's gRPC port; the default is 6334. Without QDRANT_URL tests use only
+the client's local mode.
+"""
 
 import asyncio
 import os
@@ -19,12 +22,12 @@ GRPC_PORT = int(os.environ.get("QDRANT_GRPC_PORT", "6334"))
 
 
 def connect_to_server(port: int = GRPC_PORT) -> AsyncQdrantClient:
-    """A client of the server, by its own port or by that of a relay."""
+    """Connect to the server by its own port or a relay's."""
     return connect(os.environ["QDRANT_URL"], port, None, SECONDS)
 
 
 def build_prefix(name: str) -> str:
-    """The same for the same name; no other test's."""
+    """Return a prefix of collections that belongs to this name alone."""
     return f"test{uuid.uuid5(uuid.NAMESPACE_URL, name).hex}"
 
 
@@ -41,7 +44,7 @@ async def rebuild(index: VectorIndex, embedder: str, dimension: int) -> None:
 
 
 async def drop_collections(client: AsyncQdrantClient, prefix: str) -> None:
-    """Every collection that begins so."""
+    """Drop every collection whose name begins with the prefix."""
     for found in (await client.get_collections()).collections:
         if found.name.startswith(prefix):
             await client.delete_collection(found.name)
@@ -49,7 +52,7 @@ async def drop_collections(client: AsyncQdrantClient, prefix: str) -> None:
 
 @asynccontextmanager
 async def open_client(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
-    """A client, closed afterwards; what has this prefix is dropped."""
+    """Yield a client; afterwards drop the prefix's collections and close it."""
     client = connect_to_server()
     try:
         yield client
@@ -59,8 +62,10 @@ async def open_client(prefix: str) -> AsyncIterator[AsyncQdrantClient]:
 
 
 class Relay:
-    """A port of this machine that leads to the server's, and may be cut: what is under way breaks
-    off, nothing comes through."""
+    """A port that leads to the server and can be cut.
+
+    A cut breaks off all connections, and no new ones are accepted.
+    """
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
@@ -79,7 +84,7 @@ class Relay:
             stream.transport.abort()
 
     async def freeze(self) -> None:
-        """After `cut`: it takes connections, and nothing comes back."""
+        """Accept connections again after `cut`, but answer nothing."""
         self._frozen = True
         await self.mend()
 

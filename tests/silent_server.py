@@ -1,4 +1,4 @@
-"""A server that takes connections and answers nothing, as a frozen process does."""
+"""A server that accepts connections and never answers, like a frozen process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def silent_server() -> AsyncIterator[int]:
-    """Its port."""
+    """Serve while the body runs; yield the port."""
     writers = []
     server = await asyncio.start_server(lambda _, writer: writers.append(writer), "127.0.0.1", 0)
     try:

@@ -1,4 +1,4 @@
-"""Waiting for what other tasks, and other processes, do meanwhile."""
+"""Functions that wait for other tasks and other processes."""
 
 import asyncio
 import inspect
@@ -8,7 +8,11 @@ from typing import Any
 
 
 async def wait_until(find: Callable[[], Any], seconds: float = 30, *, pause: float = 0.02) -> Any:
-    """Poll until `find`, which may be asynchronous, returns something true; return that."""
+    """Poll until `find` returns something true; return it.
+
+    Args:
+        find: May be asynchronous.
+    """
     async with asyncio.timeout(seconds):
         while True:
             found = find()
@@ -20,7 +24,7 @@ async def wait_until(find: Callable[[], Any], seconds: float = 30, *, pause: flo
 
 
 def block_until(find: Callable[[], Any], seconds: float = 30) -> Any:
-    """Do the same where no loop runs."""
+    """Do the same as `wait_until`, without an event loop."""
     deadline = time.monotonic() + seconds
     while not (found := find()):
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -1,10 +1,8 @@
 """Background load from a process of its own.
 
-It records 500 events a second, or another rate.
-
-Run `python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`; it runs until its input is
-closed, then prints {"per_s", "lag_s"}. `lag_s` is the longest time from an ack to an answer whose
-numbers reflect it, sampled twice a second.
+Run `python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`. It records RATE events a second
+until its input is closed, then prints {"per_s", "lag_s"}. Twice a second it makes a read that waits
+until the numbers reflect the newest acknowledged event; `lag_s` is the longest time of such a read.
 """
 
 import asyncio
@@ -34,9 +32,13 @@ LAG_MOST = 2.0
 
 @contextmanager
 def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
-    """Send events while the body runs, then print their rate and lag.
+    """Send events while the body runs, then note their rate and lag.
 
-    Users and items of the probes are left out.
+    The events have no user or item of the probes.
+
+    Args:
+        what: Names the measurement in the note.
+        rate: Events a second.
     """
     arguments = [address, str(town.users), str(town.items), str(rate)]
     process = subprocess.Popen(
@@ -60,7 +62,7 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
 
 
 class Background:
-    """The events, and how far the numbers are behind their acks."""
+    """Sends events, and measures how far the numbers lag behind the acks."""
 
     def __init__(self, stub: "PropagationServiceAsyncStub", town: Town, rate: int) -> None:
         self._stub = stub
@@ -76,7 +78,7 @@ class Background:
         self._stopping.set()
 
     async def push(self) -> None:
-        """Send on schedule: a late call does not delay the next one."""
+        """Send on schedule: after a late call the next ones catch up."""
         due = time.monotonic()
         while not self._stopping.is_set():
             size = self._rate // CALLS_A_SECOND
@@ -99,7 +101,7 @@ class Background:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
 
     async def look(self) -> None:
-        """Measure the lag by the cheapest read: that of an unknown client."""
+        """Measure the lag by the cheapest read: Recommend to an unknown user."""
         while not self._stopping.is_set():
             started = time.monotonic()
             await self._stub.Recommend(

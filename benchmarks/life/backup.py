@@ -1,6 +1,6 @@
 """Back-up of a million interactions under load.
 
-The load is 500 events a second, and Recommend.
+The load is 500 events a second and one caller of Recommend.
 """
 
 import json
@@ -54,9 +54,10 @@ def measure(run: Run) -> Figures:
 
 @contextmanager
 def copying(database: Path, copy: Path) -> Iterator[list[float]]:
-    """Yield the seconds of each back-up made while the body runs.
+    """Make one back-up after another while the body runs.
 
-    The last back-up ends after the body.
+    Yields:
+        The seconds of each back-up so far. The list is complete after the body.
     """
     took: list[float] = []
     ended = threading.Event()

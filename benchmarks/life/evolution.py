@@ -52,10 +52,13 @@ def measure(run: Run) -> Figures:
 async def _evolved(
     service: Service, users: Sequence[str]
 ) -> tuple[float, list[float], pb.EvolutionRun]:
-    """Return (seconds, each read's seconds, the run).
+    """Evolve the routers while one caller reads.
+
+    Returns:
+        (seconds of the evolution, seconds of each read, the run).
 
     Raises:
-        RuntimeError: Hardly anything was read meanwhile.
+        RuntimeError: There were fewer than FEWEST_READS reads.
     """
     async with connect(service.address) as stub:
         await ask(stub, "recommend", users[0])

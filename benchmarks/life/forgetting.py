@@ -27,9 +27,9 @@ PATIENCE_SECONDS = 600.0
 def measure(run: Run) -> Figures:
     """Measure the slowest erasure of a client, without and with wiping.
 
-    After an erasure no row has anything of the client; after the wipe, which rewrites the database,
-    no byte of the files has. The users' thousand events are the newest; the items' adopters are
-    spread over the whole log.
+    An erasure removes everything of the client from the rows. The wipe rewrites the database, so
+    that no byte of the file holds any of it. The users' thousand events are the newest; the items'
+    adopters are spread over the whole log.
     """
     town = lived_town(run.short)
     database = copy_of(town, run)
@@ -53,7 +53,7 @@ def measure(run: Run) -> Figures:
 async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, int, float]]:
     """Forget clients, and return (id, events erased, seconds) of each.
 
-    The last one is wiped from the files, too.
+    The last client is wiped from the files, too.
     """
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)
@@ -89,18 +89,15 @@ async def forgotten(address: str, town: Town, events: int) -> list[tuple[str, in
 
 
 def _items_with(town: Town, events: int) -> list[int]:
-    """Return the rows of items with about so many adoptions.
-
-    They are the ITEMS items whose number of adoptions is nearest to `events`.
-    """
+    """Return the rows of the ITEMS items with nearest to `events` adoptions."""
     counts = np.bincount(pairs_of(town, town.interactions, town.seed)[:, 1], minlength=town.items)
     return np.argsort(np.abs(counts - events), kind="stable")[:ITEMS].tolist()
 
 
 def _is_left(database: Path, client: str) -> bool:
-    """Tell whether a user's id is left in the files.
+    """Tell whether a user's id is left in the database file.
 
-    Items are not looked for, since their ids are parts of other ids here.
+    For an item it is always False: ids of items are parts of other ids here.
     """
     if not client.startswith("forgotten"):
         return False

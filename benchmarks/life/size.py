@@ -1,6 +1,6 @@
 """Bytes of the compacted file for each interaction.
 
-It is measured after a million interactions with the default retention.
+The file is measured after a million interactions with the default retention.
 """
 
 import asyncio

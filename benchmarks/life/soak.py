@@ -1,6 +1,6 @@
 """Growth of memory in half an hour of load.
 
-The load is 500 events a second and frequent nightly jobs.
+The load is 500 events a second, and the nightly evolution runs every two minutes.
 """
 
 import time
@@ -28,8 +28,8 @@ EVERY_TWO_MINUTES = "schedule.evolution=*/2 * * * *"
 def measure(run: Run) -> Figures:
     """Measure the growth of memory after the warm-up, in percent.
 
-    It is the growth from the first two minutes to the last two. Two minutes are as long as from one
-    nightly job to the next, so that each span has one in it; a single minute may have one or none.
+    The mean of the first two minutes is compared with that of the last two. Each span has exactly
+    one nightly job, because the job runs every two minutes; a single minute might have none.
     """
     total, warm, each, night = (
         (SHORT_SECONDS, SHORT_WARM_SECONDS, SHORT_EACH_SECONDS, SHORT_NIGHT_SECONDS)
@@ -59,7 +59,7 @@ def measure(run: Run) -> Figures:
 
 
 async def _jobs(stub: "PropagationServiceAsyncStub") -> str:
-    """Return what the nightly job did, and how far reasoning is behind."""
+    """Describe the scheduled jobs, failing steps, and the lag of reasoning."""
     status = await stub.GetStatus(pb.GetStatusRequest())
     said = [
         (

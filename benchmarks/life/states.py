@@ -1,9 +1,9 @@
-"""Database files that the engine itself has made, each once.
+"""Database files that the engine makes once, for later runs.
 
-Run `python -m benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`. The sizes, and the sources
-that decide what a file holds, are part of its name, so that a stale state is never used. Numbers
-are learned from every interaction. Texts are reasoned for the last TEXTS only, because a million
-would take a quarter of an hour; the others are marked as reasoned.
+Run `python -m benchmarks.life.states FILE USERS ITEMS EVENTS TEXTS`. A file's name has the sizes,
+and a digest of the sources that decide what the file holds, so that a stale file is never used.
+Every interaction is learned. Only the last TEXTS interactions are reasoned, because a million would
+take a quarter of an hour; the others are marked as reasoned.
 """
 
 import asyncio
@@ -40,9 +40,9 @@ PART = 5_000
 
 
 def copy_of(town: Town, run: Run) -> Path:
-    """Copy the town's state for a caller that changes it.
+    """Return a copy of the town's database file, for a caller's changes.
 
-    The state is built first if it is missing.
+    The file is built first if it is missing.
     """
     kept = run.states / f"town-{town.users}-{town.items}-{town.interactions}-{_digest(town)}.db"
     if not kept.exists():
@@ -68,7 +68,7 @@ def copy_of(town: Town, run: Run) -> Path:
 
 
 def build(path: Path, town: Town) -> None:
-    """Record and learn everything, reason the last part, run due rounds."""
+    """Record and learn all events, reason the last ones, run due rounds."""
     asyncio.run(_with_engine(path, lambda engine: _learned(engine, town)))
     _mark_reasoned(path, town.texts)
     asyncio.run(_with_engine(path, Engine.drain))
@@ -110,7 +110,11 @@ def _event(number: int, user: int, item: int) -> NewInteraction:
 
 
 def _mark_reasoned(path: Path, but_the_last: int) -> None:
-    """Write rows without a reward for all but the newest interactions."""
+    """Mark interactions as reasoned, by rows without a reward.
+
+    Args:
+        but_the_last: How many of the newest sequences are left to be reasoned.
+    """
     with closing(sqlite3.connect(path)) as connection, connection:
         (newest,) = connection.execute("SELECT max(sequence) FROM interaction").fetchone()
         through = newest - but_the_last

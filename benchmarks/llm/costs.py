@@ -1,10 +1,8 @@
 """Cost and time of an interaction with a language model.
 
-They are measured against the scripted server.
-
-The text is real (cds-dense: 100 users, 269 records, the earliest five interactions of each user),
-and so are the services. Calls and tokens are counted at the server, which is a process of its own
-(tokens are characters / 4). The first extraction of attributes is counted apart.
+A scripted server takes the model's place. Texts are real (cds-dense: 100 users, 269 records, the
+earliest five interactions of each user), and so is the service. The server is a process of its own
+and counts calls and tokens (characters / 4). The first extraction of attributes is counted apart.
 """
 
 import asyncio
@@ -37,7 +35,7 @@ LOOK_SECONDS, QUIET_SECONDS, LONGEST_SECONDS = 0.2, 1.5, 900.0
 def measure(run: Run) -> Figures:
     """Measure costs, overhead, faults with a kill, and reads.
 
-    Costs are measured again with 80 routers.
+    The calls with 80 taste routers are only noted.
     """
     folder = (
         run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
@@ -91,9 +89,9 @@ async def _with_80(run: Run, dataset: Dataset) -> None:
 
 
 async def _overhead(run: Run, dataset: Dataset) -> float:
-    """Measure seconds per call without latency, less the server's own time.
+    """Return the milliseconds of a call outside of the server.
 
-    One interaction runs at a time, from its record to its end.
+    The server answers without latency, and one call runs at a time.
     """
     with scripted(latency=0.0) as server:
         async with _service(
@@ -115,8 +113,8 @@ async def _overhead(run: Run, dataset: Dataset) -> float:
 async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
     """Measure the cost of faults and the effects of a kill.
 
-    The effects are what a kill in the middle loses or doubles. The ratio comes from two runs that
-    differ in the faults alone, the counts from a third.
+    The ratio of calls comes from two runs that differ only in the faults. The counts of lost and
+    doubled interactions come from a third run, which is killed in the middle.
     """
     plain = await _calls(run, dataset, {}, "plain")
     faulty = await _calls(run, dataset, FAULTS, "faulty")
@@ -154,9 +152,9 @@ async def _calls(run: Run, dataset: Dataset, faults: Mapping[str, float], name: 
 
 
 async def _reads(run: Run, dataset: Dataset) -> float:
-    """Measure GetProfile CACHED while every answer takes 5 s.
+    """Return the 99th percentile of GetProfile CACHED, in milliseconds.
 
-    Each call begins after the one before it.
+    Meanwhile every answer of the model takes 5 s. One caller makes one call after another.
     """
     with scripted(latency=0.0) as server:
         async with _service(run, server, "reads") as (stub, _):
@@ -204,7 +202,7 @@ async def _described(
     """Store the catalogue, and wait for every record's first profile.
 
     Returns:
-        What that cost.
+        The calls and tokens that the first profiles cost.
     """
     clients = [client_to_proto(client) for client in dataset.clients]
     for start in range(0, len(clients), EVENTS):
@@ -217,7 +215,7 @@ async def _described(
 
 
 async def _still(server: ScriptedServer) -> Counts:
-    """Return the counts once no call has come for a while."""
+    """Wait until no call comes for QUIET_SECONDS; return the counts."""
     counts = server.counts()
     while True:
         await asyncio.sleep(QUIET_SECONDS)
@@ -233,7 +231,11 @@ async def _recorded(stub: PropagationServiceStub, dataset: Dataset) -> None:
 
 
 async def _reasoned(stub: PropagationServiceStub, share: float = 1.0) -> None:
-    """Wait until this share of what is recorded is reasoned."""
+    """Wait until interactions are reasoned.
+
+    Args:
+        share: Of the sequences that are not reasoned at the start, 0 to 1.
+    """
     first: int | None = None
     until = time.monotonic() + LONGEST_SECONDS
     while time.monotonic() < until:

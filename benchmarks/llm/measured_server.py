@@ -32,7 +32,7 @@ class MeasuringLLM(FakeLLM):
     async def answer(
         self, method: str, path: str, headers: Message, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
-        """Answer a request; one to /script exchanges the latency."""
+        """Answer a request; a request to /script sets the latency."""
         if not path.endswith("/script"):
             return await super().answer(method, path, headers, body, writer)
         self.script = replace(self.script, latency=float(json.loads(body)["latency"]))
@@ -44,7 +44,7 @@ class MeasuringLLM(FakeLLM):
         self._count_words(answer)
 
     def statistics(self) -> dict[str, Any]:
-        """Return the server's own statistics, and what was measured."""
+        """Return the server's own statistics and the counts of this class."""
         return {
             **super().statistics(),
             "receptions": self.receptions,
@@ -56,7 +56,10 @@ class MeasuringLLM(FakeLLM):
         }
 
     def _count_prompt(self, messages: Sequence[Mapping[str, Any]]) -> None:
-        """Measure profiles, and count clients of eq. 5 and 6 with messages."""
+        """Count words of profiles, and receptions (eq. 5 and 6).
+
+        A prediction has three receptions: of the user and of the two items.
+        """
         data = read_data(messages)
         clients = [
             one

@@ -1,4 +1,4 @@
-"""The scripted server in its own process, and its counted calls."""
+"""The scripted server in a process of its own, and its counts."""
 
 import json
 import subprocess
@@ -12,9 +12,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Counts:
-    """Calls and tokens by prompt.
+    """Counts of the server.
 
-    `seconds` is the server's own time, waiting included.
+    Attributes:
+        calls: By the name of the prompt; likewise prompt_tokens and completion_tokens.
+        seconds: The time that the server took for all answers, latency included.
+        most_at_once: The most requests that the server answered at the same time.
+        receptions: Clients that predictions showed (three each).
+        with_message: Those of the receptions that had a message.
+        profile_words: Mean number of words of a profile in a prompt.
+        words: Mean number of words of a text in an answer, by the text's key.
     """
 
     calls: Mapping[str, int]
@@ -40,7 +47,10 @@ class Counts:
         return sum(self.completion_tokens.values())
 
     def less(self, before: "Counts") -> "Counts":
-        """Return what was added since."""
+        """Return the counts since `before`.
+
+        `most_at_once`, `profile_words` and `words` stay those of the whole time.
+        """
 
         def difference(now: Mapping[str, int], then: Mapping[str, int]) -> dict[str, int]:
             return {name: count for name in now if (count := now[name] - then.get(name, 0))}
@@ -63,13 +73,13 @@ class ScriptedServer:
     base_url: str
 
     def counts(self) -> Counts:
-        """As of now."""
+        """Ask the server for its counts so far."""
         with urllib.request.urlopen(f"{self.base_url}/seen") as answer:
             seen: dict[str, Any] = json.load(answer)
         return Counts(**{name: seen[name] for name in Counts.__dataclass_fields__})
 
     def set_latency(self, seconds: float) -> None:
-        """Let each answer take so long from now on."""
+        """Let each answer take this many seconds from now on."""
         request = urllib.request.Request(
             f"{self.base_url}/script", json.dumps({"latency": seconds}).encode(), method="POST"
         )
@@ -80,7 +90,12 @@ class ScriptedServer:
 def scripted(
     *, latency: float, faults: Mapping[str, float] | None = None
 ) -> Iterator[ScriptedServer]:
-    """A server that ends with the body."""
+    """Run a scripted server while the body runs.
+
+    Args:
+        latency: The seconds that each answer takes.
+        faults: The share of answers, 0 to 1, that each kind of fault replaces.
+    """
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""The interactions that a database holds after everything that happened to it."""
+"""Counts of the interactions that a stopped service left in its database."""
 
 import sqlite3
 from contextlib import closing
@@ -10,7 +10,10 @@ from pathlib import Path
 class Outcomes:
     """Counts of interactions.
 
-    `reasoned` includes dead letters; `doubled` have two gradients of one module.
+    Attributes:
+        reasoned: Reasoned interactions, dead letters included.
+        dead: Dead letters.
+        doubled: Interactions with two gradients of one module other than a router.
     """
 
     reasoned: int

@@ -1,4 +1,4 @@
-"""ForgetClient on Neo4j, of clients with short and long histories.
+"""Erasure on Neo4j of clients with short and long histories.
 
 The earliest 20,000 events of ML-100k are learned and reasoned before, with their rounds.
 """
@@ -27,7 +27,7 @@ PART = 500
 
 
 def measure(run: Run) -> Figures:
-    """Measure the slowest erasure; the notes have all."""
+    """Measure the slowest erasure; the notes list all."""
     found = ml100k(run, EVENTS_SHORT)
     if found is None:
         return
@@ -83,7 +83,11 @@ def _spread(names: Sequence[str], count: int) -> list[str]:
 
 
 async def forget(engine: Engine, key: ClientKey) -> tuple[ClientKey, int, float]:
-    """Forget a client; return its key, its events and the seconds."""
+    """Forget a client.
+
+    Returns:
+        (its key, the number of its erased events, the seconds).
+    """
     started = time.monotonic()
     done = await engine.forget(key)
     return key, done.events_erased, time.monotonic() - started

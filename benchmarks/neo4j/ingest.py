@@ -1,6 +1,6 @@
-"""Ingest on a graph server, like ingest.py, with processing on.
+"""Rate of ingest on a graph server, measured as in benchmarks/service/ingest.py.
 
-Calls are by gRPC, in batches of 500. Each batch is acknowledged after its commit.
+Calls are by gRPC, in batches of 1,000. Each batch is acknowledged after its commit.
 """
 
 from benchmarks.neo4j.server import neo4j_settings

@@ -147,7 +147,8 @@ async def _finished(place: Path, pushing: Pushing) -> None:
 def _count_compiled(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
     """Return (lost events, doubled events).
 
-    Lost: acknowledged, and missing or not reasoned. Doubled: two interactions, or texts twice.
+    A lost event was acknowledged, and is missing or not reasoned. A doubled event has two
+    interactions, or wrote two profile versions of one client.
     """
     there = {
         row[0]
@@ -166,9 +167,10 @@ def _count_compiled(server: Neo4jServer, pushing: Pushing) -> tuple[int, int]:
 
 
 async def _checked(server: Neo4jServer) -> list[str]:
-    """Run the store's own check.
+    """Return the problems that the store's own check finds.
 
-    It finds gaps in the log, and interactions that blocks do not hold exactly once.
+    The check looks for gaps in the log, and for interactions that are missing from the learned
+    blocks or are in them twice.
     """
     store = Neo4jStore(server.settings)
     await store.open()

@@ -1,6 +1,6 @@
-"""From an event to another user's recommendation on a graph server.
+"""Time from an event to another user's recommendation on a graph server.
 
-It is measured as in probe.py. Meanwhile 100 events a second are recorded.
+It is measured as in benchmarks/probe.py, while 100 events a second are recorded.
 """
 
 import asyncio
@@ -19,9 +19,10 @@ EVENTS_A_SECOND = 100
 
 
 def measure(run: Run) -> Figures:
-    """Measure the probes on a state whose earlier events are processed.
+    """Measure the probes on a town with a past.
 
-    The earlier events are learned and marked as reasoned. Later ones are reasoned.
+    The past events are learned, and only marked as reasoned. Events of the probes and of the
+    background are reasoned.
     """
     town = TOWN_SHORT if run.short else TOWN
     with neo4j_settings(run, "probe") as settings:

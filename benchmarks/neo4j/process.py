@@ -1,7 +1,7 @@
-"""Processing on a graph server, as in process.py.
+"""Rate of processing on a graph server, as in benchmarks/service/process.py.
 
-ML-100k is learned and reasoned from a recorded log. The service's own worker does it. The
-statements sent for it are counted too, those of recording in batches of 500 included.
+The service's own worker learns and reasons ML-100k from a recorded log. The statements that are
+sent to the server are counted, too, with those that record the events in batches of 500.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ INGEST_BATCH = 500
 def measure(run: Run) -> Figures:
     """Measure the processing of the earliest 20,000 events.
 
-    The pace does not depend on how many follow.
+    More events would not change the pace.
     """
     found = ml100k(run, EVENTS_SHORT)
     if found is None:
@@ -43,7 +43,7 @@ async def _processed(settings: Settings, dataset: Dataset) -> tuple[float, int]:
     """Process a recorded log with its rounds.
 
     Returns:
-        The seconds that it took, and the number of all statements.
+        The seconds of processing, and the number of statements, recording included.
     """
     raise_garbage_thresholds()
     priority, clock = CallPriority(), SystemClock()

@@ -1,6 +1,6 @@
 """A Neo4j server for a benchmark.
 
-It is the one of the tests, with a heap of 1 GB, on the same cores.
+It is the server of the tests, with a heap of 1 GB, and runs on the cores of the benchmark.
 """
 
 import os
@@ -18,8 +18,8 @@ HEAP = ("-Xms1g", "-Xmx1g")
 def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
     """Yield the settings of a service on an empty server.
 
-    The server is removed afterwards. A service that is started meanwhile as a process of its own
-    finds them in its environment.
+    The server is stopped afterwards. A service that is started meanwhile, as a process of its own,
+    finds the settings in its environment.
     """
     with neo4j_server(run, name) as server:
         yield Settings(store="neo4j", neo4j=server.settings)

@@ -1,7 +1,4 @@
-"""A generated town on a graph server: clients and a past.
-
-The past is learned and marked as reasoned.
-"""
+"""A generated town on a graph server; its events count as reasoned."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,9 +20,9 @@ THROUGH = (
 
 
 async def record_past(engine: Engine, town: Town, clients: Iterator[ClientChange]) -> None:
-    """Record everything and mark it as reasoned.
+    """Record a town's clients and events, and mark the events as reasoned.
 
-    Nothing is learned or described yet.
+    The caller has to learn the events and to describe the clients.
     """
     while part := list(islice(clients, PART)):
         await engine.upsert_clients(part)
@@ -46,7 +43,7 @@ def past_event(id_: str, user: int, item: int) -> NewInteraction:
 
 
 async def _mark_reasoned(store: Neo4jStore) -> None:
-    """Mark everything that is recorded: its texts would take hours."""
+    """Mark all recorded events as reasoned: reasoning them would take hours."""
     from neo4j import AsyncGraphDatabase
 
     settings = store.database.settings

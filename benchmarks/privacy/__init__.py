@@ -1,1 +1,1 @@
-"""What callers can infer about one user."""
+"""Measurements of the things that callers can infer about one user."""

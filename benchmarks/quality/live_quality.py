@@ -1,6 +1,6 @@
 """The effect of texts and filter rules on ranking.
 
-It is measured by the whole loop in lockstep.
+The whole loop runs in lockstep: 16 events are ranked, then learned and reasoned, and so on.
 
 Source: propagation/evaluation/protocols/whole_loop.py.
 """

@@ -12,7 +12,7 @@ def ml100k(run: Run, short_events: int) -> Dataset | None:
     """Load MovieLens 100k, or its first events in a short run.
 
     Returns:
-        None, after a note, if it is missing.
+        The data set; None, with a note, if it is missing.
     """
     if run.ml100k is None:
         run.note("MovieLens 100k is not here: name its folder with --ml100k")

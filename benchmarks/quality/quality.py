@@ -1,6 +1,6 @@
 """Ranking quality on MovieLens 100k by the prequential protocol.
 
-It is the median of 3 seeds. It is reported on events 40,000 to 100,000 (docs/numbers.md,
+Figures are those of the median of 3 seeds, on events 40,000 to 100,000 (docs/numbers.md,
 "Protocol").
 """
 
@@ -17,7 +17,7 @@ SHORT_EVENTS = 5_000
 
 
 def measure(run: Run) -> Figures:
-    """Measure; without the data there is nothing to measure."""
+    """Measure the figures, or none if MovieLens 100k is missing."""
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:
         return
@@ -32,7 +32,7 @@ def measure(run: Run) -> Figures:
 
 
 def figures_of(report: Report) -> dict[str, float | None]:
-    """Return the figures under the names of `make bench`."""
+    """Return the figures by the keys of `make bench`; None: not measured."""
     delta = report.arm("adoption").against_off
     return {
         "n10_off": report.arm("off").n10,

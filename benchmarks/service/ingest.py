@@ -1,7 +1,7 @@
-"""Ingest in runs of 60 s with processing on.
+"""Rate of ingest in runs of 60 s, with processing.
 
-There are 10,000 users and 5,000 items, drawn by Zipf's law with exponent 1. Clients are created on
-the way. The backlog at the end, and the seconds to drain it, are printed.
+There are 10,000 users and 5,000 items, drawn by Zipf's law with exponent 1. The service creates
+them at their first event. The backlog at the end, and the seconds to drain it, are printed.
 """
 
 import asyncio
@@ -62,9 +62,9 @@ def _drained(run: Run, service: Service, sequence: int) -> str:
 
 
 async def _watch(service: Service, sequence: int, seconds: float) -> str:
-    """Describe the backlog.
+    """Describe the backlog, and the time to drain it.
 
-    If it is not drained after a while, its time is estimated.
+    After `seconds` the time for the rest is estimated.
     """
     async with connect(service.address) as stub:
         request = pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"))

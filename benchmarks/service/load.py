@@ -2,9 +2,9 @@
 
 Run `python -m benchmarks.service.load ADDRESS batch|single|stream SECONDS SEED`.
 
-10,000 users and 5,000 items, both drawn by Zipf's law with exponent 1. Calls are serialised before
-the clock starts. Prints one JSON object: {"acked", "seconds", "sequence"}; every ack must say
-ACCEPTED.
+The generator draws 10,000 users and 5,000 items by Zipf's law with exponent 1. It serialises calls
+before the clock starts. It prints one JSON object: {"acked", "seconds", "sequence"}. Every ack must
+say ACCEPTED.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def zipf(
 ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Draw numbers from 0 to count-1 by Zipf's law.
 
-    The r-th number has the weight 1 / (r + 1).
+    Number r has the weight 1 / (r + 1).
 
     Returns:
         Draws [size].
@@ -49,7 +49,7 @@ def events(count: int, seed: int) -> Iterator[pb.Interaction]:
 
 
 class Tally:
-    """What was acknowledged so far."""
+    """The number of acknowledged events, and their newest sequence."""
 
     def __init__(self) -> None:
         self.acked = 0
@@ -65,7 +65,7 @@ class Tally:
 async def unary(
     channel: grpc.aio.Channel, calls: Iterator[bytes], callers: int, until: float, tally: Tally
 ) -> None:
-    """`callers` at once, each waiting for its ack before its next call."""
+    """Send calls with several callers; each waits for its ack."""
     record = channel.unary_unary(
         PREFIX + "RecordInteractions",
         None,
@@ -86,7 +86,7 @@ async def stream(
 ) -> None:
     """Send events on one stream, one message an event.
 
-    At most STREAM_WINDOW of them are without an ack.
+    At most STREAM_WINDOW events wait for their ack.
     """
     open_stream = channel.stream_stream(
         PREFIX + "StreamInteractions",
@@ -110,7 +110,7 @@ async def stream(
 
 
 def prepared(mode: str, seconds: float, seed: int) -> list[bytes]:
-    """More calls than the run can need."""
+    """Serialise more calls than the run can send."""
     stock = list(events(int(EVENTS_READY[mode] * seconds), seed))
     if mode == "stream":
         return [

@@ -1,7 +1,7 @@
-"""Processing: learn and reason a recorded log, durably.
+"""Rate of processing: learn and reason a recorded log, durably.
 
-It is all of stage 1 and its share of stage 2. The service's own worker does it, and runs a round in
-parallel when one is due. Recording is done before the clock starts.
+Processing is all of stage 1 and the rounds of stage 2 that are due. The service's own worker does
+it, with rounds in parallel. Events are recorded before the clock starts.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ EVENTS_SHORT, CLIENTS_SHORT = 1_000, 3_000
 
 
 def measure(run: Run) -> Figures:
-    """Measure the processing of ML-100k and of generated towns.
+    """Measure the processing of ML-100k and of two generated towns.
 
-    All of ML-100k is processed, then as many interactions over few and over many clients.
+    The towns have equally many interactions, one over few clients and one over many.
     """
     dataset = ml100k(run, EVENTS_SHORT)
     if dataset is not None:
@@ -52,13 +52,13 @@ def measure(run: Run) -> Figures:
 
 
 async def _costs(run: Run, *towns: int) -> list[float]:
-    """Return the seconds for an interaction in towns of several sizes.
+    """Return the seconds for an interaction in each town.
 
-    The settings are the defaults. Half the clients are users, half items. The towns take turns,
-    each first as often as last: a machine that slows down meanwhile does so for all of them.
+    The settings are the defaults. Half the clients are users, half items. The towns take turns, and
+    each is first as often as last: if the machine slows down meanwhile, all of them suffer alike.
 
     Args:
-        towns: How many clients each has.
+        towns: The number of clients of each town.
     """
     count = EVENTS_SHORT if run.short else COST_EVENTS
     costs = [0.0] * len(towns)
@@ -84,17 +84,14 @@ async def _costs(run: Run, *towns: int) -> list[float]:
 async def _processed(
     database: Path, clients: list[ClientChange], events: Iterable[NewInteraction]
 ) -> float:
-    """Return the seconds to learn and reason a recorded log.
-
-    Its rounds are included.
-    """
+    """Return the seconds to learn and reason a recorded log, with rounds."""
     async with _loaded(database, clients) as engine:
         return await _part(engine, list(events))
 
 
 @asynccontextmanager
 async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[Engine]:
-    """Open a service with these clients, described."""
+    """Yield an engine that has described these clients."""
     raise_garbage_thresholds()
     engine = build_engine(Settings(database=database), CallPriority().yield_to_calls, SystemClock())
     await engine.open()
@@ -108,7 +105,7 @@ async def _loaded(database: Path, clients: list[ClientChange]) -> AsyncIterator[
 
 
 async def _part(engine: Engine, events: list[NewInteraction]) -> float:
-    """Record these, then return the seconds that a worker takes for them."""
+    """Record events, then return the seconds that a worker takes for them."""
     for start in range(0, len(events), RECORD_BATCH):
         await engine.record(events[start : start + RECORD_BATCH])
     return await worked_off(
@@ -130,7 +127,7 @@ async def worked_off(engine: Engine, worker: Worker) -> float:
 
 
 async def _ignore_reachable(_: bool) -> None:
-    """Take no report: the graph is in a file."""
+    """Ignore whether the graph's server answers."""
 
 
 def _clients(half: int) -> list[ClientChange]:

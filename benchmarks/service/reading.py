@@ -1,6 +1,6 @@
 """Reads on 1M interactions, while 500 events a second are recorded.
 
-There are 50,000 users and 100,000 items. The events are learned, too.
+There are 50,000 users and 100,000 items. The service also learns the events meanwhile.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ def measure(run: Run) -> Figures:
     """Measure reads, and compare them with exact scores.
 
     Latencies are those of one caller, throughput that of eight. The comparison with exact scores is
-    made on still numbers.
+    made after the load has ended.
     """
     town = catalogue_town(run.short)
     seconds = run.seconds(SECONDS)
@@ -57,18 +57,18 @@ def measure(run: Run) -> Figures:
 
 
 async def _measure_overlap(service: Service, town: Town, users: Sequence[str]) -> float:
-    """Measure the share of the exact top 10 that Recommend gives.
+    """Return the share of the exact top 10 that Recommend gives.
 
-    All candidates that a caller names are scored exactly.
+    For the exact top 10 every item is named as a candidate: Recommend scores candidates exactly.
     """
     async with connect(service.address) as stub:
         return sum([await _shared(stub, town, user) for user in users]) / (LIMIT * len(users))
 
 
 async def _shared(stub: PropagationServiceStub, town: Town, user: str) -> int:
-    """Count how many of the exact top 10 are given.
+    """Count the items of the exact top 10 that Recommend gives.
 
-    They are compared again if a round moved the numbers between the reads.
+    The reads are repeated if the numbers changed between them.
     """
     for _ in range(TRIES):
         given = await stub.Recommend(pb.RecommendRequest(user_id=user, limit=LIMIT))

@@ -1,8 +1,8 @@
 """Callers of reads in a process of their own.
 
-Run `python -m benchmarks.service.reads ADDRESS recommend|profile CALLERS SECONDS`. They call
-Recommend with n = 10 and seen items left out, or GetProfile CACHED, for users drawn evenly from a
-JSON list on stdin. It prints {"p50_ms", "p99_ms", "per_s"}.
+Run `python -m benchmarks.service.reads ADDRESS recommend|profile CALLERS SECONDS`. The callers ask
+for Recommend (10 items, seen ones left out) or GetProfile CACHED, for users drawn evenly from a
+JSON list on stdin. The program prints {"p50_ms", "p99_ms", "per_s"}.
 """
 
 import asyncio
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 def measured(
     address: str, method: str, users: Sequence[str], callers: int, seconds: float
 ) -> dict[str, float]:
-    """Run the callers in a process of their own."""
+    """Run the callers in a process of their own.
+
+    Returns:
+        {"p50_ms", "p99_ms", "per_s"}.
+    """
     done = subprocess.run(
         [
             sys.executable,
@@ -64,7 +68,7 @@ async def ask(stub: "PropagationServiceAsyncStub", method: str, user: str) -> No
 async def run(
     address: str, method: str, users: Sequence[str], callers: int, seconds: float
 ) -> dict[str, float]:
-    """Run the callers; each waits for its answer before it asks again."""
+    """Run the callers; each waits for its answer before the next call."""
     took: list[float] = []
     async with grpc.aio.insecure_channel(address) as channel:
         stub = pb_grpc.PropagationServiceStub(channel)

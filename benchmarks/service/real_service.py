@@ -15,14 +15,19 @@ READY_SECONDS = 120
 
 @dataclass(frozen=True)
 class Service:
-    """A running service: where it listens, and its process."""
+    """A running service.
+
+    Attributes:
+        address: Where it listens, "host:port".
+        start_seconds: From its start until it listened.
+    """
 
     address: str
     process: "subprocess.Popen[str]"
     start_seconds: float
 
     def rss_mb(self) -> float:
-        """Resident memory in MB, of the service and its child processes."""
+        """Return the resident MB of the service and its child processes."""
         return sum(_rss_mb(pid) for pid in (self.process.pid, *_children(self.process.pid)))
 
     def kill(self) -> None:
@@ -47,9 +52,9 @@ def _rss_mb(pid: int) -> float:
 
 @contextmanager
 def serving(database: Path, *arguments: str) -> Iterator[Service]:
-    """Run a service on this file, and stop it by SIGTERM.
+    """Run a service on this file while the body runs.
 
-    Its log is next to the database.
+    SIGTERM stops it. The service's log is next to the database.
     """
     with open(database.with_suffix(".log"), "a", encoding="utf-8") as log:
         started = time.monotonic()

@@ -1,6 +1,6 @@
 """Recommend over the 1,682 films of MovieLens 100k, seen ones left out.
 
-Nothing is computed in advance between calls.
+The service computes nothing in advance between calls.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ SHORT_EVENTS = 2_000
 def measure(run: Run) -> Figures:
     """Measure latency with one caller and throughput with eight.
 
-    Everything recorded is learned and reasoned before.
+    All events are learned and reasoned before.
     """
     dataset = ml100k(run, SHORT_EVENTS)
     if dataset is None:

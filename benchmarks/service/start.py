@@ -1,6 +1,6 @@
-"""Memory, and a start after kill -9, of a large service.
+"""Memory of a large service, and its start after kill -9.
 
-It has 100,000 clients and 1M interactions. Half the clients are items.
+The service has 100,000 clients, half of them items, and 1M interactions.
 """
 
 from benchmarks.life.background import background
@@ -17,7 +17,7 @@ CALLERS = 4
 def measure(run: Run) -> Figures:
     """Measure the memory, and the start after a kill.
 
-    The memory is the larger of that after a start and that after load.
+    Memory is read under load before the kill and after the start; the larger value counts.
     """
     town = town_of_100k_clients(run.short)
     database = copy_of(town, run)

@@ -1,9 +1,8 @@
 """A generated catalogue, its users and their events.
 
-There are two halves of planted communities, and events follow Zipf's law.
-
-Nothing in it is real. Community of item i is i mod communities, of user u likewise; community c
-lies in half c mod 2, so that two users of different halves share few routers.
+A town has planted communities, in two halves, and its events follow Zipf's law. Item i belongs to
+community i mod `communities`, and so does user i. Community c lies in half c mod 2, so that two
+users of different halves share few routers.
 """
 
 from collections.abc import Iterator
@@ -25,10 +24,10 @@ PROBERS_A_COMMUNITY = 10
 class Town:
     """Sizes of a generated state.
 
-    The last `probes` items are adopted by no user.
+    No user adopts one of the last `probes` items.
 
     Attributes:
-        texts: For how many of the last interactions texts are reasoned.
+        texts: The number of newest interactions that are also reasoned.
     """
 
     users: int
@@ -46,14 +45,11 @@ class Town:
         return range(self.items - self.probes, self.items)
 
     def probers(self) -> range:
-        """Users that probes are made with.
-
-        They are the last of the users, some of each community.
-        """
+        """Return the rows of the probes' users: the last of each community."""
         return range(self.users - PROBERS_A_COMMUNITY * self.communities, self.users)
 
     def without_probers(self) -> "Town":
-        """For events that leave the probes' users alone; items and communities stay."""
+        """Return the town less the probes' users, for background events."""
         return replace(self, users=self.probers().start)
 
 
@@ -82,7 +78,7 @@ def read_clients(town: Town) -> Iterator[ClientChange]:
 
 
 def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
-    """Draw user and item of each event [count, 2].
+    """Draw the rows of user and item of each event [count, 2].
 
     Users are uniform. Items follow Zipf's law with exponent 1, in the user's own community with
     probability .6, in the user's half with .35, else anywhere; never a probe item.
@@ -101,7 +97,7 @@ def pairs_of(town: Town, count: int, seed: int) -> NDArray[np.int64]:
 def town_of_100k_clients(short: bool) -> Town:
     """Return the town for memory and start.
 
-    It has 50,000 users, 50,000 items and 1M interactions.
+    In a full run it has 50,000 users, 50,000 items and 1M interactions.
     """
     return Town(2_000, 4_000, 20_000) if short else Town(50_000, 50_000, 1_000_000)
 
@@ -112,8 +108,8 @@ def catalogue_town(short: bool) -> Town:
 
 
 def lived_town(short: bool) -> Town:
-    """Return the town with texts of 220,000 interactions.
+    """Return the town for reads, with texts of 220,000 interactions.
 
-    These are more than retention keeps (200,000 sequences).
+    So many interactions are more than retention keeps (200,000 sequences).
     """
     return catalogue_town(short) if short else replace(catalogue_town(short), texts=220_000)

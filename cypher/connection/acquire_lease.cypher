@@ -1,5 +1,5 @@
 // name: connection/acquire_lease
-// purpose: acquire or renew a lease; no row while another holder has it. Times in milliseconds
+// purpose: acquire or renew a lease; no row while another holder has it; times are in milliseconds
 // parameters: name, holder, ttl, longest, now
 MERGE (l:Lease {name: $name})
 SET l.locked = true

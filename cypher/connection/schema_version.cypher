@@ -1,5 +1,5 @@
 // name: connection/schema_version
-// purpose: the schema version of our database; no row in one that is not ours
+// purpose: the schema version of our database; no row if the database is not ours
 // parameters: none
 MATCH (m:Meta {of: 'propagation'})
 RETURN m.schema

@@ -1,5 +1,5 @@
 // name: connection/set_schema_version
-// purpose: mark the database as ours and set its schema version; create the nodes that count
+// purpose: mark the database as ours, set its schema version, and create the nodes that hold counters
 // parameters: schema
 MERGE (m:Meta {of: 'propagation'})
 SET m.schema = $schema

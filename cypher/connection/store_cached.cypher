@@ -1,5 +1,5 @@
 // name: connection/store_cached
-// purpose: store a fact of a cache, unless there was another withdrawal; locks the progress of forgetting, so that a withdrawal either sees the fact or stops it
+// purpose: store a fact that is a cache, unless there was another withdrawal; locks the progress of forgetting, so that a withdrawal either sees the fact or prevents it
 // parameters: name, value, after_withdrawal
 MATCH (p:Progress {name: 'forgetting'})
 SET p.locked = true

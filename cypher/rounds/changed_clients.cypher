@@ -1,5 +1,5 @@
 // name: rounds/changed_clients
-// purpose: the clients with a version of their text written in a range of sequences
+// purpose: the clients of whose text a version was written in a range of sequences
 // parameters: after, through
 MATCH (p:ProfileVersion)
 WHERE p.sequence > $after AND p.sequence <= $through

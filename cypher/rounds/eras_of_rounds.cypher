@@ -1,5 +1,5 @@
 // name: rounds/eras_of_rounds
-// purpose: of rounds, the epoch of the newest bootstrap at their publication; none for a round before the first
+// purpose: for each round, the epoch of the newest bootstrap when the round was published; no row for a round before the first bootstrap
 // parameters: numbers
 UNWIND $numbers AS number
 MATCH (d:Round {number: number})

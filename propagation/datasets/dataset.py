@@ -48,9 +48,9 @@ class CodedColumn:
         self.codes.append(self.numbers.setdefault(value, len(self.numbers)))
 
     def put(self, place: int, value: str) -> None:
-        """Set the value of an event past the column's end.
+        """Set the value of event `place`, which lies past the column's end.
 
-        Events in between have none.
+        Events in between have no value.
         """
         self.codes.extend([ABSENT] * (place - len(self.codes)))
         self.append(value)
@@ -113,7 +113,10 @@ class Events:
             self.weights[place] = weight
 
     def order(self, seed: int) -> I64:
-        """Return the places of the events [events], sorted by time."""
+        """Return the places [events] of the events, sorted by time.
+
+        The seed orders events of equal time.
+        """
         shuffled = np.random.default_rng(seed).permutation(len(self))
         times = np.asarray(self.times, np.int64)
         return shuffled[np.argsort(times[shuffled], kind="stable")]
@@ -179,11 +182,11 @@ class Dataset:
 
     Args:
         items: Every item of the catalogue or of an event, also without text.
-        users: Likewise.
+        users: Every user, likewise.
         log: The events in the order of the file.
         order: [events] places in `log`, by time; the loader's seed orders equal times.
         notes: One sentence for each thing that was created, left out or cut.
-        generated: Whether it is no real data.
+        generated: Whether the data is generated, not real.
     """
 
     name: str
@@ -200,10 +203,7 @@ class Dataset:
 
     @property
     def clients(self) -> Sequence[ClientChange]:
-        """All clients, items first.
-
-        So an item is known before its first event.
-        """
+        """All clients, items first, so that items are known before their events."""
         return [*self.items, *self.users]
 
     @property
@@ -214,8 +214,9 @@ class Dataset:
     def rows(self) -> tuple[I64, I64, I64]:
         """Return the events as arrays, in the order of time.
 
-        They are (user, item, time), each [events]. Users and items are rows of `users` and `items`;
-        times are milliseconds since 1970.
+        Returns:
+            (user, item, time), each [events]: the rows in `users` and in `items`, and milliseconds
+            since 1970.
         """
         return (
             _rows(self.log.users, self.users)[self.order],
@@ -256,7 +257,10 @@ def assemble(
 ) -> Dataset:
     """Build a dataset from its parts.
 
-    Clients that only events name get no text, and a note.
+    Clients that only events name are created without text; a note counts such items.
+
+    Args:
+        seed: Orders events of equal time.
     """
     unknown = dict.fromkeys(
         item for item in (*log.items.numbers, *log.negatives.numbers) if item not in items

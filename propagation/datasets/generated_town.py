@@ -1,8 +1,9 @@
 """A generated dataset with planted communities and waves of new tastes.
 
 A community has its own places within styles that several communities share, so content alone does
-not tell which of two dumpling stalls its people visit. Once, at its wave, it takes up an attribute
-that is new to the town: first its pioneers, then the others. Everything follows from the seed.
+not tell which of two dumpling stalls its people visit. Each community has one wave, in which it
+takes up an attribute that is new to the town: first its pioneers, then the others. Everything
+follows from the seed.
 """
 
 from collections.abc import Sequence
@@ -31,8 +32,8 @@ DAY_MS = 86_400_000
 class Wave:
     """A community takes up an attribute by adopting items that have it.
 
-    Its pioneers do so from event `start` of the order of time, the others from event `spread`; the
-    wave ends at event `end`.
+    Its pioneers begin at event `start` in the order of time, the others at event `spread`. The wave
+    ends at event `end`.
     """
 
     community: str
@@ -58,7 +59,7 @@ class _Plan:
     """The town in rows instead of names.
 
     Args:
-        items: First ITEMS_A_STYLE of each style in turn, then those of the waves.
+        items: ITEMS_A_STYLE items of each style in turn, then the items of the waves.
         own: By community, rows of its own items.
         wave_items: By community, rows of the items of its wave.
         homes: [U] the community of each user.
@@ -121,7 +122,7 @@ def _make_plan(rng: Generator) -> _Plan:
 
 
 def _draw_title(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str]) -> str:
-    """Draw a title for a kind of item that no item has."""
+    """Draw a title that no other item has."""
     while True:
         adjective, name, noun = (str(rng.choice(words)) for words in (ADJECTIVES, NAMES, nouns))
         title = KINDS[kind].title.format(adjective=adjective, name=name, noun=noun)
@@ -144,9 +145,9 @@ def _add_item(rng: Generator, plan: _Plan, kind: int, nouns: Sequence[str], styl
 
 
 def _choose_own_items(rng: Generator, plan: _Plan) -> I64:
-    """Draw a few places in each style of a community.
+    """Draw the rows of a community's own items, by its styles.
 
-    Items of waves come later.
+    The plan must not have any items of waves yet.
     """
     styles = np.arange(len(plan.items)) // ITEMS_A_STYLE
     liked = rng.choice(int(styles.max()) + 1, STYLES_A_COMMUNITY, replace=False)
@@ -184,7 +185,7 @@ def _make_events(
 ) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     waves_of = {wave.community: wave for wave in waves}
-    # How well known each item is; those of the waves are unknown.
+    # How well known each item is; the items of waves are unknown.
     pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
     pull[np.concatenate(plan.wave_items)] = 0.0
     activity = rng.dirichlet(np.full(len(names), 4.0))
@@ -210,9 +211,15 @@ def _choose_item(
     pull: F64,
     had: set[int],
 ) -> int:
-    """Choose the next item of a user.
+    """Choose an item that the user has not had.
 
-    It is one of the wave, of the community, or any known one. The user has not had it.
+    Args:
+        in_wave: Whether the user takes part in the community's wave now.
+        pull: [I] how well known each item is, by which other items are drawn.
+        had: Rows of the items that the user has had.
+
+    Returns:
+        The row of an item of the wave, of an own item of the community, or of any known item.
     """
     sources = []
     if in_wave and rng.random() < WAVE_CHANCE:

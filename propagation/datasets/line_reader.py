@@ -1,6 +1,6 @@
 """Lines of data files, and their values, cleaned and checked.
 
-Every refusal names file, line and field.
+Every error names the file, the line and the field.
 """
 
 import csv
@@ -36,7 +36,7 @@ ENTRY_MAX_CHARS = 120
 def clean(text: str) -> str:
     """Return the text as one line without entities and mark-up.
 
-    Entities that were escaped twice are unescaped twice.
+    Entities that were escaped up to three times are resolved.
     """
     for _ in range(ENTITY_ROUNDS):
         text = html.unescape(text)
@@ -47,7 +47,8 @@ def clean_entries(parts: Iterable[str], placeholders: Collection[str] = ()) -> t
     """Clean the entries of a list and keep each once, in order.
 
     Args:
-        placeholders: Case-folded words that this dataset writes for "none"; they are left out.
+        placeholders: Case-folded words that the dataset writes for "none"; entries that are such
+            a word are left out.
     """
     found = (clean(part)[:ENTRY_MAX_CHARS].strip() for part in parts)
     return tuple(
@@ -59,7 +60,7 @@ def split_list(
     text: str, separators: str = ";|", placeholders: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Split a list that is written in one field into its entries."""
-    # Unescaped first: the semicolon of an entity separates nothing.
+    # Unescape first: the semicolon of an entity separates nothing.
     return clean_entries(re.split(f"[{re.escape(separators)}]", html.unescape(text)), placeholders)
 
 
@@ -83,7 +84,11 @@ class Place(NamedTuple):
         return BrokenData(self.file, self.line, field, problem)
 
     def check(self, rule: Callable[[Raw, str], Checked], value: Raw, field: str) -> Checked:
-        """Apply a rule of the service's input, which raises InvalidInput."""
+        """Check a value by a rule of the service's input.
+
+        Args:
+            rule: Takes the value and the field's name, and raises InvalidInput.
+        """
         try:
             return rule(value, field)
         except InvalidInput as error:
@@ -92,7 +97,7 @@ class Place(NamedTuple):
     def client(self, change: ClientChange) -> ClientChange:
         """Check a client as a whole.
 
-        The sum of its cells is bounded, too.
+        Its lists and its metadata have bounds of their own, beyond those of single cells.
         """
         return self.check(lambda whole, _: check_client(whole), change, "")
 
@@ -121,7 +126,7 @@ class Place(NamedTuple):
     def parse_iso_time(self, value: str, field: str) -> int:
         """Parse a date or time in ISO 8601.
 
-        It is in UTC if it names no zone.
+        A time without a zone is in UTC.
 
         Returns:
             Milliseconds since 1970.
@@ -141,7 +146,7 @@ class Place(NamedTuple):
         """Split a line into one value for each name.
 
         Args:
-            separator: None is any white space.
+            separator: None: any white space.
         """
         values = text.split(separator)
         size = f"the line has {len(values)} fields, not {len(names)}"

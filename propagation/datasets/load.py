@@ -1,4 +1,4 @@
-"""Load a folder as a dataset, whose files tell the format."""
+"""Load a folder as a dataset; its file names show the format."""
 
 import fnmatch
 import json
@@ -76,7 +76,11 @@ class EventObject(JsonObject):
     weight: float | None = None
 
     def milliseconds(self, place: Place) -> int | None:
-        """Check the time and return it in milliseconds since 1970."""
+        """Check the time and return it in milliseconds since 1970.
+
+        Returns:
+            None if the event has no time.
+        """
         if self.time is None:
             return None
         return (
@@ -209,8 +213,8 @@ def _read_optional_id(value: Id | None, place: Place, field: str, ids: IdChecker
 class Format(NamedTuple):
     """A format: its loader, and its files' names or patterns.
 
-    One of the `main` files, the last of which holds the events, must exist; the `further` files may
-    be missing.
+    The `main` files are the catalogue's and the events', of which one must exist. The `further`
+    files may be missing.
     """
 
     load: Callable[[Path, int], Dataset]
@@ -229,7 +233,7 @@ FORMATS = {
         partial(load_movielens, ending=".csv"), ("movies.csv", "ratings.csv"), ("tags.csv",)
     ),
     "JSON Lines": Format(load_json_lines, (CLIENTS, EVENTS)),
-    # The last, as u.item and u.user are MovieLens's.
+    # The last, since its patterns also match u.item and u.user of MovieLens.
     "RecBole": Format(load_recbole, ("*.item", "*.inter"), ("*.user",)),
 }
 FILES_SHOWN = 4
@@ -242,7 +246,8 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
         seed: Orders events of equal time.
 
     Raises:
-        BrokenData: The folder holds no known format or two of them, or its first broken line.
+        BrokenData: The folder holds no known format or several, or a line cannot be read; the error
+            names the first such line.
     """
     folder = folder.expanduser().resolve()
     if not folder.is_dir():
@@ -266,9 +271,13 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
     """Find the format of the folder's files.
 
     Returns:
-        The format; without its catalogue, also the files that are not read.
+        The format and, if its catalogue is missing, the files that are not read.
+
+    Raises:
+        BrokenData: The folder holds no known format or several, or an unknown file may hold the
+            events.
     """
-    # Also folders: what has the name of a file and is none is refused when it is read.
+    # Folders, too: a folder that is named like a data file is refused when it is read.
     paths = list(folder.iterdir())
     rest = sorted({clean_name(path) for path in paths})
     present: dict[str, list[str]] = {}

@@ -91,10 +91,7 @@ class Table:
             yield place, row
 
     def find_field(self, names: tuple[str, ...]) -> str | None:
-        """Return this file's first field with one of these names.
-
-        Earlier names come first.
-        """
+        """Return the field that has the earliest of these names, or None."""
         return next((own for name in names for own in self.types if own.casefold() == name), None)
 
     def find_id_field(self, names: tuple[str, ...]) -> str:
@@ -113,9 +110,10 @@ class Table:
         return name
 
     def time(self, value: str, place: Place, name: str) -> int:
-        """Parse a time.
+        """Parse a time: a number or, in a token field, ISO 8601.
 
-        It is a number or, in a token, a date in ISO 8601.
+        Returns:
+            Milliseconds since 1970.
         """
         if self.types[name] == "token" and not value.strip().replace(".", "", 1).isdecimal():
             return place.parse_iso_time(value.strip(), name)
@@ -130,9 +128,9 @@ class Table:
 
 
 class ClientTable(Table):
-    """A table of clients, with its fields by what they become.
+    """A table of clients, with the names of its fields by use.
 
-    The other fields are metadata.
+    Fields without another use are metadata.
     """
 
     def __init__(self, path: Path, id_names: tuple[str, ...]) -> None:
@@ -149,8 +147,8 @@ class ClientTable(Table):
 def load_recbole(folder: Path, seed: int) -> Dataset:
     """Load all .inter, .item and .user files of the folder.
 
-    Of a client in several files the first text of a field stays. Events without times are in a
-    seeded order, and a note says so.
+    If several files describe a client, the first value of each field is kept. Events without times
+    are in a seeded order, and a note says so.
 
     Raises:
         BrokenData: The first line that cannot be read.
@@ -188,9 +186,10 @@ def _read_clients(
 
 
 def _read_separator(values: Sequence[str]) -> str:
-    """Find what separates the entries of a column's lists.
+    """Find the separator of the entries in a column's lists.
 
-    RecBole's own separator is a space; catalogues that hold phrases use ; | or a comma.
+    RecBole's own separator is a space; catalogues that hold phrases use ; | or a comma. In a column
+    with "&" the entries are phrases, too, so a space separates nothing.
     """
     for mark in ("; ", "|", ", "):
         if any(mark in value for value in values):
@@ -227,7 +226,8 @@ def _collect(
 ) -> tuple[str, ...]:
     """Collect the entries of several columns.
 
-    A column that holds only a word for "nothing" is empty; beside other entries the word counts.
+    A column that holds nothing but words like "unknown" is empty; beside other entries such a word
+    counts.
     """
     found: list[str] = []
     for name in names:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A kind of item: its category, styles and text patterns.
+    """A kind of item: its category, styles, and patterns of texts.
 
-    The patterns are of its titles and descriptions.
+    `title` has {adjective}, {name} or {noun} to fill in, `description` has {style}.
     """
 
     category: str

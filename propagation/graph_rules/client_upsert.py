@@ -21,8 +21,8 @@ class Upsert:
         """Return the outcomes in the order of the changes.
 
         Args:
-            sequence: That of the log entry of the commit. A client without any change keeps its
-                own.
+            sequence: The sequence of the commit's log entry. A client without any change keeps the
+                sequence that it has.
         """
         changed = {client.ref for client in self.changed}
         return [

@@ -1,10 +1,12 @@
 """Rules of retention: which rows may be dropped.
 
-Rows go whose life ended long ago, unless something that stays needs them. `before` is the oldest
-sequence that can be shown afterwards. A store looks the facts up and asks these functions, in the
-commit that drops a row where another commit could change a fact. Gradients belong to one sequence
-each: those at or before `before` go. So do results of reasoning on SQLite, which keeps them in rows
-of their own, but for those of replayed dead letters: they alone tell where the texts stand.
+A row may be dropped if it ended long ago, unless a row that stays needs it. `before` is the oldest
+sequence that can be shown afterwards. A store looks up the facts and asks these functions; if
+another commit could change a fact, it does so in the commit that drops the row.
+
+A gradient belongs to one sequence, and is dropped if that is at or before `before`. So are results
+of reasoning on SQLite, which keeps them in rows of their own. Results of replayed dead letters
+stay: only they tell at which sequence the texts stand.
 
 Source: docs/design.md, State.
 """
@@ -15,11 +17,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MessageState:
-    """The facts about a router's message that decide what of it goes.
+    """The facts that decide whether a router's message may be dropped.
 
     Attributes:
         is_cited: A line of a text cites it, and that text is current or stood at `before`. A text
-            that comes to cite a message merges it in the same commit, so this needs no second look.
+            that newly cites a message merges it in the same commit, so this need not be read again
+            in the commit that drops the message.
         merged_at: Sequence of its newest merge; None: no client merged it.
         replaced_at: Sequence of the round that published the router's next message that remains;
             None while it is the newest.
@@ -35,8 +38,8 @@ def may_drop_text(replaced_at: int | None, is_held: bool, before: int) -> bool:
 
     Args:
         replaced_at: Sequence of the client's next version that remains; None while it is current.
-        is_held: Something that remains would lose its end without this version: a message's part
-            and, in a graph, where a merge is a relationship to the version, a merge.
+        is_held: A row that remains refers to this version: a part of a message, or, in a graph
+            where merges are relationships to versions, a merge.
     """
     return _is_over(replaced_at, before) and not is_held
 
@@ -44,7 +47,7 @@ def may_drop_text(replaced_at: int | None, is_held: bool, before: int) -> bool:
 def may_drop_edge(closed: int | None, is_first: bool, round_: int) -> bool:
     """Return whether a routing edge may go.
 
-    Without its first edges a client would be new again.
+    Without its first edges a client would count as new again.
 
     Args:
         closed: Number of the round that closed it; None while it is open.
@@ -75,12 +78,12 @@ def _is_over(ended: int | None, last: int) -> bool:
 def list_outdated_checkpoints(checkpoints: Sequence[Sequence[int]], published: int) -> list[int]:
     """List the checkpoints that the publication of one replaces.
 
-    These are all older ones except the newest barrier. Nothing reads an older barrier, and it would
-    hold what was erased since.
+    They are all older checkpoints except the newest barrier. Nothing reads an older barrier, and it
+    would still hold what was erased since.
 
     Args:
-        checkpoints: Id, and whether it is a barrier and complete, of each.
-        published: Id of the published one, which is complete.
+        checkpoints: (id, is a barrier, is complete) of each.
+        published: Id of the published checkpoint, which is complete.
     """
     barrier = max((id_ for id_, *is_ in checkpoints if all(is_)), default=published)
     return [id_ for id_, *_ in checkpoints if id_ < published and id_ != barrier]

@@ -9,8 +9,8 @@ class GaugePoint(Term):
     """Mean N@10 of a stretch of the stream.
 
     Attributes:
-        through: Number of ranked interactions at its end.
-        interactions: Its length.
+        through: How many interactions were ranked up to the end of the stretch.
+        interactions: How many interactions the stretch has.
     """
 
     through: int
@@ -20,16 +20,17 @@ class GaugePoint(Term):
 
 
 class Gauge(Term):
-    """N@10 of each learned interaction's item among itself and its negatives.
+    """Mean N@10 of learned interactions, with propagation and without.
 
-    There are at most five negatives.
-
-    Each is ranked before anything is learned from it, by the combiner with propagation and by the
-    one without (kNN stays). Means of the recent stream: an interaction counts half after 5,000.
+    Each interaction's item is ranked among itself and its negatives (at most four) before anything
+    is learned from the interaction: by the combiner with propagation, and by the one without (kNN
+    stays). The means are of the recent stream: 5,000 interactions later, an interaction counts
+    half.
 
     Attributes:
-        interactions: All that were ranked.
-        standard_error: Of the difference, as if interactions were independent; None below two.
+        interactions: How many interactions were ranked in all.
+        standard_error: Of the difference of the means, as if interactions were independent; None
+            below two interactions.
         course: The whole stream, in at most 64 stretches.
     """
 

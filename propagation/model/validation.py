@@ -16,7 +16,7 @@ ENTRY_MAX_CHARS = 256
 LAST_SECOND = 253_370_764_800
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 SURROGATE = re.compile(r"[\ud800-\udfff]")
-OUR_WORDS = {  # for pydantic's
+OUR_WORDS = {  # by regular expressions for pydantic's phrases
     "(Input|String) should": "must",
     "Value error, ": "",
     "greater than or equal to": "at least",
@@ -29,7 +29,7 @@ OUR_WORDS = {  # for pydantic's
 
 
 def describe_problem(message: str) -> str:
-    """Say a message of pydantic's in the words of the other refusals."""
+    """Rephrase a message of pydantic's in the words of our refusals."""
     return reduce(lambda text, phrase: re.sub(phrase, OUR_WORDS[phrase], text), OUR_WORDS, message)
 
 
@@ -54,9 +54,9 @@ def check_id(value: str, field: str) -> str:
 
 
 def check_text(value: str, field: str) -> str:
-    """Check a text: bounded, valid Unicode, without U+0000; return it.
+    """Check a text, and return it.
 
-    Line breaks are allowed.
+    It has at most 8,000 characters of valid Unicode without U+0000; line breaks are allowed.
     """
     if len(value) > TEXT_MAX_CHARS:
         raise InvalidInput(field, f"is {len(value)} characters long; at most {TEXT_MAX_CHARS}")
@@ -86,7 +86,10 @@ def check_entry(value: str, field: str) -> str:
 
 
 def check_metadata(metadata: Mapping[str, str], field: str) -> dict[str, str]:
-    """Check the caller's own map: bounded together like one text; return it."""
+    """Check the caller's own map, and return it.
+
+    It has at most 64 entries, and all keys and values together pass `check_text`.
+    """
     if len(metadata) > LIST_MAX:
         raise InvalidInput(field, f"holds {len(metadata)} entries; at most {LIST_MAX}")
     check_text("".join(part for entry in metadata.items() for part in entry), field)

@@ -33,9 +33,9 @@ def limit_weight(day, day_mass, today, limits, user, weight):
 
 @njit(cache=True)
 def spend_mass(day, day_mass, today, limits, user, weights):
-    """Count the mass written to one bank on the user's day.
+    """Add written mass to the user's total of the day.
 
-    Both banks get the same mass.
+    It is that of one bank: both get the same mass.
     """
     if limits[MASS_A_DAY] <= 0.0:
         return

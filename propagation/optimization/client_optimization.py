@@ -1,7 +1,7 @@
 """Client optimisation: edits of a client's profile and filter memory.
 
-A reasoner proposes them (Prompt_optimizer is adapters/openai/prompts/optimizer.py, without a
-language model adapters/offline/optimizer.py); here they are applied.
+A reasoner proposes the edits: by Prompt_optimizer (adapters/openai/prompts/optimizer.py), or
+without a language model (adapters/offline/optimizer.py). This module applies them.
 
 Source: RecNet 2.4, eq. 9.
 """

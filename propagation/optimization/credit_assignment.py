@@ -1,7 +1,8 @@
 """Credit assignment: a textual reward and gradient for each module.
 
-A reasoner writes them (Prompt_gradient is adapters/openai/prompts/gradient.py, without a language
-model adapters/offline/gradient.py); here those of the modules that took part are kept.
+A reasoner writes the gradients: by Prompt_gradient (adapters/openai/prompts/gradient.py), or
+without a language model (adapters/offline/gradient.py). This module keeps the gradients of the
+modules that took part.
 
 Source: RecNet 2.4, eq. 8.
 """

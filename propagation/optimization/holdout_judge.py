@@ -1,8 +1,8 @@
 """The judge of a plan, by its prediction of users' choices.
 
-A plan goes live only if users' next choices are predicted as well with it as without.
+A plan goes live only if it predicts users' next choices about as well as the present routers do.
 
-Prediction is eq. 6 and 7; the loss is that of the pair (i+, i-), over a holdout, which
+Prediction is eq. 6 and 7. The loss is that of the pairs (i+, i-) of a holdout, which
 workflow/evolve/holdout.py replays. workflow/evolve/evolution.py publishes the plan.
 
 Source: `docs/evolution.md`.
@@ -30,7 +30,7 @@ class Verdict:
         held_out: How many interactions the holdout has.
         before: Mean over users of each user's mean loss, with the present routers.
         after: The same with the routers of the plan.
-        standard_error: Of the difference of both.
+        standard_error: Standard error of the difference of both.
         saved: The log-loss that the plan may cost because it leaves fewer routers.
     """
 
@@ -74,12 +74,12 @@ def compute_lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bin
 
     Args:
         weights: The combiner's weights of the feature [9].
-        deviation: What the feature is divided by.
-        user_bins: [n].
-        item_bins: [n].
+        deviation: The deviation by which the feature is divided.
+        user_bins: The combiner's bins of the users [n].
+        item_bins: The combiner's bins of the items [n].
 
     Returns:
-        What one unit of lift adds to each score [n].
+        How much one unit of lift adds to each score [n].
     """
     slopes: F64 = (weights[0] + weights[1 + user_bins] + weights[5 + item_bins]) / deviation
     return slopes
@@ -104,13 +104,13 @@ def judge(
 
     Args:
         users: User rows [H].
-        scores: Of i+ and i-, as learn stored them [H, 2].
-        before: The taste bank's lift of i+ and i- with the routers that are [H, 2].
-        after: The same with those of the plan [H, 2].
-        slope: What a unit of that lift adds to each score [H, 2].
+        scores: Scores of i+ and i-, as learn stored them [H, 2].
+        before: The taste bank's lift of i+ and i- with the present routers [H, 2].
+        after: The same with the plan's routers [H, 2].
+        slope: How much a unit of that lift adds to each score [H, 2].
         held_out: Size of the holdout, at least H.
-        fewer: How many superfluous routers the plan retires. Each saves ln(H) / 2H: by the Bayesian
-            information criterion a parameter must explain that much.
+        fewer: How many superfluous routers the plan retires. Each saves ln(H) / 2H of loss: by the
+            Bayesian information criterion, a parameter must explain that much.
 
     Returns:
         The verdict; None if fewer than two users have a prediction.

@@ -38,7 +38,7 @@ async def receive_and_predict(
 
     Args:
         parties: User, positive item and, where there is one, negative item.
-        seed: Of the candidates' order.
+        seed: Seed of the candidates' order.
 
     Raises:
         ReasonerFailed: There is no prediction.
@@ -74,8 +74,8 @@ def choose_word(value: int, seed: int) -> int:
 
     Value, seed and word are each in 0..2**64 - 1.
 
-    It equals numbers/seeded_hash.mixed, which needs a compiler; a process that only drafts texts
-    has none.
+    The result equals that of numbers/seeded_hash.mix_seed, which needs a compiler; a process that
+    only drafts texts has none.
     """
     z = (value + 0x9E3779B97F4A7C15 * (seed + 1)) & WORD
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD

@@ -48,9 +48,11 @@ class Numbering:
     changes: tuple[EvolutionChange, ...]
 
     def fewer(self, routers: int, retired: frozenset[int]) -> int:
-        """Return by how many the routers are fewer than before.
+        """Return how many fewer routers there are than before.
 
-        `retired` count as if they had stood for none.
+        Args:
+            routers: How many numbers there were before.
+            retired: The numbers that stood for no router before.
         """
         return (routers - len(retired)) - (self.routers - len(self.retired))
 
@@ -65,9 +67,7 @@ class Numbering:
     ) -> RouterMap:
         """Build the map from `epoch` to the next one.
 
-        Its run and start shares are not known yet.
-
-        The arguments are as in RouterMap.
+        The map's run and start shares are not known yet. The arguments are as in RouterMap.
         """
         return RouterMap(
             run=0,
@@ -118,7 +118,7 @@ def number_routers(
 
 
 def find_moved_routers(change: RouterMap) -> list[int]:
-    """List the routers that became other ones."""
+    """List the routers whose successor is not their own number alone."""
     return [
         router for router in range(len(change.home)) if change.get_successors(router) != (router,)
     ]
@@ -129,8 +129,8 @@ def follow_edges(
 ) -> TableChange:
     """Move the routing table's edges to the routers' successors.
 
-    A user goes with its half of a split, an item goes to both. Of two edges that a merge makes one,
-    the larger score stays.
+    After a split, a user's edge goes to the user's half, an item's edge to both halves. If a merge
+    makes one edge of two, the larger score stays.
 
     Args:
         moved: Routers that became other ones.
@@ -163,8 +163,9 @@ def _find_targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
 def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
     """Move the rules that name routers to the routers' successors.
 
-    A rule on a router that is split counts for both halves. Of rules that a merge makes one, the
-    stronger stays: the one whose factor is further from 1.
+    A rule on a router that is split counts for both halves. If a merge makes one rule of several,
+    the strongest stays: the one whose factor is furthest from 1. If there are more than MAX_RULES,
+    those with the least evidence are dropped, the oldest first.
 
     Returns:
         The memory; the same object if nothing changes.

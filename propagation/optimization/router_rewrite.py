@@ -9,9 +9,9 @@ from propagation.model import RouterVersion
 
 
 def rewrite_standing(version: RouterVersion, choices: Mapping[str, int]) -> dict[str, float]:
-    """Halve what the router stood for, and add its readers' choices.
+    """Halve the weights of what a router stood for; add readers' choices.
 
-    An attribute that was chosen takes the number of choices as its weight.
+    The weight of a chosen attribute becomes the number of choices, whatever it was before.
 
     Args:
         choices: How often its readers chose each attribute.

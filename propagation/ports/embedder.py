@@ -1,4 +1,4 @@
-"""The embedder: texts to unit vectors."""
+"""The embedder, which maps texts to unit vectors."""
 
 from collections.abc import Sequence
 from typing import Protocol, Self, runtime_checkable
@@ -11,7 +11,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Model and state: two embedders of one name return the same vectors."""
+        """Model and state; embedders of one name return the same vectors."""
 
     @property
     def dimension(self) -> int:
@@ -34,7 +34,7 @@ class Embedder(Protocol):
         """
 
     def stop_within(self, seconds: float) -> None:
-        """Start no more calls, and end running ones within so many seconds.
+        """Start no more calls, and end running ones within `seconds`.
 
         `embed` then raises ReasonerStopping.
         """
@@ -53,16 +53,14 @@ class FittableEmbedder(Embedder, Protocol):
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """Compute a state from a catalogue's texts.
 
-        This embedder stays as it is.
-
-        Deterministic for given texts and seed.
+        The embedder itself does not change. The same texts and seed give the same state.
 
         Returns:
             The state, for `restore` and `with_state`.
         """
 
     def restore(self, state: bytes | None) -> None:
-        """Take over a state; None is the unfitted one, a seeded projection.
+        """Take over a state; None restores the unfitted one, a seeded projection.
 
         Raises:
             IncompatibleSettings: The state has another form or dimension.

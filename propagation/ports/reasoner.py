@@ -2,9 +2,9 @@
 
 Answers are edits, never whole profiles.
 
-Each method covers what the workflow asks at one time, so that one call of a model can answer it;
-an adapter may also ask the paper's prompts one by one. If a part of a fused answer is unusable,
-a ReasonerFailed stands in its place, and the other parts are used.
+Each method covers all that the workflow asks at one time, so that one call of a model can answer
+everything; an adapter may also ask the paper's prompts one by one. If a part of a fused answer is
+unusable, a ReasonerFailed takes its place, and the other parts are used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,9 @@ class Party:
     """One client of an interaction, as reasoning sees it.
 
     Attributes:
-        messages: Messages in its buffer, newest first, at most B of them.
-        unshared: Ids of an item's lines that too few users are behind. No text of another client
-            may be written from them.
+        messages: Messages in the client's buffer, newest first, at most B of them.
+        unshared: Ids of an item's lines that rest on too few users. No text of another client may
+            be written from these lines.
     """
 
     client: Client
@@ -55,7 +55,7 @@ class ExtractAnswer:
     """Catalogue lines of clients' own texts, with their attributes (eq. 1).
 
     Attributes:
-        edits: For each client, in order.
+        edits: Edits for each client, in order.
     """
 
     edits: Sequence[AnswerPart[Sequence[Edit]]]
@@ -68,7 +68,7 @@ class MergeAnswer:
 
     Attributes:
         edits: Edits of the profile.
-        outcomes: By message (router, version): "merged", or why it was dropped.
+        outcomes: By message (router, version): "merged", or why the message was dropped.
     """
 
     edits: Sequence[Edit] = ()
@@ -82,8 +82,8 @@ class ForwardAnswer:
 
     Attributes:
         merges: Eq. 5 for the user, then each candidate; empty for a client without messages.
-        prediction: Eq. 6: whether the user would choose the first candidate, as they were
-            shown; None if there was one candidate only.
+        prediction: Eq. 6: whether the user would choose the candidate that was given first; None
+            if there was only one candidate.
     """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
@@ -96,8 +96,8 @@ class OptimizeAnswer:
     """Optimisation of one client (eq. 9).
 
     Attributes:
-        edits: Edits of its profile.
-        rules: New or changed rules of its filter memory.
+        edits: Edits of the client's profile.
+        rules: New or changed rules of the client's filter memory.
     """
 
     edits: Sequence[Edit]
@@ -123,11 +123,11 @@ class Integration:
     """The attributes that a router summarises in a round (eq. 3).
 
     Attributes:
-        before: The router's newest version; None at first.
+        before: The router's newest version; None if it has none yet.
         arrived: Attributes of this round, with how many clients brought each.
         standing: Attributes that the router stands for, with their weights.
-        common: Mean share (0 to 1) of each attribute over all routers; a larger share sets this
-            router apart.
+        common: Mean share (0 to 1) of each attribute over all routers; an attribute with a larger
+            share here sets this router apart.
         examples: Titles of items that belong to the router.
     """
 
@@ -144,7 +144,8 @@ class Summary:
     """A router's name and text.
 
     Attributes:
-        name: A proposal, made unlike other routers' names; "": its attributes name it.
+        name: A proposal, which is changed if another router has that name; for "" the router is
+            named by its attributes.
         text: At most 60 words. It is the message that the router multicasts.
     """
 
@@ -182,9 +183,9 @@ class Reasoner(Protocol):
 
     @property
     def pause_reason(self) -> str:
-        """Why it asks no model at present, as a sentence.
+        """Why the reasoner asks no model at present, as a sentence.
 
-        It is "" if it does ask one.
+        It is "" if the reasoner does ask one, or needs none.
         """
 
     @property
@@ -206,7 +207,7 @@ class Reasoner(Protocol):
         """Costs by prompt, and the budgets."""
 
     def stop_within(self, seconds: float) -> None:
-        """Start no more calls, and end running ones within so many seconds.
+        """Start no more calls, and end running ones within `seconds`.
 
         Asking methods then raise ReasonerStopping.
         """
@@ -233,7 +234,7 @@ class Reasoner(Protocol):
     ) -> ForwardAnswer:
         """Merge messages of all parties, and predict the user's choice.
 
-        Not called without messages if there is one candidate only.
+        It is not called if there is only one candidate and no party has messages.
 
         Args:
             candidates: In an order that does not tell which one is the positive.
@@ -254,9 +255,9 @@ class Reasoner(Protocol):
         """Assign credit to the modules, and optimise the clients.
 
         Args:
-            reward: 1 if the prediction was right, else 0; None without a negative: the answer
+            reward: 1 if the prediction was right, else 0; None without a negative, and the answer
                 then has no gradients.
-            user: After reception, like the other parties.
+            user: The user after reception; the other parties likewise.
 
         Source: RecNet eq. 8 and 9.
         """
@@ -268,7 +269,7 @@ class Reasoner(Protocol):
         """Rank candidates for a user (RecNet 3.1.3).
 
         Args:
-            candidates: At least two, in an order that does not tell anything.
+            candidates: At least two, in an order that tells nothing.
         """
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:

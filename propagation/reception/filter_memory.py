@@ -1,6 +1,6 @@
-"""The filter memory at work: it refuses and orders messages.
+"""Use of the filter memory: it refuses and orders messages.
 
-Its rules are in model/clients/filter_memory.py.
+model/clients/filter_memory.py has the memory and its rules.
 
 Source: RecNet 2.3.2.
 """

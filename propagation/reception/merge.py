@@ -1,7 +1,7 @@
 """Merge of waiting messages into the profile, under the filter memory.
 
-What a message adds to a text is the reasoner's answer (Prompt_merge is
-adapters/openai/prompts/merge.py, without a language model adapters/offline/merge.py).
+A reasoner decides what the messages change in the profile: by Prompt_merge
+(adapters/openai/prompts/merge.py), or without a language model (adapters/offline/merge.py).
 
 Source: RecNet 2.3, eq. 5.
 """
@@ -57,10 +57,10 @@ class Reception:
     """P_c^pro: the text after merging, and what became of each message.
 
     Attributes:
-        text: The same object if nothing waited.
-        merged: Messages that were merged, refused or dropped; one for which the profile had no room
-            is not listed.
-        messages: The messages that took part.
+        text: The same object if nothing waited, or the reasoner's answer failed.
+        merged: Outcomes of the messages that were merged, refused or dropped; a message for which
+            the profile had no room is not listed.
+        messages: The messages that were merged into the text.
     """
 
     text: ClientText
@@ -76,7 +76,7 @@ def fill_inbox(
 
     Args:
         waiting: Newest first.
-        capacity: Of the buffer.
+        capacity: The most messages in the buffer.
     """
     buffer = fill_buffer(waiting, capacity)
     if not buffer.kept:
@@ -90,11 +90,12 @@ def apply_merge(
 ) -> Reception:
     """Apply a reasoner's answer to eq. 5.
 
-    An empty buffer is no work; where the answer failed, the messages go on waiting.
+    If the buffer is empty or the answer failed, the text stays as it is; the messages go on
+    waiting.
 
     Args:
         last_round: The newest round whose messages were looked at.
-        max_lines: Of a profile.
+        max_lines: The most lines of a profile.
 
     Raises:
         EditClash: The answer edits a line that does not exist.
@@ -149,7 +150,7 @@ async def receive(
     The arguments are as in fill_inbox and apply_merge.
 
     Raises:
-        ReasonerFailed: The messages go on waiting.
+        ReasonerFailed: The reasoner gave no usable answer; the messages go on waiting.
         EditClash: As in apply_merge.
 
     Source: RecNet eq. 5.

@@ -38,8 +38,9 @@ class TasteWeights(Protocol):
 class AdoptionPolicy:
     """Routes by taste weights.
 
-    An attribute goes to the three routers that its interaction wrote most to, else to the client's
-    own three. A client is reached by its `table_edges` largest routers.
+    An attribute goes to the three routers that its interaction wrote most to. If the interaction
+    wrote nothing, the attribute goes to the three routers of the client's largest weights. A client
+    is reached by the `table_edges` routers of its largest weights.
     """
 
     name = "adoption"

@@ -43,11 +43,12 @@ Near = Sequence[tuple[str, float]]
 def measure_words_likeness(name: str, other: str) -> float:
     """Compare two names by the words that tell something.
 
-    For an embedder that is fitted on a catalogue: its cosines say which words keep the same company
-    ("new wave" and "new age": .94 over 269 records), and differ from catalogue to catalogue.
+    This takes the place of cosines if the embedder is fitted on a catalogue: its cosines say which
+    words occur in the same places ("new wave" and "new age": .94 over 269 records), and differ from
+    catalogue to catalogue.
 
     Returns:
-        The cosine of the names' sets of words (0..1); 1 too for names that differ in spacing alone
+        The cosine of the names' sets of words (0..1); also 1 for names that differ in spacing alone
         ("hip hop", "hip-hop", "hiphop").
     """
     one, two = _list_telling_words(name), _list_telling_words(other)
@@ -70,19 +71,19 @@ async def find_canonical_names(
 ) -> dict[str, str]:
     """Map each new name to an existing attribute of the same meaning.
 
-    A name without such an attribute maps to itself.
-
-    A name that maps to itself may be what a later one of the same call maps to. Of equally similar
-    attributes the stored one wins, then the first by name.
+    A name without such an attribute maps to itself. A later name of the same call may then map to
+    it, but a stored attribute that is similar enough comes first. Of equally similar names, the one
+    of larger cosine is chosen; then the first by name if stored, else the first of `names`.
 
     Args:
         names: Normalised, in the order they came up.
         vectors: Unit rows or zeros [len(names), D].
         least: The smallest similarity at which two names are one.
-        likeness: Asked in place of the cosine, of the 32 names of largest cosine.
+        likeness: Measures the similarity of two names, among the 32 names of largest cosine; None:
+            the cosine is the similarity.
 
     Returns:
-        The canonical name of each.
+        The canonical name of each name.
     """
     found: dict[str, str] = {}
     fresh: list[int] = []

@@ -2,8 +2,8 @@
 
 Each of K routers gets one centre.
 
-What is clustered is the items' texts, or the clients' attributes as in the paper (the setting
-`centres`; see workflow/bootstrap and `docs/numbers.md`).
+The clustered vectors are those of the items' texts or, as in the paper, those of the clients'
+attributes (the setting `centres`; see workflow/bootstrap and `docs/numbers.md`).
 
 Source: RecNet 2.2.1.
 """
@@ -23,14 +23,14 @@ WORST = 8
 def run_spherical_kmeans(vectors: F32, k: int, seed: int) -> F32:
     """Find k centres that maximise each vector's cosine with the nearest one.
 
-    The same input and seed give the same centres. Where there are fewer than k distinct directions,
-    each of them is a centre, and the others are seeded random directions: nothing is nearest to
-    those until something new arrives.
+    The same input and seed give the same centres. If there are at most k vectors, each distinct
+    direction is a centre, and the other centres are seeded random directions. No vector is nearest
+    to a random direction until new vectors arrive.
 
     Args:
-        vectors: Rows [n, D], of any length; those of length zero or not finite are left out.
+        vectors: Rows [n, D], of any length; rows of length zero or not finite are left out.
         k: How many centres, at least 1.
-        seed: Of the start and of the random directions.
+        seed: Seed of the start and of the random directions.
 
     Returns:
         Unit rows [k, D].
@@ -93,8 +93,8 @@ def _draw_directions(vectors: F32) -> F32:
 def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
     """Choose k starting points by k-means++ on the sphere.
 
-    Each next point is drawn in proportion to its distance (1 - cosine) from the nearest one so far;
-    once every point lies on one, the rest are random directions.
+    Each next point is drawn in proportion to its distance (1 - cosine) from the nearest chosen one.
+    Once every point lies on a chosen one, the rest are random directions.
     """
     sample = points[rng.permutation(len(points))[: START_SAMPLE * k]]
     chosen = [sample[0]]
@@ -113,9 +113,9 @@ def _spread_start(points: F32, k: int, rng: np.random.Generator) -> F32:
 def _compute_means(
     points: F32, nearest: I64, cosines: F32, k: int, rng: np.random.Generator
 ) -> F32:
-    """Turn each centre to its points.
+    """Move each centre to the mean direction of its points.
 
-    An empty centre takes a point that is far from all.
+    A centre without points moves to a point that is far from its nearest centre.
     """
     order = np.argsort(nearest, kind="stable")
     counts = np.bincount(nearest, minlength=k)
@@ -135,7 +135,7 @@ def _compute_means(
 def _find_worst_served(points: F32, cosines: F32, count: int, rng: np.random.Generator) -> F32:
     """Find the distinct points [count, D] of least cosine with their centre.
 
-    Where every point lies on its centre, the rest are random directions.
+    If there are too few points that do not lie on their centre, the rest are random directions.
     """
     order = np.argsort(cosines, kind="stable")[: WORST * count]
     far = points[order[cosines[order] < 1 - SAME]]

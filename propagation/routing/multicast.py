@@ -1,7 +1,7 @@
 """Multicast: a router's message reaches the clients that score above tau.
 
-Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute]. The vector index computes it. The
-default policy reaches clients by their taste weights instead (adoption_policy.py).
+Score(R, c) = cos(e_R, e_c) * [A_R and A_c share an attribute]. The vector index computes the score.
+The default policy reaches clients by their taste weights instead (adoption_policy.py).
 
 A message is stored once, at its router; its receivers find it through the routing table (see
 `docs/design.md`, "The graph", and reception/message_buffer.py).

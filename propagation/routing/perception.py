@@ -1,8 +1,8 @@
 """Perception: which router an attribute goes to.
 
-At a bootstrap no router has a profile yet, and the nearest centre takes it (RecNet 2.2.1). Later
-the routing policy perceives: the most similar router in semantic routing (RecNet eq. 2); the
-default is `AdoptionPolicy.perceive` (adoption_policy.py).
+At a bootstrap no router has a profile yet, and an attribute goes to the router whose centre is
+nearest (RecNet 2.2.1). Later the routing policy decides: semantic routing chooses the most similar
+router (RecNet eq. 2); the default policy is in adoption_policy.py.
 """
 
 import asyncio
@@ -28,16 +28,24 @@ class NearestPerception(ABC):
         return [routers[arrival.attribute] for arrival in arrivals]
 
     async def find_routers_of(self, attributes: Iterable[str]) -> dict[str, list[int]]:
-        """Find the router of each attribute; none for one without a vector."""
+        """Find the router of each attribute.
+
+        Returns:
+            One router by attribute; an empty list for an attribute without a vector.
+        """
         names = sorted(attributes)
         nearest = await self.find_nearest(await self.embedder.embed(names))
         return dict(zip(names, nearest, strict=True))
 
     @abstractmethod
     async def find_nearest(self, vectors: F32) -> list[list[int]]:
-        """Find the router of each vector of an attribute [n, D].
+        """Find the nearest router of each attribute vector.
 
-        A vector of zeros has none.
+        Args:
+            vectors: Vectors of attributes [n, D].
+
+        Returns:
+            One router for each vector; an empty list for a vector of zeros.
         """
 
 

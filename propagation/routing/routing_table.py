@@ -43,7 +43,7 @@ def find_table_changes(
 ) -> TableChange:
     """Compare the current edges with the table as it should be.
 
-    An edge whose score moved by at most `score_step` stays as it is: writes follow change.
+    An edge whose score moved by at most `score_step` stays as it is, to save writes.
     """
     old = {(edge.router, edge.ref): edge.score for edge in edges}
     changed = {

@@ -24,7 +24,7 @@ class Threshold(Protocol):
         """Return tau: clients of a larger cosine are reached."""
 
     async def measure(self) -> None:
-        """Measure tau again, unless it is given."""
+        """Measure tau again, unless it is a fixed setting."""
 
 
 def compute_quantile_tau(routers: F32, clients: F32, seed: int) -> float:
@@ -33,10 +33,10 @@ def compute_quantile_tau(routers: F32, clients: F32, seed: int) -> float:
     Args:
         routers: Unit rows [K, D].
         clients: Unit rows [n, D]; a seeded sample of them is used above a million pairs.
-        seed: Of the sample.
+        seed: Seed of the sample.
 
     Returns:
-        tau; 1, so that no client is reached, where there is no pair.
+        tau; 1, so that no client is reached, if there is no pair.
     """
     if not len(routers) or not len(clients):
         return UNREACHABLE

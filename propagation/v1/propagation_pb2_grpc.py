@@ -191,9 +191,9 @@ class PropagationServiceServicer:
         """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
         Role: read for an item, persons for a user. Without analyst, lines of an item that too few
-        users stand behind are left out, and so are its filter memory, its version and dropped; without
-        persons also the items of its sources. Without analyst, as_of shows of an item only the lines
-        that the catalogue wrote.
+        users stand behind are left out, and so are its filter memory, its version, dropped, and the
+        items of its sources. Without analyst, as_of shows of an item only the lines that the catalogue
+        wrote.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -263,9 +263,9 @@ class PropagationServiceServicer:
         """Find the paths from an event, a client or an attribute to every profile that it reached, or
         back from a line of a profile to the events behind it.
 
-        Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
-        name the items of events, nor lines that too few users stand behind, and an attribute that too
-        few users hold is not known.
+        Role: read; an event, a user or a line of a user needs persons. Without analyst, paths do not
+        name the items of events, nor lines that too few users stand behind, except those of the user
+        whom the call names, and an attribute that too few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
         does not exist.
@@ -297,8 +297,9 @@ class PropagationServiceServicer:
         A round that another process is running, or for which nothing has changed, is no error: `note`
         says so. Role: admin.
 
-        ABORTED (LEASE_LOST): another process took over; try again. UNAVAILABLE (INDEX_UNAVAILABLE):
-        the vector index does not answer.
+        ABORTED (LEASE_LOST): another process took over; try again. ABORTED (VERSION_CLASH): with
+        `drain`, other writers changed the same texts; try again. UNAVAILABLE (INDEX_UNAVAILABLE): the
+        vector index does not answer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

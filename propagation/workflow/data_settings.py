@@ -1,6 +1,6 @@
 """The settings that data was made with.
 
-A command changes one of them on existing data; no restart does.
+On existing data only a command (`propagation init`) changes them; a restart does not.
 """
 
 from propagation.model import IncompatibleSettings, Term
@@ -13,8 +13,8 @@ class DataSettings(Term):
     """The settings on which the numbers and texts of one epoch rest.
 
     Attributes:
-        embedder: Its name before it is fitted.
-        centres: The texts whose k-means are the taste routers' centres.
+        embedder: The embedder's name before it is fitted.
+        centres: Whether the taste routers' centres are k-means of "items" or of "attributes".
     """
 
     session_k: int
@@ -27,14 +27,18 @@ class DataSettings(Term):
 
     @property
     def blob(self) -> bytes:
-        """Return the settings as stored."""
+        """Return the settings as the bytes that the store keeps."""
         return self.model_dump_json().encode()
 
     def check(self, configured: "DataSettings") -> None:
-        """Compare with the settings of this process.
+        """Check that the settings of this process are the same.
+
+        Args:
+            configured: The settings of this process.
 
         Raises:
-            IncompatibleSettings: Names each setting that differs, both values, and the command.
+            IncompatibleSettings: A setting differs. The message names each one, both values, and
+                the command.
         """
         differing = [
             f"{WORDS[name]} was {old}, now it is {getattr(configured, name)}"
@@ -62,16 +66,19 @@ WORDS = {
 
 
 def build_data_settings_blob(era: int) -> str:
-    """Name the blob with the data settings of a bootstrap.
+    """Return the name of the blob with an era's data settings.
 
-    They hold for all epochs that come from it, too. It is published with the bootstrap, since
-    nothing reads it earlier. Era 0 is the time before any bootstrap.
+    The settings hold for all epochs of the era. A bootstrap writes the blob before it opens the
+    epoch; nothing reads the blob earlier. Era 0 is the time before any bootstrap.
     """
     return f"made_with:{era}"
 
 
 def build_embedder_blob(era: int) -> str:
-    """Name the blob with the state of the epochs' embedder, some megabytes."""
+    """Return the name of the blob with an era's fitted embedder.
+
+    The blob has some megabytes.
+    """
     return f"embedder:{era}"
 
 
@@ -79,10 +86,10 @@ class OpenData:
     """The settings and the fitted embedder of the open data.
 
     Attributes:
-        configured: What this process' settings say.
-        settings: What the data was made with; until it is opened, the same.
-        outdated: The numbers and the index were made with other settings, or are damaged. They are
-            not read, and the next epoch or a rebuild makes them anew.
+        configured: The settings of this process.
+        settings: The settings that the data was made with; until `restore`, those of this process.
+        outdated: Whether the numbers and the index are left unread, because they were made with
+            other settings or are damaged. The next epoch or a rebuild makes them anew.
     """
 
     def __init__(
@@ -104,7 +111,10 @@ class OpenData:
         self.outdated = False
 
     def create_first_view(self) -> NumbersView:
-        """Create the numbers before bootstrap, whose routers have seeded directions."""
+        """Create the numbers before bootstrap.
+
+        The routers' centres are random directions that the seed determines.
+        """
         made = self.settings
         return NumbersView(
             draw_seeded_directions(made.session_k, made.dimension, made.seed),
@@ -118,10 +128,10 @@ class OpenData:
         """Check the settings at start, and load the epoch's embedder.
 
         Args:
-            adopt: Open the data under other settings too, or with damaged numbers, to make it anew.
+            adopt: Whether to open data with other settings or damaged numbers, to make it anew.
 
         Raises:
-            IncompatibleSettings: They differ, and `adopt` is not set.
+            IncompatibleSettings: The settings differ, and `adopt` is not set.
         """
         epoch = await self._store.get_current_epoch()
         era = epoch.era if epoch else 0
@@ -137,10 +147,16 @@ class OpenData:
             await self._load_embedder(era)
 
     async def follow_epoch(self, number: int) -> None:
-        """Go over to an epoch that any process has opened.
+        """Load the settings and the embedder of an epoch.
+
+        This process or another one has opened the epoch. If it has another embedder than this
+        process, only `settings` changes: nothing is checked or loaded.
+
+        Args:
+            number: The epoch's number.
 
         Raises:
-            IncompatibleSettings: It was opened under other settings than this process has.
+            IncompatibleSettings: The epoch has the same embedder, and another setting differs.
         """
         era = next(
             (epoch.era for epoch in await self._store.get_epochs() if epoch.number == number),

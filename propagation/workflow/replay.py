@@ -1,6 +1,7 @@
 """Lockstep replay of a dataset through the whole loop.
 
-It goes by counts instead of times, so that two runs are bit-equal (docs/design.md, "State").
+Counts, not times, decide when a step or a round begins, so that two runs are bit-equal
+(docs/design.md, "State").
 """
 
 from collections import Counter
@@ -38,16 +39,20 @@ async def replay(
 ) -> ReplayReport:
     """Push clients, then events in their order, through an engine.
 
-    Nothing else uses the engine meanwhile. Every `step` events are recorded, learned and reasoned
-    before the next are recorded, and a round runs when `update_size` clients have changed. After a
-    failure the recorded events stay, and a second replay goes on from there: repeats are DUPLICATE.
+    Nothing else may use the engine meanwhile. `step` events are recorded, learned and reasoned
+    before the next ones are recorded. A round runs when `update_size` clients have changed. After
+    a failure the recorded events stay: a second replay finds them DUPLICATE and goes on behind
+    them.
 
     Args:
         engine: An open engine.
-        clients: The clients, first of all.
+        clients: The clients; all are stored before the first event.
         events: The events, in their order.
         step: How many events are recorded at a time, at least 1.
-        progress: Gets how many events are done, after each step.
+        progress: Called after each step with the number of events done so far.
+
+    Raises:
+        ValueError: `step` is less than 1.
     """
     if step < 1:
         raise ValueError(f"step is {step}; a replay records at least one event at a time")

@@ -1,7 +1,6 @@
-"""Following other processes: what they commit to this graph reaches this process.
+"""Changes that other processes commit to the graph, applied to this process.
 
-That concerns pending events, profiles' vectors and mapped attributes. The numbers follow in the
-learner.
+They are pending events, profiles' vectors and mapped attributes. The learner follows the numbers.
 """
 
 from dataclasses import dataclass
@@ -26,6 +25,9 @@ class ReplicaSync:
         """Follow commits from now on.
 
         Call it before the view and the index are filled.
+
+        Args:
+            applied_through: The sequence up to which no event is pending.
         """
         self.note_embedder()
         self._text = await self.store.get_texts_through()
@@ -36,7 +38,7 @@ class ReplicaSync:
         """Apply new entries of the log, texts and rounds.
 
         Returns:
-            How many there were.
+            How many changes were applied.
         """
         followed = await self._follow_log() + await self._follow_texts()
         if await self.vectors.canonical.refresh():

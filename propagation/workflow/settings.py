@@ -197,12 +197,15 @@ class WorkflowSettings(Term):
 
     @property
     def k_most(self) -> int:
-        """Return the most taste routers that evolution makes."""
+        """Return the largest number of taste routers that evolution makes."""
         return self.evolve_k_most or max(2 * self.taste.k, self.taste.k + 16)
 
     def update_size_for(self, clients: int) -> int:
-        """Return how many changed clients make a round.
+        """Return how many changed clients make a round due.
 
-        By default, it is 1% of all clients and at least 60.
+        Without the setting `update_size`, it is 1% of all clients and at least 60.
+
+        Args:
+            clients: How many clients there are.
         """
         return self.update_size or max(60, int(0.01 * clients))

@@ -1,6 +1,6 @@
-"""Options that commands share, and what they name.
+"""Options that commands share, and functions that open what the options name.
 
-That is settings, a service or a database.
+An option may name settings, a service or a database.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ def parse_as_of(text: str) -> pb.AsOf:
     Digits are a sequence.
 
     Raises:
-        UsageProblem: It is neither.
+        UsageProblem: The text is neither.
     """
     try:
         if text.isascii() and text.isdigit():
@@ -50,7 +50,7 @@ def check_folder(path: Path | None) -> Path | None:
     """Check the folder of an output file, before minutes of work.
 
     Raises:
-        BadParameter: It does not exist.
+        BadParameter: The folder does not exist.
     """
     if path is not None and not path.absolute().parent.is_dir():
         raise typer.BadParameter(
@@ -63,7 +63,7 @@ def check_output_file(path: Path | None) -> Path | None:
     """Check the name and the folder of an output file.
 
     Raises:
-        BadParameter: It is `-`, which would become its name, or its folder does not exist.
+        BadParameter: The folder does not exist, or the file is `-`, which is not stdout here.
     """
     if str(path) == "-":
         raise typer.BadParameter(
@@ -128,7 +128,7 @@ def load_settings(
     """Load the settings from all sources.
 
     Args:
-        flags: By key, with __ for the dot; None if not given.
+        flags: A command's flags by setting, with __ for the dot; None if not given.
     """
     from services.config.sources import Entry, load_settings, parse_assignments
 
@@ -154,16 +154,16 @@ def ask(
 ) -> T:
     """Run `call` with a stub of the service.
 
-    While the service says that it is starting, wait.
+    As long as the service is starting, the call is repeated.
 
     Args:
-        goes_on: The message at Ctrl-C about work that the service does not break off.
-        wait: How many seconds to wait at most.
+        goes_on: Printed at Ctrl-C, if the service goes on with the work; "" prints nothing.
+        wait: How many seconds to wait at most for a service that is starting.
 
     Raises:
         Unreachable: There is no service.
-        NotReady: It was starting all the time.
-        Refused: It refused the call.
+        NotReady: The service was still starting after `wait` seconds.
+        Refused: The service refused the call.
     """
     try:
         return asyncio.run(_call_when_ready(address, call, wait))
@@ -201,7 +201,7 @@ def split_key(text: str) -> pb.ClientKey:
     """Split user:ID or item:ID at the first colon.
 
     Raises:
-        UsageProblem: It is no key.
+        UsageProblem: The text is no key.
     """
     kind, _, name = text.partition(":")
     if kind not in KINDS or not name:
@@ -210,14 +210,14 @@ def split_key(text: str) -> pb.ClientKey:
 
 
 def name_kind(kind: int) -> str:
-    """Return user or item."""
+    """Return the word for a client's kind: user or item."""
     return "user" if kind == pb.CLIENT_KIND_USER else "item"
 
 
 def require_existing_database(settings: "Settings") -> "Settings":
     """Return the settings if their database exists.
 
-    The existence of a server's database shows only when it is opened.
+    A database on a server is not checked: whether it exists shows only when it is opened.
 
     Raises:
         UsageProblem: There is no such file.
@@ -234,7 +234,7 @@ def require_database_in_file(settings: "Settings", *, exists: bool = True) -> "S
         exists: Whether there must be such a file.
 
     Raises:
-        UsageProblem: It is not.
+        UsageProblem: The database is on a server, or there is no such file.
     """
     if settings.graph_file is None:
         raise UsageProblem(
@@ -251,13 +251,13 @@ def with_engine(
     create: bool = False,
     adopt: bool = False,
 ) -> T:
-    """Run `work` on an engine that is open meanwhile.
+    """Open an engine, run `work` on it, and close it.
 
-    The engine is closed in any case.
+    The engine is closed even if `work` fails.
 
     Args:
-        create: Create a file that does not exist.
-        adopt: Open data that was made with other settings, to make it fit.
+        create: Create the database file if it does not exist.
+        adopt: Open data that was made with other settings, for `work` that makes it fit.
 
     Raises:
         StoreBusy: Another process holds the database; the message names it.
@@ -270,7 +270,7 @@ def with_engine(
     from services.runtime.process import raise_garbage_thresholds
 
     async def open_engine(engine: "Engine") -> None:
-        # It may take a minute, so settings are refused before, when the engine is built.
+        # Compiling may take a minute; bad settings were refused before, when the engine was built.
         compile_kernels()
         await engine.open(adopt=adopt)
 
@@ -286,7 +286,7 @@ def measure_time(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def with_store(settings: "Settings", work: "Callable[[GraphStore], Awaitable[T]]") -> T:
-    """Open the graph alone, which repairs nothing, and run `work` on it."""
+    """Run `work` on the graph store alone; opening it repairs nothing."""
     require_existing_database(settings)
     from services.assembly import build_graph_store
 

@@ -80,7 +80,7 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _report_error(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
-        # Python makes another error of an interruption within `__set_name__`, at an import.
+        # If Ctrl-C interrupts `__set_name__` during an import, Python raises another error.
         if KeyboardInterrupt in (type(error.__cause__), type(error.__context__)):
             return ExitCode.INTERRUPTED
         return _report_error(
@@ -96,14 +96,11 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
 class Command(TyperCommand):
     """A command whose help is named in every usage error.
 
-    typer leaves it out where an option lacks its value.
+    typer alone would not name it if an option lacks its value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        An error of the parser is given the command's context.
-        """
+        """Parse the arguments; give the parser's errors the command's context."""
         try:
             return super().parse_args(ctx, args)
         except TyperException as error:

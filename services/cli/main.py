@@ -11,8 +11,9 @@ def run() -> None:
     --debug may stand anywhere.
     """
     # A signal within the imports ends the process at once. As an exception it would print a stack
-    # trace, or a callback of an import would swallow it. 130 is also the exit code of
-    # interruption.py; to import it only for that takes 8 ms, in which a signal would do the same.
+    # trace, or a callback of an import would swallow it. 130 is also the exit code in
+    # interruption.py. It is not imported from there: that takes 8 ms, in which a signal would print
+    # a stack trace, too.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: os._exit(130))
@@ -28,8 +29,8 @@ def run() -> None:
         lambda: app(arguments or ["--help"], prog_name="propagation", standalone_mode=False),
         debug="--debug" in sys.argv,
     )
-    # Python's own end takes two seconds on a busy machine, stops the thread that counts them, and
-    # turns a signal into a stack trace.
+    # Python's own shutdown takes two seconds on a busy machine, stops the thread that limits the
+    # time after a signal, and turns a signal into a stack trace.
     clean_up_now()
     os._exit(code)
 

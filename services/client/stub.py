@@ -1,4 +1,4 @@
-"""The client, as the command line reports its failures."""
+"""The command line's client, with errors that say what to do."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ NO_CREDENTIALS = Credentials()
 
 
 def build_credentials(environment: Mapping[str, str]) -> Credentials:
-    """Read the caller's variables. Raises UsageProblem."""
+    """Read the caller's credentials from the environment. Raises UsageProblem."""
     try:
         return Credentials.from_environment(environment)
     except ValueError as error:
@@ -36,9 +36,9 @@ def build_credentials(environment: Mapping[str, str]) -> Credentials:
 async def open_client(
     address: str, credentials: Credentials = NO_CREDENTIALS
 ) -> AsyncIterator[PropagationClient]:
-    """Open a client that sends each call once and can wait.
+    """Open a client without retries and without deadlines.
 
-    A person sees at once that no service runs, and ends a long call with Ctrl-C.
+    A person is to see at once that no service runs, and can end a long call with Ctrl-C.
 
     Raises:
         UsageProblem: The address or the credentials cannot be used.
@@ -67,10 +67,7 @@ async def connect(address: str, credentials: Credentials = NO_CREDENTIALS) -> As
 
 
 def explain_failure(error: CallFailed, address: str) -> PropagationError:
-    """Turn a failed call into an error of the command line.
-
-    The error says what to do.
-    """
+    """Turn a failed call into an error that says what to do."""
     if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
         return errors.Unreachable(
             f"the service at {address} did not answer in time; see `propagation status`"
@@ -87,6 +84,6 @@ def explain_failure(error: CallFailed, address: str) -> PropagationError:
 async def list_routers(
     stub: Stub, bank: "pb.Bank.ValueType", as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
-    """Fetch the routers of all pages."""
+    """Fetch all routers of a bank, page after page."""
     request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
     return [router async for page in pages(stub.ListRouters, request) for router in page.routers]

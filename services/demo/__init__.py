@@ -1,4 +1,4 @@
 """`propagation demo`: shows what propagation does.
 
-It runs a real service on a temporary database.
+The demo runs a real service on a temporary database.
 """

@@ -1,4 +1,4 @@
-"""Ranking quality in the demo: propagation is off, on and placebo."""
+"""Ranking quality in the demo: propagation off, on, and as a placebo."""
 
 import asyncio
 
@@ -28,10 +28,10 @@ log = structlog.get_logger()
 
 
 async def rank_events(dataset: Dataset, seed: int) -> Report | str:
-    """Measure ranking on the demo's events, beside the service.
+    """Measure ranking on the demo's events, while the service runs.
 
     Returns:
-        The report, or why there is none.
+        The report, or the reason why nothing can be ranked.
     """
     try:
         stream = build_stream(dataset)

@@ -1,4 +1,4 @@
 """A scripted OpenAI-compatible server, which answers our prompts by a rule.
 
-It has faults and habits.
+It can show the faults and habits of real servers.
 """

@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-# Habits, and what they put into an answer after which text.
+# Each habit, a text of the answer, and the insertion that the habit makes after it.
 INSERTIONS = (
     ("infinite", '"prediction": {', '"certainty": 1e999, '),
     ("surrogates", '"text": "', "\\ud800\\u0000 "),
@@ -17,7 +17,7 @@ INSERTIONS = (
 )
 PROSE_BEFORE = "Sure! Here is the answer {as asked}:\n\n"
 PROSE_AFTER = "\n\nLet me know if {anything} is unclear."
-# Habits, and what they put before and after an answer.
+# Each habit, and the texts that it puts before and after an answer.
 WRAPPERS = (
     ("fences", "```json\n", "\n```"),
     ("prose", PROSE_BEFORE, PROSE_AFTER),
@@ -56,7 +56,7 @@ def write_answer(answer: Mapping[str, Any], fault: str | None, habits: frozenset
 
 
 def _with_wrong_ids(value: Any) -> Any:
-    """Give every line, message or candidate a number that none has."""
+    """Give lines, messages and candidates numbers that do not exist."""
     if isinstance(value, dict):
         return {
             name: WRONG[name] if name in WRONG else _with_wrong_ids(one)
@@ -123,7 +123,7 @@ class Refused(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-# Habits of refusing; when they do is in FakeLLM._refuse.
+# The errors of habits that refuse calls; FakeLLM passes their occasions to `_refuse`.
 REFUSALS = {
     "key_required": partial(Refused, 401, "Incorrect API key provided"),
     "schema_500": partial(Refused, 500, "grammar not supported"),
@@ -150,9 +150,10 @@ class Script:
     """The script of a server.
 
     Attributes:
-        latency: Seconds, with `jitter` uniform around it.
-        faults: Share of calls by fault; faults exclude each other, and retries fail, too.
-        retry_after: Seconds that a 429 asks for.
+        latency: Seconds until an answer, to which a uniform draw from -jitter to +jitter is added.
+        faults: Share of calls by fault. A call has one fault at most; a retry draws again.
+        retry_after: Seconds that a 429 asks the caller to wait.
+        dimension: Dimension of the embeddings.
     """
 
     latency: float = 0.0

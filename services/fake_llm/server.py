@@ -1,4 +1,4 @@
-"""The scripted server: chat completions, embeddings, and statistics of what reached it."""
+"""The scripted server: chat completions, embeddings, and statistics of its requests."""
 
 import asyncio
 import json
@@ -39,11 +39,15 @@ class RequestStatistics:
     """Counts of the requests that reached the server.
 
     Attributes:
-        calls: By prompt.
-        faults: By fault.
-        prompt_tokens: By prompt, a quarter of the characters.
-        most_at_once: The most requests at one time.
-        prompts: Their texts.
+        calls: Number of calls by prompt, or "embeddings".
+        faults: Number of chat calls by fault, or "none".
+        prompt_tokens: Tokens by prompt, estimated as a quarter of the characters.
+        completion_tokens: The same of the answers.
+        running: Number of requests that are being answered.
+        most_at_once: The most requests that were answered at one time.
+        prompts: The texts of the first 5,000 prompts.
+        seconds: Sum of the requests' times.
+        obeyed: Number of answers that obeyed an order.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -58,9 +62,9 @@ class RequestStatistics:
 
 
 class FakeLLM:
-    """Serves until it is closed.
+    """A scripted server.
 
-    `script` may be exchanged while it runs. GET /seen returns the statistics.
+    `script` may be exchanged while the server runs. GET /seen returns the statistics.
     """
 
     def __init__(self, script: Script) -> None:
@@ -89,7 +93,7 @@ class FakeLLM:
                 writer.close()
 
     def statistics(self) -> dict[str, Any]:
-        """Return what GET /seen answers."""
+        """Return the answer to GET /seen."""
         return {
             "calls": self.seen.calls,
             "faults": self.seen.faults,
@@ -100,9 +104,9 @@ class FakeLLM:
         }
 
     def observe(self, messages: Sequence[Mapping[str, Any]], answer: object) -> None:
-        """Take in a prompt and its answer.
+        """Do nothing with a prompt and its answer.
 
-        A benchmark overrides it to measure them.
+        A benchmark overrides this method to measure them.
         """
 
     async def answer(
@@ -175,7 +179,7 @@ class FakeLLM:
         """Refuse a call that one of the script's habits refuses.
 
         Args:
-            occasions: Whether each habit has an occasion in this call.
+            occasions: For each habit, whether this call gives it a reason to refuse.
         """
         for habit, given in occasions.items():
             if given and habit in self.script.habits:
@@ -244,7 +248,7 @@ class FakeLLM:
         }
 
     def _embed(self, text: str) -> Sequence[Any]:
-        """Sum a direction for each word: texts that share words are near."""
+        """Sum a direction for each word, so that similar texts are near."""
         dimension = (
             self.script.dimension // 2
             if "short_embeddings" in self.script.habits
@@ -277,7 +281,7 @@ class FakeLLM:
 def recognise_prompt(data: Mapping[str, Any], response_format: object) -> str:
     """Recognise a prompt by its data.
 
-    Without data, it is a probe of a format or a ping.
+    A prompt without data is a probe if it asks for a format, else a ping.
     """
     if not data:
         return "probe" if response_format else "ping"
@@ -291,7 +295,7 @@ async def fake_llm(
     """Run a scripted server in this process.
 
     Args:
-        script: What it does; none: it answers at once and well.
+        script: Its delays, faults and habits; None: it answers at once and well.
         port: A port of this machine; 0 takes a free one.
         kind: The class of the server.
     """
@@ -332,7 +336,8 @@ async def send(
 ) -> None:
     """Send an answer, with the fault if there is one.
 
-    It is sent whole, drop by drop, or only by half before the connection ends.
+    With `drip` the body is sent in small pieces. With `disconnect` the connection ends after half
+    of it. Other faults change nothing here.
     """
     payload = json.dumps(body).encode()
     lines = [
@@ -349,7 +354,7 @@ async def send(
             await writer.drain()
             await asyncio.sleep(DRIP_SECONDS)
         return
-    # in one write: a head that arrives alone wakes the client once more
+    # in one write: if the head arrived alone, the client would wake once more
     writer.write(head + payload[: len(payload) // (2 if fault == "disconnect" else 1)])
     await writer.drain()
     if fault == "disconnect":

@@ -34,7 +34,7 @@ class PropagationService(
 class Health(health.aio.HealthServicer):  # type: ignore[misc,name-defined]  # its stubs leave aio out
     """The standard health service.
 
-    It answers for the server as a whole ("") and for our service by name.
+    It answers for the server as a whole (the name "") and for our service by name.
     """
 
     async def report_serving(self, serving: bool) -> None:

@@ -1,4 +1,4 @@
 """Analysts' queries of the graph, run from the command line.
 
-They are the files of cypher/inspect/.
+The queries are the files of cypher/inspect/.
 """

@@ -1,7 +1,7 @@
-"""Runs a query through py2neo, and returns rows of texts.
+"""Queries through py2neo, with rows of texts as their result.
 
 py2neo is an optional dependency. Its own nodes and paths are not used: to build the ends of a path,
-py2neo asks the server for each node again, and a table of a few hundred paths took seconds.
+py2neo asks the server for each node again, so that a table of a few hundred paths took seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ def run_query(
     )
     profile = ConnectionProfile(uri, auth=settings.credentials())
     try:
-        # Without init_size it would open its first connection later, and try that for ever.
+        # Without init_size the connector would open its first connection later, and retry for ever.
         with closing(Connector(profile, init_size=1)) as connector:
             answer = connector.auto_run(
                 question.query, dict(parameters), graph_name=settings.database, readonly=True

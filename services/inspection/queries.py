@@ -1,7 +1,7 @@
 """Queries of cypher/inspect/: description, sample parameters, and Cypher text.
 
-A file opens with comment lines, the first of which is the question, then `:params {...};` (a
-command of Neo4j Browser, so that the file runs there unchanged), then one query.
+A file has three parts: comment lines, the first of which is the question; `:params {...};`, a
+command of Neo4j Browser, so that the file runs there unchanged; and one query.
 """
 
 import re
@@ -27,8 +27,9 @@ class InspectQuery:
     """One query.
 
     Attributes:
-        about: The question, and what its answer holds.
-        sample: The parameters that the file runs with as it stands.
+        about: The question, and a description of its answer.
+        sample: The parameters that are written in the file.
+        query: The Cypher text.
     """
 
     name: str
@@ -56,7 +57,7 @@ class InspectQuery:
     def _check(self, key: str, text: str) -> None:
         """Check a parameter: a client, a time or a listed word.
 
-        The words are listed in the query's file.
+        The sample shows which of them it is; words are listed in the query's description.
 
         Raises:
             UsageProblem: The client or the time is malformed, or the word is not in the list.
@@ -94,7 +95,7 @@ def load_query(name: str) -> InspectQuery:
     """Load one query.
 
     Raises:
-        UsageProblem: There is none of this name.
+        UsageProblem: There is no query of this name.
     """
     known = load_queries()
     if name not in known:
@@ -105,16 +106,16 @@ def load_query(name: str) -> InspectQuery:
 
 
 def parse_query(name: str, text: str) -> InspectQuery:
-    """Parse a file.
+    """Parse the text of a query's file.
 
     Raises:
-        ValueError: It has no `:params` line.
+        ValueError: The text has no `:params` line.
     """
     params = PARAMS.search(text)
     if params is None:
         raise ValueError(f"inspect/{name}{SUFFIX} has no `:params {{...}};`")
     about = [line.removeprefix("//").strip() for line in text[: params.start()].splitlines()]
-    # Cypher writes these texts and numbers as Python does.
+    # Texts and numbers are written in Cypher as in Python.
     sample = {key: literal_eval(value) for key, value in PARAMETER.findall(params.group(1))}
     return InspectQuery(name, "\n".join(about).strip(), sample, text[params.end() :].strip())
 
@@ -128,7 +129,7 @@ def _convert(sample: Value, text: str, what: str) -> Value:
     """Convert text to the type of a sample.
 
     Raises:
-        UsageProblem: The text does not have this type.
+        UsageProblem: The text does not have this type, or is beyond what the graph can hold.
     """
     try:
         text.encode()

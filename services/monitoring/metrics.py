@@ -1,7 +1,7 @@
 """The metrics, and ports whose calls are measured.
 
-A metric has a name, a unit and a label. Calls of the ports are timed, counted and traced. The
-workflow does not know of it.
+A metric has a name, a unit and labels. Calls of the ports are timed, counted and traced around the
+ports, so that the workflow has no code for it.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ PART_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 
 @dataclass(frozen=True)
 class Definition:
-    """Text and labels of a metric; a histogram has buckets [s]."""
+    """The description and labels of a metric; a histogram has buckets [s]."""
 
     about: str
     labels: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ GAUGES = {
     "budget_used": Definition("What is used of a budget", ("budget",)),
     "budget_limit": Definition("The limit of a budget", ("budget",)),
 }
-# By the prompt and its version.
+# Costs of a language model; the label `prompt` holds the prompt and its version.
 COSTS = {
     "calls": Definition("calls that reached the model, retries counted"),
     "cached_answers": Definition("answers that needed no call"),
@@ -121,7 +121,7 @@ class Metrics:
 class CounterCollector(Collector):
     """Exports the worker's counters as they are at each scrape.
 
-    Their label is `of`.
+    Each counter has one label, `of`.
     """
 
     counters: Counters
@@ -140,10 +140,10 @@ class CounterCollector(Collector):
 
 @dataclass(eq=False)  # the registry needs a hash
 class CostCollector(Collector):
-    """Exports what a language model cost, by prompt.
+    """Exports the costs of a language model, by prompt.
 
-    The figures are those of GetStatus at each scrape. Nothing is exported before a model was
-    called, and no money while no price is set.
+    Each scrape exports the figures of GetStatus. Before the first call of a model nothing is
+    exported. Money is exported only if a price is set.
     """
 
     usage: Callable[[], Usage]
@@ -239,13 +239,13 @@ COMMIT_COUNTERS: Mapping[str, Count] = {
 
 
 class InstrumentedPort:
-    """Stands in place of a port and has all its attributes.
+    """Stands in place of a port, and measures its calls.
 
-    A call's wrapper is made once.
+    It has all attributes of the port. A call's wrapper is made once.
 
     Args:
         part: "store" or "index", for the metrics.
-        traces: What traces a call, by the call's name.
+        traces: The functions that trace calls, by the call's name.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
 """The child process in which the offline reasoner drafts texts.
 
-The service answers calls meanwhile.
+While the child drafts, the service can answer calls.
 """

@@ -1,7 +1,7 @@
 """The child process that drafts texts.
 
-It reads the database and its pipe, and writes answers only. It ends when the service closes the
-pipe.
+The child only reads the database. It takes requests from one pipe and sends answers to another. It
+ends when the service closes the pipe of requests.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ def main() -> None:
     raise_garbage_thresholds()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    # Room for a whole answer while the service is busy; only Linux has the setting.
+    # The pipe has room for a whole answer while the service is busy; only Linux has this setting.
     with suppress(OSError, AttributeError):
         fcntl.fcntl(answers.fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     try:
@@ -63,8 +63,8 @@ async def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 class DraftingChild:
     """Drafts claims and writes their parts to the pipe.
 
-    The service ends a claim early by a signal, since the pipe is not read meanwhile, and repeats
-    it; one that comes between two claims has no effect.
+    While it drafts, the child does not read the pipe of requests. So the service ends a claim early
+    by a signal, which it repeats: a signal that comes between two claims has no effect.
     """
 
     def __init__(self, begin: Begin, answers: BinaryIO) -> None:
@@ -100,7 +100,8 @@ class DraftingChild:
     async def _draft(self, request: DraftRequest) -> None:
         """Draft a claim and send its parts.
 
-        A part that was sent counts as stored; the service has its clients forgotten if it is not.
+        The child takes a part that was sent as stored. If the service cannot store the part, it
+        sends Forget for the part's clients.
         """
         self._end_early = False
         async with aclosing(
@@ -115,7 +116,7 @@ class DraftingChild:
                     break
 
     def _send(self, message: object) -> None:
-        """Write a pickle after its length.
+        """Write the length of a pickle, then the pickle.
 
         The asynchronous reader needs to know how many bytes to read.
         """

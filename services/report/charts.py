@@ -37,20 +37,20 @@ class Scale(NamedTuple):
     last: int
 
     def x(self, through: float) -> float:
-        """Return the place of a number of interactions."""
+        """Return the horizontal place of a number of interactions."""
         return LEFT + (WIDTH - LEFT - RIGHT) * through / self.last
 
     def y(self, value: float) -> float:
-        """Return the place of a quality."""
+        """Return the vertical place of a quality."""
         return (
             HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - self.low) / (self.high - self.low)
         )
 
 
 def draw_quality_chart(gauge: pb.Gauge) -> Element:
-    """Draw N@10 over the stream, with and without propagation.
+    """Draw the users' N@10 over the stream, with and without propagation.
 
-    N@10 is that of the users' choices.
+    N@10 measures how high the items that users chose were ranked.
     """
     points = gauge.course
     scale = _fit_scale(points)
@@ -115,7 +115,7 @@ def _describe_stretch(point: pb.GaugePoint) -> str:
 
 def _draw_line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
     """Name both lines at their ends, moved apart if they would overlap."""
-    # Stable: if both lines end at one place, "with" comes first.
+    # The sort is stable: if both lines end at one place, "with" comes first.
     upper, lower = sorted(["with", "without"], key=lambda name: scale.y(getattr(last, LINES[name])))
     upper_y, lower_y = (scale.y(getattr(last, LINES[name])) for name in (upper, lower))
     shift = max(LABEL_DISTANCE - (lower_y - upper_y), 0.0) / 2
@@ -126,7 +126,7 @@ def _draw_line_labels(last: pb.GaugePoint, scale: Scale) -> list[Element]:
 
 
 def _draw_gains(points: Sequence[pb.GaugePoint], scale: Scale) -> Iterable[Element]:
-    """Draw what propagation adds in each stretch, as bars below the lines."""
+    """Draw propagation's gain in each stretch, as bars below the lines."""
     gains = [point.with_propagation - point.without for point in points]
     most, least = max([*gains, 0.0]), min([*gains, 0.0])
     unit = (GAIN_BOTTOM - GAIN_TOP) / ((most - least) or 1.0)
@@ -222,7 +222,7 @@ def draw_lineage(runs: Sequence[pb.EvolutionRun]) -> Element | None:
 
 
 class Node(NamedTuple):
-    """A router and where its middle is drawn."""
+    """A router, and the point at which its middle is drawn."""
 
     router: int
     x: float
@@ -260,7 +260,7 @@ def draw_verdicts(runs: Sequence[pb.EvolutionRun]) -> Element:
 
 
 def _draw_verdict_row(run: pb.EvolutionRun) -> Sequence[Child]:
-    # An element of its own, as the style keeps it on one line.
+    # The time is an element of its own, because the style keeps it on one line.
     time = make_element("time", run.time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC"))
     verdict = run.verdict or ("published" if run.published else "not published")
     return (

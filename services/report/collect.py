@@ -1,4 +1,4 @@
-"""The data of the report, asked of a running service."""
+"""The data of the report, fetched from a running service."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ class ReportData:
     """The data of the report.
 
     Attributes:
-        routers: Routers of the taste bank that carried most, by reach, members and number.
-        members: The first members by score of each of these routers.
-        reach: By router.
+        routers: At most MAX_ROUTERS of the taste bank, ordered by reach, members and number.
+        members: The first members by score of each of these routers, by router.
+        reach: The reach of messages, by router.
         runs: Evolution runs, newest first.
         omitted: Number of taste routers that are not among `routers`.
         time: When the data was collected.

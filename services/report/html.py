@@ -15,10 +15,10 @@ def make_element(tag: str, *children: Child | Iterable[Child], **attributes: obj
     """Make an element.
 
     Args:
-        children: Elements, texts, or sequences of them; None is left out. A `title` first in a
-            shape of a drawing is shown when the shape is pointed at.
-        attributes: `class_` and `for_` lose their underscore, others become dashes
-            (`stroke_width`); None is left out.
+        children: Elements, texts, or sequences of them; None is left out. If a shape's first child
+            is a `title`, browsers show it when the reader points at the shape.
+        attributes: Underscores at the end of a name are cut (`class_`), others become dashes
+            (`stroke_width`). An attribute that is None is left out.
     """
     made = Element(
         tag,

@@ -1,4 +1,4 @@
-"""The page, from top to bottom."""
+"""The page of the report, from top to bottom."""
 
 from collections.abc import Sequence
 from importlib.resources import files
@@ -20,7 +20,7 @@ CLEAR_ERRORS = 2.0
 
 
 def render_page(data: ReportData) -> str:
-    """Render the whole document; it loads nothing and runs nothing."""
+    """Render the whole document, which loads no files and runs no scripts."""
     style = make_element("style")
     style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
     head = make_element(

@@ -25,7 +25,10 @@ MIN_OPACITY = 0.12
 
 
 def draw_router_map(data: ReportData) -> Element:
-    """Draw the routers: size shows members, strength of colour the clients reached."""
+    """Draw the routers.
+
+    The size of a dot shows the number of members, its strength of colour the clients reached.
+    """
     routers = data.routers
     pulls = _compute_pulls(data)
     places = _place_routers(pulls)
@@ -70,8 +73,8 @@ def _compute_pulls(data: ReportData) -> NDArray[np.float64]:
     """Measure how much every two routers share.
 
     Returns:
-        [R, R], the shares of attributes and of members in common, added. Each is a share of the
-        smaller router's.
+        [R, R], for two routers the sum of two shares: that of common attributes and that of common
+        members, each divided by the smaller of the two routers' numbers.
     """
     attributes = [
         frozenset(name.casefold() for name in router.attributes) for router in data.routers
@@ -133,9 +136,9 @@ def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list
 def _draw_names(
     routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
 ) -> list[Element]:
-    """Write the names of the routers that reached most.
+    """Write the names of the routers that reached most clients.
 
-    They stand below the dots, moved apart.
+    The names stand below the dots, moved apart.
     """
     named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
     if not named:

@@ -1,4 +1,4 @@
 """Tools of the whole service: errors, clock, console, measurements.
 
-This room knows no other one.
+This package imports no other package of `services`.
 """

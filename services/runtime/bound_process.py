@@ -1,8 +1,8 @@
 """Run a module as a program that ends with its parent.
 
-`python -m services.runtime.bound_process PARENT MODULE ARGUMENTS`. The child asks the kernel for
-this itself: a preexec_fn would make the parent fork, which a process with open gRPC channels must
-not do.
+`python -m services.runtime.bound_process PARENT MODULE ARGUMENTS`. The child itself asks the kernel
+to be killed with its parent. A preexec_fn in the parent would make the parent fork, which a process
+with open gRPC channels must not do.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ PARENT_CHECK_SECONDS = 0.5
 
 
 def build_bound_command(module: str, *arguments: str) -> tuple[str, ...]:
-    """Return a command that runs a module while this process lives."""
+    """Return a command that runs a module and ends with this process."""
     parent = str(os.getpid())
     return (sys.executable, "-m", "services.runtime.bound_process", parent, module, *arguments)
 
@@ -35,7 +35,7 @@ def bind_to_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     else:
         threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it ended before the kernel was asked
+    if os.getppid() != parent:  # the parent ended before the kernel was asked
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -48,7 +48,7 @@ def _watch_parent(parent: int) -> None:
 if __name__ == "__main__":
     _, number, name, *rest = sys.argv
     sys.argv = [name, *rest]
-    # They come to a whole process group; the parent ends this process, or the kernel does.
+    # These signals reach a whole process group; only the parent or the kernel ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     bind_to_parent(int(number))

@@ -1,4 +1,4 @@
-"""Errors of a running service, beside those of the library."""
+"""Errors of a running service, in addition to those of the library."""
 
 from propagation.errors import PropagationError
 
@@ -34,7 +34,7 @@ class Starting(PropagationError):
 class Stopping(PropagationError):
     """The service is stopping.
 
-    What it did not acknowledge must be sent again.
+    Events that it did not acknowledge must be sent again.
     """
 
 

@@ -1,4 +1,4 @@
-"""Ends a process at SIGTERM or Ctrl-C, within a time limit."""
+"""The end of a process after a signal, within a time limit."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Interruption:
     """Ends the process some time after its first SIGTERM or SIGINT.
 
-    Python's own handlers unwind the stack, but only between two of its instructions in the main
-    thread, and asyncio waits for its threads afterwards. So another thread counts the seconds. It
-    learns of a signal at once, from a pipe.
+    Python's own handlers unwind the stack, but only between two Python instructions in the main
+    thread, and asyncio waits for its threads afterwards. So another thread counts the seconds. A
+    pipe tells that thread of a signal at once.
 
     Attributes:
-        exit_code: Of a process that was ended by force.
+        exit_code: The exit code of a process that is ended by force.
     """
 
     exit_code = 130  # as after Ctrl-C
@@ -30,13 +30,12 @@ class Interruption:
     def start(self) -> None:
         """Let SIGTERM and SIGHUP do what Ctrl-C does.
 
-        The process ends within FORCED_SECONDS.
-
-        A terminal that is closed sends SIGHUP. Call this in the main thread.
+        The process then ends within FORCED_SECONDS. A terminal that is closed sends SIGHUP. Call
+        this in the main thread.
         """
         read, write = os.pipe()
         os.set_blocking(write, False)
-        # Where a callback of an import swallows Ctrl-C, Python would print a stack trace.
+        # If a callback of an import swallows Ctrl-C, Python would print a stack trace.
         sys.unraisablehook = lambda failed: (
             None if failed.exc_type is KeyboardInterrupt else sys.__unraisablehook__(failed)
         )
@@ -51,7 +50,7 @@ class Interruption:
     def drain(self, seconds: float) -> None:
         """Give the process more seconds after a signal, to drain.
 
-        Then it fails.
+        If the process still runs after them, it is ended with exit code 1.
         """
         self._drain_seconds, self.exit_code = seconds, 1
 
@@ -72,7 +71,7 @@ class Interruption:
 
 
 def _handle_as_ctrl_c(_: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does, also where a background job ignores it."""
+    """Do what Ctrl-C does, even in a background job that ignores Ctrl-C."""
     handler = signal.getsignal(signal.SIGINT)
     (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)
 

@@ -1,4 +1,7 @@
-"""Numba's cache of compiled kernels, and its filling: `python -m services.runtime.kernel_cache`."""
+"""Numba's cache of compiled kernels.
+
+`python -m services.runtime.kernel_cache` fills the cache.
+"""
 
 import asyncio
 import atexit
@@ -19,7 +22,7 @@ from propagation.forced_exit import create_temporary_folder
 from services.runtime.bound_process import build_bound_command
 from services.runtime.console import print_error, show_progress
 
-# By what needs them: the packages whose kernels are compiled together.
+# The packages whose kernels are compiled together, by the program that needs them.
 SERVICE, EVALUATION = "service", "evaluation"
 PACKAGES = {
     SERVICE: ("propagation.numbers.",),
@@ -34,13 +37,16 @@ class StartCancelled(Exception):
 def use_kernel_cache() -> None:
     """Choose the cache folder; call it before anything imports numba.
 
-    The folder is named after the kernels' sources, because numba notices a change of a kernel, and
-    not of another file's kernel that it calls, and after their place, by which numba tells kernels
-    apart. NUMBA_CACHE_DIR names its parent folder; in a child process it names the folder itself. A
-    folder that cannot be written, as in a container with a read-only file system, is replaced by
-    one of links for the life of this process: numba reads no folder that it cannot write, and must
-    write there when the processor is not the one that filled it. It replaces files and never writes
-    into one, so that links suffice.
+    The folder's name is a digest of two things. One is the kernels' sources: numba notices that a
+    kernel has changed, but not that a kernel of another file, which it calls, has changed. The
+    other is the sources' place, by which numba tells kernels apart.
+
+    NUMBA_CACHE_DIR names the parent folder; in a child process it names the folder itself.
+
+    A container with a read-only file system may have a folder that cannot be written. Until this
+    process ends, a folder of links then stands in for it: numba reads no folder that it cannot
+    write, and must write there if another type of processor filled it. Links suffice, because numba
+    replaces files and never writes into one.
     """
     library = Path(__file__).parent.parent.parent / "propagation"
     sources = sorted(
@@ -69,14 +75,15 @@ def use_kernel_cache() -> None:
 def has_compiled_kernels(needed_by: str = SERVICE) -> bool:
     """Return whether the cache has all kernels for this machine.
 
-    It depends on the interpreter, numba and the processor.
+    Kernels are compiled for one interpreter, numba release and processor. If no cache was chosen,
+    the result is True: there is none to fill.
     """
     folder = os.environ.get("NUMBA_CACHE_DIR")
     return not folder or _mark(Path(folder), needed_by).exists()
 
 
 def _mark(folder: Path, needed_by: str) -> Path:
-    """Return the file that is there once the cache is complete."""
+    """Return the path of the file that marks a complete cache."""
     from llvmlite.binding import get_host_cpu_name
 
     processor = os.environ.get("NUMBA_CPU_NAME") or get_host_cpu_name()
@@ -105,7 +112,7 @@ def compile_kernels(needed_by: str = SERVICE) -> None:
 
 @contextmanager
 def _hold_lock(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, which ends with the process at the latest."""
+    """Hold the folder's lock; the system frees it if the process dies."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
     try:
@@ -130,7 +137,7 @@ def _warm_up_of(needed_by: str) -> Callable[[], None]:
 def _report_compiled(
     needed_by: str, progress: Callable[[int, int | None], None]
 ) -> AbstractContextManager[None]:
-    """Report each compiled kernel, and how many there are in all."""
+    """Report, after each kernel, how many are compiled of how many."""
     from numba.core.dispatcher import Dispatcher
     from numba.core.event import Listener, install_listener
 
@@ -159,10 +166,10 @@ def _report_compiled(
 async def fill_kernel_cache(
     needed_by: str, stopping: asyncio.Event, report: Callable[[str], object]
 ) -> None:
-    """Compile the kernels, unless the service is told to stop meanwhile.
+    """Compile the kernels in a child process, unless the service stops.
 
-    A child process compiles, because a thread that compiles cannot be ended. Kernels that it fails
-    to compile are compiled when they are first used.
+    A thread that compiles cannot be ended, but a process can. Kernels that the child fails to
+    compile are compiled when they are first used.
 
     Args:
         report: Called with each line that the child prints.
@@ -209,5 +216,5 @@ def main(*needed_by: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it ends at once; while it compiles, Python waits
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # end at once; Python's handler would wait
     main(*sys.argv[1:])

@@ -13,8 +13,8 @@ from services.runtime.console import make_printable, make_printable_lines
 def configure_logging(log_format: Literal["console", "json"]) -> None:
     """Set up logs on standard error, one event a line.
 
-    Call once per process. They are structlog's and the standard library's, with the id of the
-    request. No line holds a token, a key or a user's text.
+    Call this once per process. The logs are structlog's and the standard library's, with the id of
+    the request. No line holds a token, a key or a user's text.
     """
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -53,7 +53,7 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # The driver logs an unreachable server at every attempt; whoever called it logs it, too.
+    # The driver logs an unreachable server at every attempt; its caller logs the failure anyway.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
 
 

@@ -54,9 +54,9 @@ def raise_garbage_thresholds() -> None:
 def return_large_arrays() -> None:
     """Give the memory of large freed arrays back to the system.
 
-    By itself, glibc does so only until the first one is freed. It then keeps what is smaller, up
-    to 32 MB, for later: 90 MB after a start with 100,000 clients. Other C libraries have no such
-    setting.
+    By itself, glibc does so only until the first large array is freed. From then on it keeps the
+    memory of arrays that are smaller, up to 32 MB, for later use: 90 MB after a start with 100,000
+    clients. Other C libraries have no such setting.
     """
     with contextlib.suppress(AttributeError):
         library = ctypes.CDLL(None)

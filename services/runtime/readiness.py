@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 class Readiness:
-    """Tells whether the service is ready, and why not.
+    """Whether the service is ready and, if it is not, the reason.
 
     Args:
         stopping: Set when the service is asked to stop.
@@ -32,14 +32,14 @@ class Readiness:
             raise Starting(self._reason)
 
     def declare(self) -> None:
-        """Let calls in."""
+        """Declare the service ready, so that calls are let in."""
         self._reason = None
 
     async def reach(self, open_part: Callable[[], Awaitable[None]]) -> None:
-        """Open a part, and wait while its server does not answer.
+        """Open a part; try again while its server does not answer.
 
         Args:
-            open_part: Opens the graph store or the embedder. Its other errors are passed on: a
+            open_part: Opens the graph store or the embedder. All other errors are passed on: a
                 wrong password or version does not become right by waiting.
 
         Raises:

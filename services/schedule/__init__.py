@@ -1,4 +1,4 @@
 """Jobs by the calendar, each run once when due.
 
-They survive stops, clock changes and replicas.
+This holds across stops of the service, changes of the clock, and replicas.
 """

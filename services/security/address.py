@@ -18,10 +18,11 @@ from services.security.tls import create_server_credentials
 def refuse_open_address(server: ServerSettings, host: str | None = None) -> None:
     """Refuse an address that other machines reach without TLS and a token.
 
-    Another `host` that the process listens on is judged in place of the service's own.
+    Args:
+        host: Another host that the process listens on; None: the service's own.
 
     Raises:
-        NotLoopback: Other machines could reach it so, and `server.insecure` is not set.
+        NotLoopback: Other machines could reach the address so, and `server.insecure` is not set.
     """
     host = host or server.host
     closed = server.tls.certificate is not None and server.tokens is not None
@@ -36,10 +37,11 @@ def refuse_open_address(server: ServerSettings, host: str | None = None) -> None
 def find_network(peer: str) -> str:
     """Return the address of a caller, by which its calls are counted.
 
-    Of IPv6 it is the network of 64 bits, as one machine may use all addresses of such a network.
+    For IPv6 it is the caller's network of 64 bits, because one machine may use all its addresses.
 
     Args:
-        peer: As grpc writes it, "ipv4:10.0.0.1:5000" or "ipv6:%5B::1%5D:5000".
+        peer: The caller's address as grpc writes it, "ipv4:10.0.0.1:5000" or
+            "ipv6:%5B::1%5D:5000".
     """
     host = unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]").partition("%")[0]
     try:
@@ -81,7 +83,8 @@ def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:
 def refuse_taken_port(host: str, port: int) -> None:
     """Raise PortTaken unless one of the host's addresses has the port free.
 
-    grpc would notice too, but writes lines to standard error that cannot be suppressed.
+    grpc would notice a taken port, too, but writes lines to standard error that cannot be
+    suppressed.
     """
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -17,8 +17,8 @@ log = structlog.get_logger()
 class ReloadedFiles(Generic[T]):
     """The parsed content of files, read again when a file changes.
 
-    Changes are looked for at most once a second. If a changed file cannot be read, the content from
-    before stays in force and the log says so: a half-written file locks no caller out.
+    The files are checked at most once a second. If a changed file cannot be read, the content from
+    before stays in force and the log says so, so that a half-written file locks no caller out.
     """
 
     def __init__(self, paths: tuple[Path, ...], read: Callable[[], T]) -> None:
@@ -31,14 +31,17 @@ class ReloadedFiles(Generic[T]):
     def current(self) -> T:
         """Return the content.
 
-        First check the files if the last check is a second old.
+        The files are checked first, if the last check is a second old.
         """
         if time.monotonic() - self._checked_at >= CHECK_SECONDS:
             self.reload(if_changed=True)
         return self._content
 
     def reload(self, *, if_changed: bool = False) -> None:
-        """Read the files now, even if they look as before."""
+        """Read the files now; with `if_changed` only if they have changed.
+
+        An error is logged, and the content from before stays.
+        """
         self._checked_at = time.monotonic()
         try:
             stamps = self._read_stat()
@@ -51,7 +54,7 @@ class ReloadedFiles(Generic[T]):
             log.error("a changed file cannot be used; its earlier content stays", error=str(error))
 
     def _read_stat(self) -> list[tuple[int, ...]]:
-        # Who writes a file can set its mtime back, as `cp -p` does, but not its ctime.
+        # A program can set a file's mtime back, as `cp -p` does, but not its ctime.
         return [
             (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino)
             for status in (path.stat() for path in self._paths)

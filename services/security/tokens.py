@@ -1,6 +1,6 @@
 """Tokens of callers.
 
-A secret is shown once; the file keeps its name, roles, hash and end.
+A secret is shown once; the file keeps the token's name, roles, hash and time of expiry.
 """
 
 import hashlib
@@ -78,7 +78,8 @@ def read_tokens(path: Path) -> dict[str, Token]:
     """Read the tokens file, by name.
 
     Raises:
-        BrokenTokens: The file is unreadable, malformed, or others than its owner may write it.
+        BrokenTokens: The file is unreadable or malformed, or users other than its owner may write
+            it.
     """
     try:
         status, text = path.stat(), path.read_text(encoding="utf-8")
@@ -102,8 +103,8 @@ def read_tokens(path: Path) -> dict[str, Token]:
 def write_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """Replace the tokens file in one step.
 
-    A running service reads the old file or the new one. A file that other users may read, as a
-    container's, stays so.
+    A running service reads either the old file or the new one. The mode of an existing file is
+    kept: a container's file may have to be readable by other users.
     """
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
     with write_atomically(path, replace=True) as partial:
@@ -134,7 +135,7 @@ def parse_moment(text: str) -> datetime:
     """Parse a time in ISO 8601, in UTC if without a zone.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is no such time.
     """
     moment = datetime.fromisoformat(text)
     try:

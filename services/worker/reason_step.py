@@ -1,4 +1,4 @@
-"""The reasoning of this process, with calls first.
+"""The step of the worker that reasons, with calls first.
 
 It decides how much is reasoned at a time.
 """
@@ -26,8 +26,9 @@ log = structlog.get_logger()
 class ReasonStep:
     """Reasons one claim after another.
 
-    A claim is large while no call needs the cores: what it reads it reads once. It ends early when
-    calls come, when the worker stops, or when uninterrupted work waits for it.
+    While no call needs the cores, claims are large, because a claim reads each text only once. A
+    claim ends early when calls come, when the worker stops, or when uninterrupted work waits for
+    it.
     """
 
     def __init__(self) -> None:
@@ -77,13 +78,14 @@ class ReasonStep:
 
 
 async def run_claim(claim: Coroutine[None, None, int], context: WorkerContext) -> tuple[int, float]:
-    """Run a claim.
+    """Run a claim, and end it early if other work waits.
 
-    Once something waits, the part that is being drafted is its last one. Rounds go on
-    meanwhile, as often as after claims of the usual size.
+    Then the part that is being drafted is the claim's last one. During a large claim, rounds run as
+    often as they would after claims of the usual size, CLAIM.
 
     Returns:
-        How much it reasoned, and the seconds of its run while something waited.
+        How many interactions and texts were reasoned, and for how many seconds of the run other
+        work waited.
     """
     reasoning = context.engine.reasoning
     signalled, rounds, busy_seconds = 0, 0, 0.0
@@ -109,17 +111,14 @@ async def run_claim(claim: Coroutine[None, None, int], context: WorkerContext) -
 
 
 def _must_yield(context: WorkerContext) -> bool:
-    """Tell whether something waits for reasoning to end its claim.
-
-    Calls, a stop, or uninterrupted work may wait.
-    """
+    """Tell whether calls, a stop or uninterrupted work wait for reasoning."""
     return context.priority.busy or context.stopping.is_set() or context.uninterrupted.running
 
 
 class ReasoningLag:
     """The age of the oldest event that waits for reasoning.
 
-    This process saw it learned, and not yet reasoned.
+    It counts from the time at which this process saw that the event was learned.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -129,8 +128,8 @@ class ReasoningLag:
     def measure(self, learned: int, reasoned: int) -> float:
         """Take a sample of both sequences and return the lag in seconds.
 
-        A lag that is longer than all samples counts from the first of them. By then reasoning has
-        long rested as little as it may.
+        Only MAX_LAG_SAMPLES samples are kept. A longer lag counts from the first of them; by then
+        reasoning has long rested as little as it may.
         """
         now = self._clock()
         while self._samples and self._samples[0][1] <= reasoned:

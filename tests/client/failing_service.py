@@ -1,4 +1,4 @@
-"""A real gRPC server that fails as it is told, and remembers what it was asked."""
+"""A real gRPC server that fails on demand and keeps its requests."""
 
 import asyncio
 from collections import deque
@@ -16,7 +16,7 @@ from services.grpc.status import DETAILS_KEY, DOMAIN, _build
 
 @dataclass(frozen=True)
 class Failure:
-    """An answer other than OK, with the details that the service would send."""
+    """An answer other than OK, with details as the service sends them."""
 
     code: grpc.StatusCode
     text: str = "no"
@@ -52,10 +52,13 @@ class FailingService(pb_grpc.PropagationServiceServicer):
     """Fails the next calls as `failures` say, and answers the others.
 
     Attributes:
-        requests: Every request in order.
-        metadata: That of every call.
+        failures: Failures of the next calls, in order.
+        requests: All requests, in order.
+        metadata: The metadata of each call.
         seconds: How long each answer takes.
-        entered: Set by the first call; `cancelled` when a caller cancels its call.
+        entered: Is set by the first call.
+        cancelled: Is set when a caller cancels its call.
+        sequence: The last sequence that was given out.
     """
 
     failures: deque[Failure] = field(default_factory=deque)
@@ -110,7 +113,7 @@ class FailingService(pb_grpc.PropagationServiceServicer):
         return pb.RunRoundResponse()
 
     async def ListRouters(self, request, context):  # noqa: N802
-        """Three pages of two."""
+        """List three pages of two routers."""
         await self._enter(request, context)
         first = int(request.page_token or 0)
         routers = [pb.Router(number=first + n) for n in range(2)]
@@ -119,7 +122,7 @@ class FailingService(pb_grpc.PropagationServiceServicer):
         )
 
     async def WatchPropagation(self, request, context):  # noqa: N802
-        """One event, and then the next failure."""
+        """Send one event, then the next failure."""
         yield pb.WatchPropagationResponse(sequence=1)
         await self._enter(request, context)
 

@@ -1,4 +1,4 @@
-"""What a search for citations has to find: its definition, without a database."""
+"""Reference for the search for citations: its definition, without a database."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ class Version:
 
 
 def find_matching(versions: Sequence[Version], search: CitationSearch) -> set[int]:
-    """Find the numbers of the versions of one client that a search is for.
+    """Return the numbers of the versions that a search must find.
 
     Args:
-        versions: All of them, in order.
+        versions: All versions of one client, in order.
     """
     start = _find_start(versions, search)
     if start is None:
@@ -45,7 +45,12 @@ def find_matching(versions: Sequence[Version], search: CitationSearch) -> set[in
 
 
 def _find_start(versions: Sequence[Version], search: CitationSearch) -> tuple[int, int] | None:
-    """Return the first version that is searched, and that from which one may end the search."""
+    """Return the versions at which a search begins and may end.
+
+    Returns:
+        (the first version that is searched, the first version at which the search may end); None if
+        there is nothing to search.
+    """
     if search.at_sequence is not None:
         written = [one.number for one in versions if one.sequence == search.at_sequence]
         return (min(written), max(written)) if written else None
@@ -57,10 +62,11 @@ def _find_start(versions: Sequence[Version], search: CitationSearch) -> tuple[in
 def matches(
     text: ClientText, citations: Citations | None, *, with_any_attribute: bool = False
 ) -> bool:
-    """Tell whether a text cites or names one of these.
+    """Tell whether a text cites or names one of the citations.
 
     Args:
-        with_any_attribute: A line that cites a message needs no attribute or word.
+        citations: None: every text matches.
+        with_any_attribute: A line that cites a message matches without an attribute or a word.
     """
     if citations is None:
         return True

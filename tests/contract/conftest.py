@@ -1,4 +1,4 @@
-"""The fixture that runs every adapter of the graph store through the same cases."""
+"""The fixtures that run the same cases on every graph store."""
 
 import pytest
 
@@ -12,8 +12,10 @@ def clock():
 
 @pytest.fixture(params=MARKED)
 async def reopen(request, tmp_path, clock):
-    """A function that opens the same database anew (closing what it opened before), as a restart
-    does."""
+    """Return a function that opens the same database anew.
+
+    As a restart does, it first closes the store that it opened before.
+    """
     last = None
 
     async def open_again():

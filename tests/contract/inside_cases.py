@@ -1,4 +1,7 @@
-"""Cases that reach into a store: each adapter's folder runs them with its own insides."""
+"""Cases that reach into a store.
+
+The tests of each adapter run these cases with the inside of their own store.
+"""
 
 from dataclasses import replace
 
@@ -25,7 +28,11 @@ ANN, BOB = user(0), user(1)
 
 
 async def fill_store(store):
-    """Ann's texts and a rule, edges, two messages that she merged, learned blocks, a checkpoint."""
+    """Fill a store with rows of many kinds.
+
+    It gets texts and a filter rule of Ann, edges, two messages of a router (Ann merged the first),
+    learned blocks and a checkpoint.
+    """
     first = await record_pairs(store, ("u0", "i0"), ("u1", "i0"))
     await learn_all(store)
     last = await record_pairs(store, ("u0", "i1"))
@@ -54,7 +61,12 @@ async def fill_store(store):
 
 
 async def assert_damage_is_found(store, damage, found):
-    """`found` is what a problem says; `|` stands between words of which one suffices."""
+    """Assert that the store's check reports a damage.
+
+    Args:
+        damage: An asynchronous function that damages the store.
+        found: Words of the expected problem; `|` separates alternatives.
+    """
     await fill_store(store)
     assert await store.check() == []
     await damage()

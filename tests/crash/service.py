@@ -1,5 +1,7 @@
-"""The real service as a process of its own, to be killed, and a caller that remembers what it was
-promised."""
+"""The real service as a process to be killed, and its caller.
+
+The caller remembers which events the service acknowledged.
+"""
 
 import asyncio
 import contextlib
@@ -20,7 +22,7 @@ USERS, ITEMS, BATCH = 40, 60, 25
 
 
 class ServiceProcess:
-    """`propagation serve` on a database file, between a start and a kill -9."""
+    """`propagation serve` on a database file, to be started and ended."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -28,7 +30,7 @@ class ServiceProcess:
         self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> str:
-        """Its address, once it listens."""
+        """Start the service, and return its address once it listens."""
         options = [part for setting in SETTINGS for part in ("--set", setting)]
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
@@ -53,7 +55,7 @@ class ServiceProcess:
         return line.decode().split()[-1]
 
     async def end(self, how: signal.Signals) -> int:
-        """Its exit code (negative: the signal)."""
+        """End the service; return its exit code (negative: the signal)."""
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(how)
@@ -65,7 +67,10 @@ class ServiceProcess:
 class Caller:
     """Pushes events without end.
 
-    `acked` holds the acknowledged events' sequences by id, `sent` all events that it ever sent.
+    Attributes:
+        acked: Sequences of acknowledged events, by event id.
+        sent: All events that the caller ever sent, by event id.
+        next_event: Number of the next new event.
     """
 
     acked: dict[str, int] = field(default_factory=dict)
@@ -117,7 +122,7 @@ class Caller:
             assert self.acked.setdefault(outcome.event_id, outcome.sequence) == outcome.sequence
 
     async def _title(self, stub: PropagationServiceStub) -> None:
-        """Some item's text changes too."""
+        """Change the title and the attribute of an item."""
         n = self.next_event // BATCH
         await stub.UpsertClients(
             pb.UpsertClientsRequest(

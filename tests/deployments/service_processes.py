@@ -1,5 +1,4 @@
-"""A graph server that services reach by a port of its own, which opens and breaks; and a service,
-as a process of its own."""
+"""A service as a process, and breakable ports to a graph server."""
 
 import asyncio
 import contextlib
@@ -17,7 +16,7 @@ Status = health_pb2.HealthCheckResponse
 
 
 async def copy_bytes(reader, writer, change):
-    """Bytes of one direction, until one end closes."""
+    """Copy the bytes of one direction until one end closes."""
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(65_536):
             writer.write(change(data))
@@ -27,8 +26,13 @@ async def copy_bytes(reader, writer, change):
 
 @contextlib.asynccontextmanager
 async def relay_port(port, neo4j, change=bytes):
-    """The real server under another port, which breaks with all its connections at the end;
-    `change`: its answers' bytes."""
+    """Serve the real server at another port while the body runs.
+
+    Afterwards the port and all its connections break.
+
+    Args:
+        change: Maps the bytes of the server's answers to the bytes that are passed on.
+    """
     host, _, real = neo4j.settings.uri.removeprefix("bolt://").rpartition(":")
     meetings, writers = set(), []
 
@@ -52,8 +56,11 @@ async def relay_port(port, neo4j, change=bytes):
 
 
 class VanishingHost:
-    """The real server at another port, on a host that can vanish: then nothing passes between the
-    server and its callers, and no connection is closed."""
+    """The real server at another port, on a host that can vanish.
+
+    While the host is gone, no bytes pass between the server and its callers, and no connection is
+    closed.
+    """
 
     def __init__(self, neo4j):
         self._real = neo4j.settings.uri.removeprefix("bolt://").rsplit(":", 1)
@@ -69,7 +76,10 @@ class VanishingHost:
         self._accepting = asyncio.create_task(self._accept(door))
 
     def vanish(self):
-        """Requests for a connection are dropped, as Linux does while too many wait."""
+        """Drop requests for a connection.
+
+        The port's queue is filled for that: Linux drops requests while too many wait.
+        """
         self._there.clear()
         self._accepting.cancel()
         self._sockets[0].listen(0)
@@ -80,7 +90,7 @@ class VanishingHost:
             self._sockets.append(waiting)
 
     def lose_route(self):
-        """Requests for a connection fail at once."""
+        """Let requests for a connection fail at once."""
         self._there.clear()
         self._accepting.cancel()
         self._close_sockets()
@@ -132,7 +142,11 @@ async def open_vanishing_host(neo4j):
 
 @contextlib.asynccontextmanager
 async def start_service(folder, neo4j_port, password, *more):
-    """`propagation serve` in a process of its own; (process, its port). `more`: KEY=VALUE."""
+    """Run `propagation serve` in a process; yield (process, its port).
+
+    Args:
+        more: Further settings, each "KEY=VALUE".
+    """
     port = find_free_port()
     environment = {**os.environ, "PROPAGATION_NEO4J__PASSWORD": password}
     settings = (
@@ -173,7 +187,7 @@ async def read_health(channel):
 
 
 async def measure_seconds_until_health(channel, status):
-    """Wait until the service says so of itself."""
+    """Return the seconds until the service reports a health status."""
     begun = time.monotonic()
     async with asyncio.timeout(SECONDS):
         while await read_health(channel) != status:  # noqa: ASYNC110 - another process goes on

@@ -1,5 +1,7 @@
-"""A process that asks a model until its budget is spent: `python -m tests.deployments.spender
-'{...}'`; prints what it spent."""
+"""A process that asks a model until its budget is spent.
+
+Run `python -m tests.deployments.spender '{...}'`. It prints the number of tokens that it spent.
+"""
 
 import asyncio
 import json
@@ -20,7 +22,14 @@ SIDE_BY_SIDE = 4
 
 
 async def spend_until_refused(order):
-    """Tokens, as the server counted them."""
+    """Ask the model until the budget refuses a call.
+
+    Args:
+        order: "base_url", "budget" (tokens a day), and "neo4j" (settings) or "sqlite" (a path).
+
+    Returns:
+        The spent tokens, as the server counted them.
+    """
     store = (
         Neo4jStore(Neo4jSettings(**order["neo4j"]))
         if "neo4j" in order

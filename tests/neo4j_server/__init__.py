@@ -1,2 +1,4 @@
-"""A real Neo4j for tests: the server's parts from Maven Central, started on a folder of its own,
-with auth on."""
+"""A real Neo4j for tests.
+
+The server's parts come from Maven Central. It runs on a folder of its own, with authentication.
+"""

@@ -16,14 +16,16 @@ NEEDED = ("java", "mvn")
 
 
 def describe_missing_programs() -> str:
-    """What this machine lacks to run a Neo4j, in words; "" where it lacks nothing."""
+    """Say which programs are missing to run a Neo4j; "" if none."""
     absent = [name for name in NEEDED if shutil.which(name) is None]
     return f"{' and '.join(absent)} not found (Java 17 and Maven are needed)" if absent else ""
 
 
 def prepare_jars() -> Path:
-    """The folder of the server's jars. The first call on a machine downloads 118 MB; other
-    processes wait until it has."""
+    """Return the folder of the server's jars.
+
+    The first call on a machine downloads 118 MB, while other processes wait for it.
+    """
     CACHE.parent.mkdir(parents=True, exist_ok=True)
     with CACHE.with_name(f"{CACHE.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""One Neo4j process: started, waited for, stopped, or killed."""
+"""One Neo4j process, which tests start, stop, freeze and kill."""
 
 import os
 import secrets
@@ -23,22 +23,22 @@ MEMORY = ("-Xms256m", "-Xmx1g")
 
 
 class Server:
-    """A server that runs, as tests look at it."""
+    """A running server."""
 
     def __init__(self, settings: Neo4jSettings) -> None:
         self.settings = settings
 
     def empty(self) -> None:
-        """Every node and relationship goes; indexes stay."""
+        """Delete all nodes and relationships; indexes stay."""
         self.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 ROWS")
 
     def run(self, text: str, **parameters: object) -> list[list[object]]:
-        """Any statement, as an analyst would send it: its rows."""
+        """Run any statement, as an analyst would; return its rows."""
         with self._session() as session:
             return session.run(text, parameters).values()
 
     def plans(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        """How the server would run each statement."""
+        """Return the server's plan of each statement."""
         with self._session() as session:
             return [session.run(f"EXPLAIN {text}").consume().plan for text in texts]
 
@@ -56,8 +56,14 @@ class Server:
 
 
 class Neo4jServer(Server):
-    """A process of its own on `folder`, which keeps its data between starts. The password is drawn
-    for each object. `memory`: what Java is told; `options`: lines of neo4j.conf."""
+    """A server process on a folder, which keeps its data between starts.
+
+    Each object draws a password.
+
+    Args:
+        memory: Memory options of Java.
+        options: Lines of neo4j.conf.
+    """
 
     def __init__(
         self, folder: Path, memory: Sequence[str] = MEMORY, options: Sequence[str] = ()
@@ -76,8 +82,11 @@ class Neo4jServer(Server):
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Returns when it answers this user. Raises RuntimeError with its log where it ends
-        instead, or takes too long."""
+        """Start the server, and wait until it answers.
+
+        Raises:
+            RuntimeError: The server ended, or took too long; the message has its log.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "neo4j.conf").write_text("\n".join(self._options))
         environment = {
@@ -108,15 +117,15 @@ class Neo4jServer(Server):
             time.sleep(0.5)
 
     def stop(self) -> None:
-        """As an operator stops it."""
+        """Stop the server as an operator does, by SIGTERM."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """kill -9: a crash."""
+        """Kill the server (kill -9), as a crash does."""
         self._end(signal.SIGKILL)
 
     def freeze(self) -> None:
-        """It holds its connections and answers nothing."""
+        """Freeze the server: it keeps its connections and answers nothing."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:

@@ -1,7 +1,8 @@
-"""One server for a whole test run, and the rule of where it is left out: on a machine without Java,
-never in CI.
+"""One server for a whole test run.
 
-NEO4J_TEST_URI and NEO4J_TEST_PASSWORD name one that runs already; whatever it holds is emptied."""
+On a machine without Java or Maven its tests are skipped; in CI they fail there. NEO4J_TEST_URI and
+NEO4J_TEST_PASSWORD name a server that runs already; everything in it is deleted.
+"""
 
 import atexit
 import os
@@ -17,7 +18,7 @@ from tests.neo4j_server.server import Neo4jServer, Server
 
 
 def skip_where_missing() -> None:
-    """Skips the test where no Neo4j can be started; an error where CI is set."""
+    """Skip the test if no Neo4j can be started; fail in CI."""
     if lacking := describe_missing_programs():
         if os.environ.get("CI"):
             pytest.fail(
@@ -28,7 +29,7 @@ def skip_where_missing() -> None:
 
 @cache
 def get_shared_server() -> Server:
-    """Started at the first call, stopped with the run."""
+    """Start the server at the first call; it stops with the run."""
     if uri := os.environ.get("NEO4J_TEST_URI"):
         return Server(Neo4jSettings(uri=uri, password=os.environ["NEO4J_TEST_PASSWORD"]))
     skip_where_missing()
@@ -44,8 +45,10 @@ _emptied_for: list[Path] = []
 
 
 def get_server(folder: Path) -> Server:
-    """The shared server; its one database is empty at the first call for a folder, and as it was
-    left at the next ones."""
+    """Return the shared server, with an empty database for a new folder.
+
+    If the folder is that of the call before, the database stays as it is.
+    """
     server = get_shared_server()
     if _emptied_for[-1:] != [folder]:
         server.empty()

@@ -1,4 +1,4 @@
-"""Certificates for tests, made by openssl: of an authority, a server for 127.0.0.1, a caller."""
+"""Certificates of an authority, a server and a caller, made by openssl."""
 
 import subprocess
 from dataclasses import dataclass

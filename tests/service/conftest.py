@@ -1,6 +1,6 @@
 """A whole service in this process, over real gRPC.
 
-`service` is a running one; `start_service` starts one with settings.
+The fixture `service` is a running service; `start_service` starts one with settings.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -55,9 +55,10 @@ Serving = Callable[..., AbstractAsyncContextManager[Client]]
 
 @pytest.fixture
 def start_service(tmp_path: Path) -> Serving:
-    """Start a service on this test's file: `async with start_service(auto_create=True) as service`.
+    """Return a function that starts a service on this test's file.
 
-    Arguments are workflow settings; `roles` are those of the caller's token (None: no tokens).
+    Use: `async with start_service(auto_create=True) as service`. Arguments are workflow settings;
+    `roles` are those of the caller's token (None: no tokens).
     """
 
     @asynccontextmanager
@@ -88,6 +89,6 @@ def start_service(tmp_path: Path) -> Serving:
 
 @pytest.fixture
 async def service(start_service: Serving) -> AsyncIterator[Client]:
-    """A running service that creates users and items on the way."""
+    """Yield a running service that creates users and items on the way."""
     async with start_service(auto_create=True) as client:
         yield client

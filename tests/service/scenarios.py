@@ -39,8 +39,11 @@ async def record_choices(service, choices) -> int:
 
 
 async def propagate_opera(service) -> pb.Line:
-    """Let Bob and Cid turn to opera, so that Ann's profile hears of it; return that line
-    of hers."""
+    """Let Bob and Cid turn to opera, until Ann receives a message.
+
+    Returns:
+        The line of Ann's profile that rests on the message.
+    """
     await upsert_records(
         service, [(f"i{n}", "jazz" if n < 10 else "opera", None) for n in range(20)]
     )
@@ -57,9 +60,12 @@ async def propagate_opera(service) -> pb.Line:
 
 
 async def plant_two_communities(service, users=6, items=30) -> int:
-    """Let even users choose jazz (the first half of the items) and odd ones opera.
+    """Let even users choose jazz, and odd users opera.
 
-    Returns the last sequence.
+    The first half of the items is jazz.
+
+    Returns:
+        The last sequence.
     """
     half = items // 2
     await upsert_records(

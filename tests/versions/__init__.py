@@ -1,1 +1,1 @@
-"""The fast tests on the oldest and the newest Python that is here: `python -m tests.versions`."""
+"""The fast tests on other Pythons of this machine: `python -m tests.versions`."""

@@ -1,4 +1,7 @@
-"""Run the fast tests on each of them, but for the version of this environment: `make test` did."""
+"""Run the fast tests on the oldest and the newest supported Python.
+
+The version of this environment is left out, because `make test` runs on it.
+"""
 
 import os
 import subprocess
@@ -14,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:
-    """Return the exit code."""
+    """Run the tests; return the exit code."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     requirement = SpecifierSet(project["requires-python"])
     interpreters = filter(None, map(ask_interpreter, find_candidates(os.environ)))

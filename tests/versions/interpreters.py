@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-# What an environment and the tests need; some builds lack one of them.
+# Modules that an environment and the tests need; some builds of Python lack one of them.
 QUESTION = (
     "import ensurepip, sqlite3, ssl, venv, platform, sys;"
     "print(sys.implementation.name, platform.python_version(), sys.executable)"
@@ -28,7 +28,7 @@ class Interpreter:
 
     @property
     def minor(self) -> tuple[int, int]:
-        """Its major and minor version; those that differ in the last number only are alike."""
+        """Major and minor version; the last number makes no difference."""
         return self.version.major, self.version.minor
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Interpreter:
 
 
 def find_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Find programs that may be a Python 3: on PATH, and pyenv's versions."""
+    """Find programs on PATH and in pyenv that may be Python 3."""
     for folder in environment.get("PATH", "").split(os.pathsep):
         programs = sorted(Path(folder).glob("python3*")) if folder else ()
         yield from (path for path in programs if NAME.fullmatch(path.name))
@@ -47,8 +47,9 @@ def find_candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 def ask_interpreter(path: Path) -> Interpreter | None:
     """Ask a program which Python it is.
 
-    A command of pyenv may exist and name no version, and Debian's Python may lack what makes
-    environments.
+    Returns:
+        None if the program does not answer, or is no CPython. A command of pyenv may exist without
+        a version behind it; Debian's Python may lack the modules that make environments.
     """
     try:
         asked = subprocess.run(
@@ -68,10 +69,12 @@ def ask_interpreter(path: Path) -> Interpreter | None:
 def choose_oldest_and_newest(
     interpreters: Iterable[Interpreter], requirement: SpecifierSet
 ) -> list[Interpreter]:
-    """Return the first found of the oldest and of the newest version that are supported.
+    """Return an interpreter of the oldest and of the newest supported version.
+
+    Of each version the first one found is taken.
 
     Returns:
-        One if there is only one version, none if there is none.
+        Two interpreters, or one or none if there are no more versions.
     """
     by_minor: dict[tuple[int, int], Interpreter] = {}
     for interpreter in interpreters:

@@ -1,1 +1,4 @@
-"""The two wheels, tried as an application and an operator get them: `python -m tests.wheels`."""
+"""A trial of the two wheels: `python -m tests.wheels`.
+
+They are installed as an application and as an operator would install them.
+"""

@@ -1,4 +1,4 @@
-"""Build both wheels, install each into an empty environment, and let one talk to the other."""
+"""Build both wheels, install them, and let the client call the service."""
 
 import os
 import re
@@ -18,7 +18,7 @@ APPLICATION = Path(__file__).parent / "application.py"
 CLIENT, SERVICE = "preference_propagation_client", "preference_propagation"
 LARGEST_CLIENT_MB = 30
 PIN = re.compile(r"^[\w.-]+==[^ \\]+", re.MULTILINE)
-# The environments see what is installed into them, and nothing of this tree.
+# The environments must see the packages that are installed into them, and nothing of this tree.
 OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 LIST = (
     "from importlib.metadata import distributions as all;"
@@ -37,7 +37,8 @@ def run(*command: str | Path) -> str:
 def build_wheel(source: Path) -> Path:
     """Build the wheel of a folder of the tree.
 
-    What an earlier build left there would be packed again, deleted modules included.
+    The remains of an earlier build are removed first: they would be packed again, deleted modules
+    included.
     """
     for left in ("lib", "bdist.linux-x86_64"):
         shutil.rmtree(source / "build" / left, ignore_errors=True)
@@ -49,38 +50,38 @@ def build_wheel(source: Path) -> Path:
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment without pip, which holds what is installed into it alone."""
+    """A virtual environment without pip."""
 
     folder: Path
 
     @classmethod
     def empty(cls, name: str) -> "Environment":
-        """Make one in build/wheels."""
+        """Make an empty environment in build/wheels."""
         run(sys.executable, "-m", "venv", "--without-pip", FOLDER / name)
         return cls(FOLDER / name)
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Path of the interpreter."""
         return self.folder / "bin" / "python"
 
     def pip(self, *arguments: str | Path) -> None:
-        """Run pip for it."""
+        """Run pip for this environment."""
         run(*PIP, "--python", self.python, *arguments)
 
     def packages(self) -> str:
-        """Names of the installed distributions, with versions."""
+        """Return the names and versions of the installed distributions."""
         return run(self.python, "-I", "-c", LIST).strip()
 
     def megabytes(self) -> float:
-        """Size of all files that are installed."""
+        """Return the size of all installed files, in MB."""
         (library,) = (self.folder / "lib").glob("python3*/site-packages")
         return sum(path.stat().st_size for path in library.rglob("*") if path.is_file()) / 1e6
 
 
 @contextmanager
 def start_service(environment: Environment) -> Iterator[str]:
-    """Run the service that is installed in an environment; yield its address."""
+    """Run the service of an environment; yield its address."""
     command = [environment.folder / "bin" / "propagation", "serve", "--auto-create"]
     command += ["--port", "0", "--database", FOLDER / "trial.db"]
     with subprocess.Popen(
@@ -98,7 +99,7 @@ def start_service(environment: Environment) -> Iterator[str]:
 
 
 def main() -> None:
-    """Try both; exit with a sentence if something is not as it must be."""
+    """Try both wheels; exit with a message if one fails."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
     client, service = build_wheel(ROOT / "client"), build_wheel(ROOT)

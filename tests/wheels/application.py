@@ -1,4 +1,7 @@
-"""An application that has installed the client alone: `python -I application.py ADDRESS`."""
+"""An application that has installed only the client.
+
+Run `python -I application.py ADDRESS`.
+"""
 
 import asyncio
 import sys
@@ -11,7 +14,7 @@ ABSENT = ("services", "cypher", "propagation.model", "numpy", "google.rpc")
 
 
 async def main(address: str) -> None:
-    """Record and recommend."""
+    """Record an event and ask for recommendations."""
     for name in ABSENT:
         assert find_spec(name) is None, f"{name} came with the client"
     async with PropagationClient(address, timeout=60) as client:

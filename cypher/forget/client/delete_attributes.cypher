@@ -1,5 +1,5 @@
 // name: forget/client/delete_attributes
-// purpose: delete attributes and those mapped to them, and unmap names that no longer stand for another
+// purpose: delete attributes, the attributes mapped to them, and names whose mapping to another attribute ends
 // parameters: gone, unmapped
 // scans: Attribute, which ones were mapped to those that go is not indexed
 MATCH (a:Attribute)

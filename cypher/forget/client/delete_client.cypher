@@ -1,5 +1,5 @@
 // name: forget/client/delete_client
-// purpose: delete a client with its earlier contents, and unlink it where it is a negative: any repeat of such an event counts as a repeat
+// purpose: delete a client with its earlier contents, and remove it from interactions in which it is the negative: any event with the id of such an interaction then counts as its repeat
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {

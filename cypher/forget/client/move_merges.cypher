@@ -1,5 +1,5 @@
 // name: forget/client/move_merges
-// purpose: move outcomes of reception at erased sequences to where their texts were moved, those of the erased client to the erasure
+// purpose: move merges at erased sequences to the sequence of the text that they belong to, and those of the erased client to the erasure
 // parameters: sequences, to
 MATCH ()-[g:MERGED_INTO]->(p)
 USING INDEX g:MERGED_INTO(sequence)

@@ -1,5 +1,5 @@
 // name: forget/events/event_states
-// purpose: the recorded and the retracted ones of these event ids, and the key of forgotten ones
+// purpose: which of these event ids are recorded and which are retracted, and the key under which forgotten event ids are hashed
 // parameters: events
 RETURN COLLECT { UNWIND $events AS id MATCH (i:Interaction {event_id: id}) RETURN [i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.fallback] } AS recorded,
   COLLECT { UNWIND $events AS id MATCH (r:Retracted {event_id: id}) RETURN id } AS retracted,

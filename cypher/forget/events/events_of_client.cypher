@@ -1,5 +1,5 @@
 // name: forget/events/events_of_client
-// purpose: a client's interactions, and its retracted events: their sequences and ids
+// purpose: the sequences and ids of a client's interactions, and those of its retracted events
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 RETURN COLLECT { MATCH (c)-[:DID]->(i:Interaction) RETURN [i.sequence, i.event_id] } + COLLECT { MATCH (c)<-[:WITH]-(i:Interaction) RETURN [i.sequence, i.event_id] } AS interactions,

@@ -1,5 +1,5 @@
 // name: forget/events/recorded_interactions
-// purpose: those of these interactions that are recorded
+// purpose: which of these interactions are recorded
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

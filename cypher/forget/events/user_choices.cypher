@@ -1,5 +1,5 @@
 // name: forget/events/user_choices
-// purpose: the choices of users, by user and sequence: user, sequence, item, weight, when the item's own text last changed
+// purpose: the choices of users, by user and sequence: [user, sequence, item, weight, sequence at which the item's own text last changed]
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (:Client {ref: ref})-[:DID]->(i:Interaction)-[:WITH]->(c:Client)

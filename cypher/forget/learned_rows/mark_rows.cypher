@@ -1,5 +1,5 @@
 // name: forget/learned_rows/mark_rows
-// purpose: mark rows of learned blocks as empty, and others as a first adoption; they are written into the blocks later
+// purpose: mark rows of learned blocks to be emptied, and others to become a first adoption; later commits write the marked rows into their blocks
 // parameters: rows
 UNWIND $rows AS row
 MATCH (b:LearnedBlock {through: row[0]})

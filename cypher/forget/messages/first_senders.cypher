@@ -1,5 +1,5 @@
 // name: forget/messages/first_senders
-// purpose: the first remaining senders of messages: refs, and of each the attribute, profile version and sequence of its first part
+// purpose: the first remaining senders of messages: their refs, and the attribute, profile version and sequence of each one's first part
 // parameters: keys, senders
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})

@@ -1,5 +1,5 @@
 // name: forget/messages/gradients_of_readers
-// purpose: the gradients of those who read one of the messages, with their texts and attributes, and the attributes that the message loses: those given at the reading's sequence, and those of the interaction that read it, which is another one where a dead letter was replayed
+// purpose: the gradients, with their texts and attributes, of the routers and of the clients' filter memories at the sequence of each merge of a message, and at the interaction that wrote the merged text (another one if a dead letter was replayed); and the attributes that the message loses
 // parameters: rows
 UNWIND $rows AS row
 MATCH (:Message {router: row[0], version: row[1]})-[t:MERGED_INTO]->(p)

@@ -1,5 +1,5 @@
 // name: forget/messages/messages_with_words
-// purpose: the messages that contain one of the words or titles (in lower case; a text with one of `letters` holds each), that bring one of the names or whose routers stand for it, those whose text was withdrawn before, and, marked by false, those of `indebted` routers that only stand for one of `lost`; with their rounds
+// purpose: the messages, with their rounds, that contain one of the words or titles (in lower case; a text with one of `letters` may contain any word), that bring one of the names or whose router stands for one, or whose text was withdrawn before; and, marked by false, the messages of `indebted` routers that only stand for one of `lost`
 // parameters: words, titles, names, lost, indebted, letters
 // scans: Message, each text is looked at
 MATCH (m:Message)

@@ -1,5 +1,5 @@
 // name: forget/messages/parts_of_clients
-// purpose: the parts of messages, with the messages' rounds, that clients contributed by some interactions, and all parts of the erased one
+// purpose: the parts of messages that clients contributed by some interactions, and all parts of the erased client, with the messages' rounds
 // parameters: refs, sequences, erased
 UNWIND $refs AS ref
 MATCH (a:Attribute)-[t:INTEGRATED_INTO]->(m:Message)

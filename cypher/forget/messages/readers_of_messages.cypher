@@ -1,5 +1,5 @@
 // name: forget/messages/readers_of_messages
-// purpose: the clients that merged messages or dropped them, with the version of their text
+// purpose: the clients that merged or dropped messages, with the version of their text
 // parameters: keys
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})-[g:MERGED_INTO]->(p:ProfileVersion)

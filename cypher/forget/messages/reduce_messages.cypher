@@ -1,5 +1,5 @@
 // name: forget/messages/reduce_messages
-// purpose: delete the parts of messages that interactions brought, and those of attributes that a message loses
+// purpose: delete the parts of messages that interactions brought, and the parts with an attribute that a message loses
 // parameters: rows, sequences
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})<-[t:INTEGRATED_INTO]-(a:Attribute)

@@ -1,5 +1,5 @@
 // name: forget/messages/remaining_senders
-// purpose: some of the other clients that contributed these attributes to these messages
+// purpose: some of the remaining senders of attributes of messages, as [client, sequence]
 // parameters: rows, refs, sequences, erased, limit
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})

@@ -1,5 +1,5 @@
 // name: forget/messages/update_senders
-// purpose: set the senders of messages as forget/messages/first_senders returns them, and the only one
+// purpose: set the first senders of messages, as forget/messages/first_senders returns them, and the only sender
 // parameters: rows
 UNWIND $rows AS row
 MATCH (m:Message {router: row[0], version: row[1]})

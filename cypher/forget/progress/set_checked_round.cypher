@@ -1,5 +1,5 @@
 // name: forget/progress/set_checked_round
-// purpose: store the newest round at or before a sequence: a run of retention has checked all edges that closed up to it
+// purpose: store the number of the newest round at or before a sequence: a run of retention has checked all edges that closed up to this round
 // parameters: before
 MATCH (r:Progress {name: 'retention'})
 SET r.locked = true

@@ -1,5 +1,5 @@
 // name: forget/retention/cited_messages
-// purpose: the messages that a current line cites, or that a text cited that was current at a sequence: [router, version], each once
+// purpose: the messages that a current text cites, or a text that was current at a sequence: [router, version], each once
 // parameters: before
 // scans: Client, every current text is looked at
 CALL () {

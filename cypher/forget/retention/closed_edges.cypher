@@ -1,5 +1,5 @@
 // name: forget/retention/closed_edges
-// purpose: edges that closed at or before a sequence, without those that a finished run checked: [ref, router, closed, whether the client has no edge of an earlier round, number of the newest round up to the sequence]
+// purpose: edges that closed at or before a sequence, except those that a finished run checked: [ref, router, round that closed it, whether the client has no edge of an earlier round, number of the newest round up to the sequence]
 // parameters: before
 MATCH (r:Progress {name: 'retention'})
 WITH coalesce(r.edges, 0) AS passed

@@ -1,5 +1,5 @@
 // name: forget/retention/message_states
-// purpose: lock messages until the transaction ends; returns of each the sequence of its newest merge and of the round of the router's next remaining version
+// purpose: lock messages until the transaction ends; returns for each the sequence of its newest merge, and that of the round of the router's next remaining version
 // parameters: keys
 UNWIND $keys AS key
 MATCH (m:Message {router: key[0], version: key[1]})

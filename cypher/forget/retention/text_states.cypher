@@ -1,5 +1,5 @@
 // name: forget/retention/text_states
-// purpose: of versions of texts, the sequence of the next remaining version, and whether a message has a part of it or was merged into it
+// purpose: for versions of texts, the sequence of the next remaining version, and whether a message has a part of the version or was merged into it
 // parameters: keys
 UNWIND $keys AS key
 WITH key[0] AS ref, collect(key[1]) AS versions

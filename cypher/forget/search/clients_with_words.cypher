@@ -1,5 +1,5 @@
 // name: forget/search/clients_with_words
-// purpose: of one page of all texts in commit order: the last number, and the clients whose texts contain one of the words (in lower case; a text with one of `letters` holds each)
+// purpose: for one page of all texts in commit order: the last number, and the clients whose texts contain one of the words (in lower case; a text with one of `letters` may contain any word)
 // parameters: after, limit, words, escaped, letters
 MATCH (p:ProfileVersion)
 WHERE p.number > $after

@@ -1,5 +1,5 @@
 // name: forget/search/gradients_with_words
-// purpose: the gradients that may name one of the words, with their texts and attributes: those that have one, and those with a letter that is not ASCII, of which the server knows too few case pairs
+// purpose: the gradients that may contain one of the words, with their texts and attributes: those in which the server finds a word, and those with a letter beyond ASCII, because the server knows too few pairs of upper and lower case
 // parameters: modules, words
 UNWIND $modules AS module
 MATCH (g:Gradient)

@@ -1,5 +1,5 @@
 // name: forget/search/texts_with_words
-// purpose: of one page of all clients by ref: the last ref, and the clients' own texts that contain one of the words or a letter beyond ASCII, which may be another form of one; one client is left out
+// purpose: for one page of all clients by ref: the last ref, and the clients' own texts that contain one of the words, or a letter beyond ASCII, with which a word may be written differently; the client `ref` is left out
 // parameters: after, limit, ref, words
 MATCH (c:Client)
 WHERE c.ref > $after

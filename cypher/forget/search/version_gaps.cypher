@@ -1,5 +1,5 @@
 // name: forget/search/version_gaps
-// purpose: of clients with versions of texts that are not stored any more, the version after the last of them: [ref, version]
+// purpose: for clients of whom some versions of texts are not stored any more, the version after the last missing one: [ref, version]
 // parameters: refs
 MATCH (kept:Progress {name: 'retention'})
 WHERE kept.oldest > 0

@@ -1,5 +1,5 @@
 // name: forget/search/versions_from
-// purpose: the next versions of clients' texts from one on, at most so many of each: as reason/texts/current_texts returns them, whether a withdrawal rewrote it, and whether it is the current one
+// purpose: the next versions of clients' texts, from a given one on, at most `limit` of each client: the columns of reason/texts/current_texts, whether a withdrawal rewrote the version, and whether it is the current one
 // parameters: searches, limit
 UNWIND $searches AS search
 CALL (search) {

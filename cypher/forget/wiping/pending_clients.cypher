@@ -1,5 +1,5 @@
 // name: forget/wiping/pending_clients
-// purpose: the refs of forgotten clients of which traces may remain
+// purpose: the refs of forgotten clients whose traces may remain
 // parameters: none
 MATCH (p:Progress {name: 'forgetting'})
 RETURN p.leaving

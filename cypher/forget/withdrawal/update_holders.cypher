@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_holders
-// purpose: set the numbers of holders of attributes
+// purpose: set how many clients, and how many users, hold attributes
 // parameters: rows
 UNWIND $rows AS row
 MATCH (a:Attribute {name: row[0]})

@@ -1,5 +1,5 @@
 // name: forget/withdrawal/update_reports
-// purpose: store reports of evolutions again, without the words that go
+// purpose: store reports of evolutions again, without the withdrawn words
 // parameters: rows
 UNWIND $rows AS row
 MATCH (e:EvolutionRun {run: row[0]})

@@ -1,5 +1,5 @@
 // name: index/points/delete_other_collections
-// purpose: delete the points of other collections than these
+// purpose: delete the points of all collections except these
 // parameters: shelves
 // scans: Point, all of another index
 MATCH (p:Point)

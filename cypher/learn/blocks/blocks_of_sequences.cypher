@@ -1,5 +1,5 @@
 // name: learn/blocks/blocks_of_sequences
-// purpose: the blocks that contain sequences, in order
+// purpose: the blocks that cover sequences, in order
 // parameters: sequences
 UNWIND $sequences AS sequence
 CALL (sequence) {

@@ -1,5 +1,5 @@
 // name: learn/blocks/draws_of_sequences
-// purpose: the negatives and scores of the blocks that contain sequences, in order
+// purpose: the negatives and scores in the blocks that cover sequences, in order
 // parameters: sequences
 UNWIND $sequences AS sequence
 CALL (sequence) {

@@ -1,5 +1,5 @@
 // name: learn/checkpoints/publish_checkpoint
-// purpose: make a checkpoint visible; returns id, whether it is a barrier and whether it is complete of every checkpoint, or nothing if another was begun meanwhile
+// purpose: make a checkpoint visible; returns the id of every checkpoint, whether it is a barrier and whether it is complete, or nothing if another checkpoint was begun meanwhile
 // parameters: id
 // scans: Checkpoint, of which there is one beside the barriers
 MATCH (c:Checkpoint {id: $id})

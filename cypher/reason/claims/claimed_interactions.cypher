@@ -1,5 +1,5 @@
 // name: reason/claims/claimed_interactions
-// purpose: the participants of interactions, and those of the drawn items that still exist
+// purpose: the users, items and weights of interactions, and those of the drawn items that still exist
 // parameters: sequences, drawn
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})

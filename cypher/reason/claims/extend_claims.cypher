@@ -1,5 +1,5 @@
 // name: reason/claims/extend_claims
-// purpose: extend those of these claims that have not expired and been taken over
+// purpose: extend these claims, except those that expired and were taken over
 // parameters: tokens, ttl, now
 UNWIND $tokens AS token
 MATCH (c:Claim {token: token})

@@ -1,5 +1,5 @@
 // name: reason/claims/lock_claims
-// purpose: lock the claims until the transaction ends and delete expired ones; returns the reason watermark, the last token, the time, the claimed interactions and the learned sequence
+// purpose: lock the claims until the transaction ends and delete expired ones; returns the sequence up to which everything is reasoned, the last token, the time, the claimed interactions and the learned sequence
 // parameters: now
 // scans: Claim, one for each worker
 MATCH (p:Progress {name: 'reason'})

@@ -1,5 +1,5 @@
 // name: reason/claims/pending_interactions
-// purpose: the oldest interactions that are learned and not reasoned
+// purpose: the oldest interactions that are learned but not reasoned
 // parameters: after, through, limit
 MATCH (i:Interaction)
 WHERE i.sequence > $after AND i.sequence <= $through AND i.reasoned IS NULL

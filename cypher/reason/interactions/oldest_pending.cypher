@@ -1,5 +1,5 @@
 // name: reason/interactions/oldest_pending
-// purpose: the oldest interaction that is learned and not reasoned (null without one), and the learned sequence
+// purpose: the oldest interaction that is learned but not reasoned (null if there is none), and the learned sequence
 // parameters: none
 MATCH (p:Progress {name: 'reason'})
 WITH p.through AS after,

@@ -1,5 +1,5 @@
 // name: reason/texts/current_texts
-// purpose: the current text of clients that have one; no version where its commit is not visible as a whole yet
+// purpose: the current text of clients that have one; the version is null while its commit is only partly visible
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

@@ -1,5 +1,5 @@
 // name: reason/texts/take_commit_numbers
-// purpose: count up the commit numbers and lock them until the commit, so that numbers become visible in order; returns the old ones
+// purpose: count up the commit numbers of texts and merges, and lock them until the commit, so that numbers become visible in order; returns the old ones
 // parameters: texts, merges
 MATCH (p:Progress {name: 'texts'})
 SET p.locked = true

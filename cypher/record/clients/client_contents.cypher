@@ -1,5 +1,5 @@
 // name: record/clients/client_contents
-// purpose: every content of clients, present and earlier
+// purpose: all contents of clients, current and earlier
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

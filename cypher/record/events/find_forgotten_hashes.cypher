@@ -1,5 +1,5 @@
 // name: record/events/find_forgotten_hashes
-// purpose: those of these hashes of event ids that are forgotten
+// purpose: which of these hashes of event ids are forgotten
 // parameters: hashes
 UNWIND $hashes AS hash
 MATCH (f:Forgotten {event: hash})

@@ -1,5 +1,5 @@
 // name: record/events/lock_log_and_look_up
-// purpose: lock the log; returns its end, the known ones of these event ids, the refs of these clients, and the key of forgotten ids
+// purpose: lock the log; returns its end, the time of the commit, those of these event ids that are recorded or retracted, the refs of these clients, and the key under which event ids are hashed
 // parameters: now, events, users, items
 MATCH (p:Progress {name: 'log'})
 SET p.locked = true

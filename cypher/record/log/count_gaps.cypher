@@ -1,5 +1,5 @@
 // name: record/log/count_gaps
-// purpose: count the gaps in a part of the log that withdrawn interactions left
+// purpose: count the gaps that withdrawn interactions left in a part of the log
 // parameters: after, through
 MATCH (v:Vacant)
 WHERE v.sequence > $after AND v.sequence <= $through

@@ -1,5 +1,5 @@
 // name: record/log/lock_log
-// purpose: lock the end of the log until the transaction ends; returns it and the time of the commit
+// purpose: lock the end of the log until the transaction ends; returns the end and the time of the commit
 // parameters: now
 MATCH (p:Progress {name: 'log'})
 SET p.locked = true

@@ -1,5 +1,5 @@
 // name: rounds/attributes/clients_with_attributes
-// purpose: of each attribute the clients that held it at the last round, by ref
+// purpose: for each attribute the clients that held it at the last round, by ref
 // parameters: names, limit
 // scans: Client, for what enough users hold now and an analyst's question: a list a client costs less than an edge an attribute in every round
 MATCH (c:Client)

@@ -1,5 +1,5 @@
 // name: rounds/edges/current_edges_of_clients
-// purpose: the current edges of clients, as columns; an edge of the newest round may lack its sequence, and then has the round's
+// purpose: the current edges of clients, as columns; an edge of the newest round that lacks its sequence gets the round's
 // parameters: refs
 CALL () {
   MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: rounds/edges/current_edges_of_routers
-// purpose: all current edges of some routers, as columns; an edge of the newest round may lack its sequence, and then has the round's
+// purpose: all current edges of some routers, as columns; an edge of the newest round that lacks its sequence gets the round's
 // parameters: routers
 CALL () {
   MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: rounds/edges/members
-// purpose: the current edges of a router by score, as columns; an edge of the newest round may lack its sequence, and then has the round's
+// purpose: the edges of a router that are current, or were at a sequence, by score, as columns; an edge of the newest round that lacks its sequence gets the round's
 // parameters: router, limit, at
 CALL () {
   MATCH (d:Round)

@@ -1,5 +1,5 @@
 // name: rounds/messages/newest_from_others
-// purpose: for each (router, first round, last round, client) the newest message of these rounds that does not come from this client alone
+// purpose: for each (router, first round, last round, client), the newest message of these rounds that does not come from the client alone
 // parameters: spans
 UNWIND range(0, size($spans) - 1) AS place
 WITH place, $spans[place] AS span

@@ -1,5 +1,5 @@
 // name: rounds/messages/newest_messages
-// purpose: the newest published message of each router: its key, its epoch, and that of the newest bootstrap
+// purpose: the newest published message of each router: its key, its epoch, and the epoch of the newest bootstrap
 // parameters: routers, at
 CALL () {
   MATCH (d:Round)

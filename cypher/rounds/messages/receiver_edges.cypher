@@ -1,5 +1,5 @@
 // name: rounds/messages/receiver_edges
-// purpose: all edges of clients that rounds up to this one opened, as columns; closed is -1 for a current edge
+// purpose: all edges to clients that rounds up to a given one opened, as columns; closed is -1 for a current edge
 // parameters: refs, through
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})

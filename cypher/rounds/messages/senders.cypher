@@ -1,5 +1,5 @@
 // name: rounds/messages/senders
-// purpose: for each message, the first part of each of its senders with the lowest refs
+// purpose: for each message, the first part of each sender, for the senders with the lowest refs
 // parameters: keys, senders
 UNWIND $keys AS key
 CALL (key) {

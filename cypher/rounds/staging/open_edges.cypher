@@ -1,5 +1,5 @@
 // name: rounds/staging/open_edges
-// purpose: open edges to each client, as places in the list of routers with scores
+// purpose: open edges to each client, each given as a place in the list of routers and a score
 // parameters: round, routers, rows
 UNWIND $routers AS number
 MATCH (r:Router {number: number})

@@ -1,5 +1,5 @@
 // name: rounds/staging/stage_messages
-// purpose: stage router versions (which are the messages), invisible until their round is published
+// purpose: stage router versions, which are the messages; they stay invisible until their round is published
 // parameters: rows
 UNWIND $rows AS row
 MATCH (r:Router {number: row.router})

@@ -36,10 +36,10 @@ Answer = TypeVar(
 
 
 class FallbackReasoner:
-    """Asks `first`, and `other` where it failed.
+    """Asks `first`, and `other` if `first` failed.
 
-    If `unavailable`, also where nothing is answered now. Parts that failed alone stay failed,
-    except a prediction, without which an interaction can't go on.
+    With `unavailable`, `other` also answers while `first` is unavailable. Parts of an answer that
+    failed alone stay failed, except a prediction: an interaction can't go on without one.
     """
 
     def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
@@ -68,9 +68,10 @@ class FallbackReasoner:
         await self._other.close()
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
-        """Extract; fall back only if every text failed.
+        """Extract attributes; fall back only if every text failed.
 
-        Then the mark says who wrote all of them. Some that failed alone are asked for again later.
+        The mark in the usage is therefore true of every text. If only some texts failed, they are
+        extracted again later.
         """
         answer = await self._ask_or_fall_back(lambda one: one.extract(clients))
         of_texts = [

@@ -1,4 +1,4 @@
 """The vector index as exact search in memory.
 
-Its points are in the graph's store.
+The graph store keeps its points.
 """

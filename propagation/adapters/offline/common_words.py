@@ -1,6 +1,6 @@
 """Common words, which say nothing about a text's subject.
 
-They have four letters or more.
+Words of fewer than four letters need not be listed: they are never taken as keywords.
 """
 
 COMMON = frozenset(

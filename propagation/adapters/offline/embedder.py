@@ -77,8 +77,8 @@ def _count_frequencies(
     """Count the tokens of each text.
 
     Returns:
-        The parts of a sparse matrix [len, 2^15]: 1 + ln(count) of each token's bucket, the buckets,
-        and [len + 1] where each text's begin.
+        The data, indices and row starts of a CSR matrix [len(texts), 2^15]: 1 + ln(count) of each
+        bucket that a text has, these buckets, and [len(texts) + 1] the places where texts begin.
     """
     counts = [
         Counter(_hash_token(token) for token in TOKEN.findall(text.casefold()) if token not in STOP)
@@ -93,7 +93,7 @@ def _count_frequencies(
 class HashedEmbedder:
     """Embeds a text as the sum of its tokens' table rows.
 
-    The table is [2^15, 48]. Rows are weighted by sublinear frequency, and the sum is normalised.
+    The table is [2^15, dimension]. A row is weighted by 1 + ln(count), and the sum is normalised.
     """
 
     expenses = NO_EXPENSES
@@ -191,8 +191,8 @@ def _compute_right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F
 def _compute_singular_vectors(columns: F64) -> F64:
     """Compute the left singular vectors of a tall matrix, largest first.
 
-    It goes through the small Gram matrix: a QR of 64,000 rows takes half a second, and there are
-    ten of them. Directions that are lost in rounding are left out.
+    They are found by the small Gram matrix: ten of them are needed, and a QR of 64,000 rows would
+    take half a second each time. Directions that are lost in rounding are left out.
     """
     squares, turn = np.linalg.eigh(columns.T @ columns)
     kept = np.flatnonzero(squares > squares[-1] * ROUNDING)[::-1]

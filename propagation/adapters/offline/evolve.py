@@ -22,11 +22,11 @@ SHOWN = 2
 
 
 def decide(case: RouterCase) -> RouterDecision:
-    """Decide on a router.
+    """Decide whether a router is split, merged, rewritten or kept.
 
-    Where there are fewer routers than communities it is split, where there are more it is merged
-    with the router that costs least, and one that is mostly blamed is rewritten towards what its
-    readers chose.
+    If there are too few routers, the router is split, provided that both halves are large enough.
+    If there are too many, it is merged with the nearest router. If at least half of its readers
+    blamed it, it is rewritten towards what they chose.
     """
     if (
         case.missing > 0

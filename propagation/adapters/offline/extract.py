@@ -16,7 +16,10 @@ LISTED = 5
 
 
 def extract_lines(client: Client) -> list[Edit]:
-    """Write at most two lines: the categories, and how the description begins."""
+    """Write at most two lines: a heading, and the description's beginning.
+
+    The heading names an item's title, and the attributes and categories of any client.
+    """
     description = " ".join(html.unescape(client.description).split())
     texts = (_find_heading(client), shorten(description))
     return [

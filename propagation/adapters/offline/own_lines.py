@@ -64,12 +64,15 @@ AUDIENCES = (
 
 
 def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """Strengthen the user's line for what was chosen by one choice.
+    """Strengthen the user's line about items like the chosen one.
 
-    The line says what all choices that it rests on have in common, so that every title that it
-    cites bears it out. Of an item that says nothing of itself it says nothing: what others who
-    chose it like rests on their events, which the line does not cite. At most `room` such lines
-    stay.
+    The line names only what all choices that it rests on have in common, so every title that it
+    cites supports it. If the item has no attributes of its own, the line names none: the tastes of
+    the item's other users rest on their events, which the line does not cite.
+
+    Args:
+        room: How many lines from interactions the profile may have; a new line replaces the
+            lightest.
     """
     names = list_names(other.client)
     line = _strengthen_closest(party.profile, names, work.sequence)
@@ -81,9 +84,15 @@ def reinforce_choices(work: ReasonWork, party: Party, other: Party, room: int) -
 
 
 def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) -> list[Edit]:
-    """Strengthen the item's line for those who chose it.
+    """Strengthen the item's line about the people who choose it.
 
-    It speaks of tastes that choices showed, never of what a user says of itself.
+    The line names tastes that the user's choices showed, never what the user's own text says.
+
+    Args:
+        room: As in `reinforce_choices`.
+
+    Returns:
+        No edits if the user's choices showed no taste yet.
     """
     names = list_leading_attributes(other.profile, except_for=frozenset(list_names(party.client)))
     if not names:
@@ -97,9 +106,9 @@ def reinforce_audience(work: ReasonWork, party: Party, other: Party, room: int) 
 def list_leading_attributes(
     profile: Profile, except_for: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
-    """Return the attributes of the heaviest line that interactions wrote.
+    """Return the first two attributes of the heaviest line from interactions.
 
-    A line that says more than `except_for` goes first.
+    Lines with an attribute outside `except_for` are preferred. Without any line there are none.
     """
     own = [line for line in profile.lines if line.author is Author.INTERACTION and line.attributes]
     own = [line for line in own if not except_for.issuperset(line.attributes)] or own
@@ -129,11 +138,10 @@ def _get_level(weight: float) -> int:
 
 
 def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -> Line:
-    """Strengthen the closest own line by one choice, or begin one.
+    """Strengthen the closest line from interactions, or begin one.
 
-    A line that is begun has no text yet.
-
-    It keeps the attributes that are among these names, in its order. Its text is the old one.
+    The closest line keeps its text, and those of its attributes that are among `names`. A new line
+    has all the names, and no text yet. The weight grows by one choice.
     """
     line = _find_closest(profile, names) or Line(id=0, text="", attributes=tuple(names), weight=0.0)
     return Line(
@@ -147,9 +155,10 @@ def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -
 
 
 def _find_closest(profile: Profile, names: Sequence[str]) -> Line | None:
-    """Find the own line with the largest overlap, at least a half.
+    """Find the line from interactions whose attributes overlap most with `names`.
 
-    Of equals, the first one is found.
+    Returns:
+        The first of equally close lines, or None if no overlap reaches a half.
     """
     near = [
         line
@@ -162,7 +171,7 @@ def _find_closest(profile: Profile, names: Sequence[str]) -> Line | None:
 def _measure_overlap(line: Line, names: Sequence[str]) -> float:
     """Compute the Jaccard overlap of a line's attributes and these names.
 
-    It is 1 if both are empty.
+    The overlap is 1 if both are empty.
     """
     one, other = frozenset(line.attributes), frozenset(names)
     return len(one & other) / len(one | other) if one or other else 1.0

@@ -35,7 +35,7 @@ from propagation.ports import (
 
 
 class OfflineReasoner:
-    """See ports/reasoner.py for what each answer means."""
+    """The offline reasoner; ports/reasoner.py explains each answer."""
 
     name = "offline-1"
     concurrency = 1
@@ -46,7 +46,7 @@ class OfflineReasoner:
     def __init__(self, profile_lines: int = 12) -> None:
         """Divide the lines of a profile.
 
-        A quarter is for what was heard, the others are for the catalogue's and the client's own.
+        A quarter is for heard lines, the others are for lines from the catalogue and interactions.
         """
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
@@ -125,7 +125,7 @@ class OfflineReasoner:
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """Fail: it has no better order than the numbers have."""
+        """Fail: this reasoner has no better order than the numbers."""
         raise ReasonerFailed("the offline reasoner does not rank: the numbers do")
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:

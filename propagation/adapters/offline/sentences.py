@@ -26,7 +26,7 @@ MOVED_ARTICLE = re.compile(
 def clean_title(title: str) -> str:
     """Write a title as a person would, in at most nine words.
 
-    "" stays empty.
+    A moved article returns to the front: "Matrix, The" becomes "The Matrix".
     """
     text = " ".join(html.unescape(title).split())
     return shorten(MOVED_ARTICLE.sub(_with_article_first, text), TITLE_MAX_WORDS)
@@ -38,7 +38,7 @@ def _with_article_first(moved: re.Match[str]) -> str:
 
 
 def quote(title: str) -> str:
-    """Put a title in quotation marks that it cannot itself contain."""
+    """Put a title in curly quotation marks; those inside become straight."""
     return f"“{title.replace('“', chr(34)).replace('”', chr(34)).strip()}”"
 
 
@@ -52,9 +52,13 @@ def shorten(text: str, words: int = LINE_MAX_WORDS) -> str:
 
 
 def fit_titles(head: str, titles: Sequence[str], tail: str, words: int) -> str:
-    """Append a `tail` with as many titles as fit to `head`.
+    """Append as many titles to `head` as fit into `words` words.
 
-    All together has at most `words` words. `head` stands alone if none fits.
+    Args:
+        tail: The format of the appended part, with {} for the joined titles.
+
+    Returns:
+        `head` alone, if not even one title fits; it is cut to `words` words.
     """
     room = words - len(head.split())
     for count in range(len(titles), 0, -1):
@@ -67,7 +71,10 @@ def fit_titles(head: str, titles: Sequence[str], tail: str, words: int) -> str:
 def choose_variant(names: Sequence[str], count: int) -> int:
     """Choose one of `count` wordings of a statement about these names.
 
-    It is always the same one, and not its neighbour's.
+    The same names always get the same wording.
+
+    Returns:
+        The wording's place, from 0.
     """
     return crc32("|".join(names).encode()) % count
 
@@ -75,7 +82,8 @@ def choose_variant(names: Sequence[str], count: int) -> int:
 def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
     """Return a client's most salient attributes.
 
-    They are the given ones, else its categories, else words of its text.
+    They are its attributes, then its categories. A client without either has words of its title and
+    description instead.
     """
     return _choose_names(client.attributes, client.categories, client.title, client.description)[
         :count
@@ -85,7 +93,7 @@ def list_names(client: Client, count: int = SALIENT) -> tuple[str, ...]:
 def write_names_in_sentence(client: Client, names: Sequence[str]) -> str:
     """Write names as the object of a sentence.
 
-    It says so if they were found in a text.
+    If the names are only words of the client's text, the sentence says "things to do with" them.
     """
     joined = join_names(names)
     return joined if client.attributes or client.categories else f"things to do with {joined}"

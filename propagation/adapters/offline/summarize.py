@@ -19,7 +19,7 @@ def summarize_router(
 ) -> str:
     """Write a router's message of at most 60 words.
 
-    It says first what sets the router apart.
+    The message says first what sets the router apart. For the arguments see ports.Integration.
     """
     special = rank_by_distinctiveness(standing, common)[:APART]
     largest = sorted(standing, key=lambda name: (-standing[name], name))[:USUAL]

@@ -77,7 +77,7 @@ class Fault(StrEnum):
 class ParsedAnswer:
     """The JSON object of an answer, or the fault that it has.
 
-    Of a truncated answer, `value` has the whole members.
+    If the answer is truncated or broken, `value` has only those members that are complete.
     """
 
     value: Mapping[str, Any]
@@ -131,7 +131,7 @@ def fold_member_name(name: str) -> str:
 
 
 def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Find members by their names, whatever the case.
+    """Find members by their names, whatever the case and punctuation.
 
     An exact name comes before a near one.
     """
@@ -147,7 +147,7 @@ def find_members(value: Mapping[str, Any], names: Collection[str]) -> dict[str, 
 def clean(value: Any, depth: int = 0) -> Any:
     """Replace characters that break stores, and numbers that are too large.
 
-    A number too large to be a count becomes infinity.
+    A number too large to be a count becomes infinity. Values nested below DEPTH become None.
     """
     if depth > DEPTH:
         return None
@@ -182,8 +182,8 @@ def _remove_thoughts(text: str) -> str | None:
 def _list_valid_objects(text: str, expected: Collection[str]) -> Iterator[dict[str, Any]]:
     """Find valid objects that are not part of another object.
 
-    Inside an object that is itself broken, only those with expected names count: another one is a
-    piece of the answer.
+    After the beginning of a broken object, only objects with expected names count: any other is a
+    piece of the broken one.
     """
     inside_broken = False
     place = text.find("{")
@@ -236,9 +236,9 @@ def _repair(text: str, expected: Collection[str]) -> dict[str, Any] | None:
 
 
 def _keep_whole_members(text: str, names: Collection[str]) -> dict[str, Any]:
-    """Read the members of a broken object that are whole themselves.
+    """Read the complete members of a broken object.
 
-    Only objects and lists are read.
+    Only members that are objects or lists are read: the end of any other value is uncertain.
     """
     members: dict[str, Any] = {}
     for name in names:

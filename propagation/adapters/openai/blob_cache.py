@@ -1,7 +1,7 @@
 """A cache of what an endpoint answered, kept in the graph.
 
-It has a fixed number of places; a newer answer takes the place of an older one. A withdrawal
-empties it.
+The cache has a fixed number of places; a newer answer takes the place of an older one. A withdrawal
+empties the cache.
 """
 
 from hashlib import blake2b
@@ -12,7 +12,7 @@ DIGEST = 16
 
 
 class BlobCache:
-    """Answers by question; with 0 places it holds none.
+    """Answers by question; with 0 places the cache holds none.
 
     Each answer is stored with a digest of its question, so that another question never gets it.
     """
@@ -31,14 +31,21 @@ class BlobCache:
         return blob[DIGEST:] if blob is not None and blob[:DIGEST] == digest else None
 
     async def get_last_withdrawal(self) -> int:
-        """Return what `put` needs; call it before the question is asked."""
+        """Return the last withdrawal before a question's texts were read.
+
+        Call this before the question is asked, and pass the sequence to `put`.
+        """
         known = read_after.get()
         if known is None:
             known = await self._store.get_last_withdrawal() if self._places else 0
         return known
 
     async def put(self, asked: bytes, answer: bytes, after_withdrawal: int) -> None:
-        """Keep an answer, unless something was withdrawn since its texts were read."""
+        """Keep an answer, unless something was withdrawn since its texts were read.
+
+        Args:
+            after_withdrawal: The sequence from `get_last_withdrawal`.
+        """
         if self._places:
             digest, place = self._find_place(asked)
             await self._store.put_cached(place, digest + answer, after_withdrawal)

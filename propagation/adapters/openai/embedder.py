@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 class OpenAIEmbedder(EndpointAdapter):
     """Embeds texts as unit vectors of a fixed dimension.
 
-    A text that the server refused is asked for again after REFUSED_SECONDS, since a filter may have
-    been wrong, and by another process at once: no refusal is stored.
+    A text that the server refused gets zeros, and is sent again after REFUSED_SECONDS, since a
+    filter may have been wrong. Refusals are not stored, so other processes send the text at once.
     """
 
     def __init__(
@@ -44,12 +44,15 @@ class OpenAIEmbedder(EndpointAdapter):
     async def embed(self, texts: Sequence[str]) -> F32:
         """Embed texts.
 
+        Returns:
+            Unit vectors [len(texts), dimension]; zeros for a blank or refused text.
+
         Raises:
-            ReasonerUnavailable: Nothing is answered now.
+            ReasonerUnavailable: The endpoint answers no call now.
             ReasonerGaveUp: The server embeds nothing at all.
             IncompatibleSettings: The vectors have another length than the settings say.
         """
-        # UTF-8, which is sent, has no lone surrogates.
+        # Requests are in UTF-8, which cannot hold lone surrogates.
         plain = [text[:TEXT_CHARS].encode("utf-8", "replace").decode() for text in texts]
         different = dict.fromkeys(plain)
         after_withdrawal = await self._cache.get_last_withdrawal()
@@ -61,9 +64,13 @@ class OpenAIEmbedder(EndpointAdapter):
         return np.array([vectors[text] for text in plain], np.float32).reshape(-1, self.dimension)
 
     async def _embed_call(self, part: Sequence[str], after_withdrawal: int) -> F32:
-        """Embed and keep one call's texts.
+        """Embed one call's texts, and cache the vectors.
 
-        Texts that the server refuses are halved down to the one that it refuses, which gets zeros.
+        If the server refuses the texts, their halves are sent, down to single texts. A text that is
+        refused alone gets zeros.
+
+        Args:
+            after_withdrawal: As in `BlobCache.put`.
 
         Returns:
             Vectors [len(part), dimension].
@@ -101,7 +108,7 @@ class OpenAIEmbedder(EndpointAdapter):
     async def _ask(self, part: Sequence[str]) -> F32:
         """Ask for the vectors of some texts and check them.
 
-        Servers send vectors of single tokens, other lengths, other orders, and NaN.
+        Some servers send vectors of single tokens, of other lengths or in another order, or NaN.
 
         Returns:
             Unit vectors [len(part), dimension] in the order of the texts.
@@ -145,7 +152,8 @@ class OpenAIEmbedder(EndpointAdapter):
 def create_openai_embedder(endpoint: Endpoint, store: GraphStore) -> OpenAIEmbedder:
     """Build the embedder on the reasoner's endpoint.
 
-    It gets an endpoint of its own, with the same budgets, if embeddings have another address.
+    If embeddings have another address, the embedder gets an endpoint of its own, with the same
+    budgets.
     """
     options = endpoint.options
     address = options.embeddings.base_url

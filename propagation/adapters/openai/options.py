@@ -27,7 +27,7 @@ Address = Annotated[str, AfterValidator(_is_address)]
 
 
 class BudgetOptions(Term):
-    """Limits of spending in a period of UTC."""
+    """Limits of tokens and money for each period, in UTC."""
 
     tokens_per_hour: int | None = Field(
         None, ge=1, description="The most tokens to use in an hour (UTC); none: no limit."
@@ -88,7 +88,8 @@ class OpenAIOptions(Term):
         description="Address of the language model's server, for example http://127.0.0.1:8080/v1.",
     )
     model: str = Field("gpt-4o-mini", min_length=1, description="Name of the language model.")
-    # Capital letters, so that a key itself is refused; and an error does not repeat it.
+    # Only capital letters, so that a key given by mistake is refused; and without repr, so that an
+    # error does not show it.
     key_variable: str = Field(
         "OPENAI_API_KEY",
         pattern="^[A-Z_][A-Z0-9_]*$",

@@ -109,8 +109,8 @@ class QdrantIndex(QdrantWriter):
     async def find_nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
         """Find the nearest points.
 
-        Of points with equal scores at the last place the server returns any. Then all points with
-        this score are read, to take the first ones by key.
+        If several points tie for the last place, the server returns any of them. Then all points
+        with at least this score are read, and the tied ones are taken by key.
         """
         if limit < 1:
             return []
@@ -142,8 +142,8 @@ class QdrantIndex(QdrantWriter):
     ) -> list[Hit]:
         """Find every point with a cosine above tau, compared in 32 bits.
 
-        An answer as long as its limit may have been cut. Then all points that could match are
-        counted, and the search is repeated with room for them.
+        An answer that is as long as its limit may be incomplete. Then all points that could match
+        are counted, and the search is repeated with a limit above their number.
         """
         bound, limit = np.float32(tau), FIRST_LIMIT
         below = float(np.nextafter(bound, np.float32(-np.inf)))

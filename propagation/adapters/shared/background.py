@@ -1,4 +1,4 @@
-"""Background work that a commit leaves to do."""
+"""Background work that follows a commit."""
 
 import asyncio
 import logging
@@ -12,14 +12,18 @@ log = logging.getLogger(__name__)
 class BackgroundWork:
     """Runs one piece of work after another.
 
-    Work must be repeatable: what fails or is cut short is done by the next piece of its kind.
+    Work must be repeatable: if a piece fails or is cut short, the next one of its kind does it.
     """
 
     def __init__(self) -> None:
         self._last: asyncio.Task[None] | None = None
 
     def start(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run a piece of work after those that were started before."""
+        """Run a piece of work after those that were started before.
+
+        Args:
+            purpose: Names the work in the log if it fails.
+        """
         self._last = asyncio.create_task(_run_after(self._last, purpose, work))
 
     async def finish(self) -> None:

@@ -1,8 +1,8 @@
 """Helpers of an erasure that every graph store needs.
 
-Forgotten event ids are kept as hashes; the key is drawn with the first one and never leaves the
-database. For a normalised name in a client's own text, a database finds a word of it, and the rest
-is checked here.
+Forgotten event ids are kept as hashes. Their key is drawn when the first one is stored, and never
+leaves the database. To find a normalised name in a client's own text, the database searches for one
+word of the name, and `holds_name` checks the whole name.
 """
 
 import secrets
@@ -16,7 +16,7 @@ KEY_BYTES, HASH_BYTES = 32, 16
 
 
 def create_key() -> bytes:
-    """Draw a key."""
+    """Draw a random key for the hashes of event ids."""
     return secrets.token_bytes(KEY_BYTES)
 
 
@@ -26,19 +26,21 @@ def compute_event_hash(key: bytes, event_id: str) -> bytes:
 
 
 def find_ascii_word(name: str) -> str:
-    """Return the longest word that every database case-folds alike.
+    """Return the longest ASCII word of a name.
+
+    Every database case-folds ASCII alike.
 
     Returns:
-        "" if there is none.
+        The word; "" if there is none.
     """
     return max((part for part in name.split() if part.isascii()), key=len, default="")
 
 
 def fold_words(words: Iterable[str]) -> list[str]:
-    """Return words case-folded, each once.
+    """Return case-folded words to search for, each once.
 
-    Of one beyond ASCII it is an ASCII word in it, or else its longest part without σ, which a text
-    in lower case may write as ς.
+    A word with letters beyond ASCII is replaced by the longest ASCII word in it. If there is none,
+    its longest part without σ is taken, because a text in lower case may have ς in place of σ.
     """
     folded = [word.casefold() for word in words]
     return sorted(
@@ -51,9 +53,10 @@ def fold_words(words: Iterable[str]) -> list[str]:
 
 @cache
 def _fold_special_letters() -> dict[str, str]:
-    """Return letters that case folding treats unlike lower case, folded.
+    """Map letters whose case folding differs from lower case to their folding.
 
-    ß is left out: the statements replace it. All of them are in the first plane of Unicode.
+    ß is left out, because the statements replace it. All such letters are in the first plane of
+    Unicode.
     """
     letters = (chr(code) for code in range(0xFFFF) if chr(code) not in "ßẞ")
     folded = ((letter, letter.casefold()) for letter in letters)
@@ -63,12 +66,15 @@ def _fold_special_letters() -> dict[str, str]:
 def list_special_letters(folded: Iterable[str]) -> list[str]:
     """Return letters that only case folding turns into letters of the words.
 
-    A text in lower case that holds one may hold the word, though it is not found in it.
+    A search in lower-cased texts misses a word that is written with such a letter.
+
+    Args:
+        folded: Case-folded words.
     """
     used = set[str]().union(*folded)
     return [letter for letter, fold in _fold_special_letters().items() if not used.isdisjoint(fold)]
 
 
 def holds_name(texts: Iterable[str], name: str) -> bool:
-    """Return whether one of the texts holds the name."""
+    """Return whether one of the texts contains the normalised name."""
     return any(name in " ".join(normalize_name(part) for part in text.split()) for text in texts)

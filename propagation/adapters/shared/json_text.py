@@ -1,4 +1,4 @@
-"""Strings inside stored JSON: refuses U+0000, and escapes words to search for."""
+"""Refuses U+0000 in JSON, and escapes words to search for in JSON."""
 
 import re
 from collections.abc import Iterable
@@ -7,17 +7,17 @@ import orjson
 
 from propagation.model import InvalidInput
 
-# Pairs of backslashes before it are escaped backslashes; one more would escape its own.
+# Pairs of backslashes before \u0000 are escaped backslashes; one more would escape its backslash.
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def escape_words(words: Iterable[str]) -> list[str]:
-    """Return words as they are written inside JSON strings, in order."""
+    """Return the sorted words as they are written inside JSON strings."""
     return [orjson.dumps(word)[1:-1].decode() for word in sorted(words)]
 
 
 def remove_nul(json: bytes) -> bytes:
-    """Return the same JSON.
+    """Return the JSON unchanged, or refuse it if it holds U+0000.
 
     Raises:
         InvalidInput: A string in it holds U+0000.

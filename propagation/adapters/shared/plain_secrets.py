@@ -1,6 +1,6 @@
 """The rule that no secret crosses a network in clear.
 
-Every connection asks it.
+Every connection is checked against it.
 """
 
 import ipaddress
@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from propagation.model import PropagationError
 
-# What to write in place of a scheme without TLS. A neo4j:// address leads to whatever servers its
-# answer lists, so that no such address is this machine's alone.
+# The replacement for each scheme without TLS. A server at a neo4j:// address answers with a list of
+# servers to connect to, so such an address may always lead to other machines.
 ENCRYPTED: Mapping[str, str] = {
     "http": "https://",
     "bolt": "bolt+s://",
@@ -27,12 +27,13 @@ def refuse_plain_secret(name: str, secret: str | None, url: str, part: str, allo
 
     Args:
         name: The setting or variable of the secret.
-        secret: None or empty: there is none, but the address may contain one.
+        secret: None or empty if there is none; a password in the address is checked, too.
         url: The server's address.
-        part: The settings of that server; `allowed` is its setting `insecure`.
+        part: Name of the server's settings, for the message.
+        allowed: The server's setting `insecure`.
 
     Raises:
-        PlainSecret: The server is not on this machine, and the address has no TLS.
+        PlainSecret: The address has no TLS, and may lead to another machine.
     """
     parts = urlsplit(url)
     if allowed or parts.scheme not in ENCRYPTED or not (secret or parts.password):
@@ -46,9 +47,10 @@ def refuse_plain_secret(name: str, secret: str | None, url: str, part: str, allo
 
 
 def is_plain_loopback(url: str) -> bool:
-    """Check for an address of this machine without TLS.
+    """Check whether an address is on this machine and has no TLS.
 
-    No proxy of the environment may get what is sent there: it may be on another machine.
+    Calls to such an address must not use a proxy of the environment: the proxy may be on another
+    machine.
     """
     parts = urlsplit(url)
     return parts.scheme in ENCRYPTED and is_loopback(parts.hostname or "")
@@ -57,8 +59,8 @@ def is_plain_loopback(url: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Check whether a host is this machine's own.
 
-    Of all names, only localhost is. Other names are not resolved: they may mean another machine
-    tomorrow.
+    Of all names, only localhost counts as this machine. Other names are not resolved, because they
+    may mean another machine tomorrow.
     """
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback

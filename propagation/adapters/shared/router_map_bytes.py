@@ -1,6 +1,7 @@
 """A router map as stored bytes.
 
-A JSON header, then the centres, then one bit for each user of a half.
+The bytes are the header's length, a JSON header, the centres as f32, and for each split router one
+bit for each user: whether the user goes to the second half.
 """
 
 import numpy as np
@@ -47,7 +48,7 @@ def pack_map(one: RouterMap) -> bytes:
 
 
 def unpack_map(run: int, from_epoch: int, to_epoch: int, body: bytes) -> RouterMap:
-    """Return the map of stored bytes."""
+    """Return the map that `pack_map` stored as bytes."""
     start = LENGTH_BYTES + int.from_bytes(body[:LENGTH_BYTES])
     header = orjson.loads(body[LENGTH_BYTES:start])
     shape = header["centres"]

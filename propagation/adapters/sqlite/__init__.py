@@ -1,1 +1,4 @@
-"""The graph store in a SQLite file, with one folder per port."""
+"""The graph store in a SQLite file.
+
+Each kind of work has a folder.
+"""

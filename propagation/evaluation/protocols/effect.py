@@ -23,9 +23,9 @@ class EffectPoint(Term):
     """One value of the setting (None: see NONE_MEANS).
 
     Args:
-        n10: Event means by arm.
-        gains: Paired user means by arm, against its own base.
-        counts: Further effects of the value.
+        n10: Event means of N@10 by arm.
+        gains: Paired user means by arm, against the arm's base.
+        counts: Further effects of the value, by name.
     """
 
     value: float | None
@@ -38,12 +38,13 @@ class Effect(Measured):
     """The effect of a setting.
 
     Args:
-        of: The setting (evolution: before every so many rounds).
+        of: The setting's name. A value of "evolution" means: before every so many rounds.
         bases: The arm that each arm of `gains` is compared with.
-        ranked: Events, of each value.
-        seed: Of the one pass that all figures are of: the median one of `seeds` at the first value.
-            None: the whole loop ran once for each value.
-        embedder: Its name; of the whole loop, before it was fitted.
+        ranked: How many events were ranked at each value.
+        seeds: How many seeds were run.
+        seed: The seed of all figures, the median of `seeds` at the first value. None: the whole
+            loop ran once for each value.
+        embedder: The embedder's name; for the whole loop, its name before it was fitted.
     """
 
     of: str
@@ -63,7 +64,7 @@ def describe_value(of: str, value: float | None) -> str:
 def build_numbers_point(of: str, value: float | None, report: Report) -> EffectPoint:
     """Return a point from a prequential report.
 
-    It has the arms that the setting concerns.
+    The point has only the arms that the setting concerns (SHOWN).
     """
     arms = {name: report.arm(name) for name in SHOWN[of]}
     return EffectPoint(
@@ -85,10 +86,14 @@ def build_loop_point(
 ) -> EffectPoint:
     """Return a point from a pass through the whole loop.
 
-    The pass is compared with numbers alone.
+    Rankings with texts are compared with the numbers alone, and these with propagation off.
 
     Args:
-        unevolved: A pass over the same events without evolution, to pair the live ranking with.
+        counts: Further effects of the value, by name.
+        unevolved: A pass over the same events without evolution, to compare the live ranking with.
+
+    Raises:
+        ValueError: The two passes ranked different events.
     """
     columns = dict(zip(WAYS, looped.values.T, strict=True))
     gains = {

@@ -1,6 +1,6 @@
-"""The figures of arms and slices, and what all reports state.
+"""The figures of arms and slices, and the fields of all reports.
 
-The figures are levels and paired differences.
+Figures are levels and paired differences.
 """
 
 import platform
@@ -30,8 +30,9 @@ class Paired(Term):
     """Mean over users of each user's mean difference, with its t.
 
     Args:
-        t: None with fewer than two users, or without spread.
-        standard_error: Of the mean; None with fewer than two users.
+        t: The mean divided by its standard error; None with fewer than two users, or without
+            spread.
+        standard_error: Standard error of the mean; None with fewer than two users.
     """
 
     mean: float
@@ -45,11 +46,11 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     Events in which either is NaN are left out.
 
     Args:
-        left: [E]; likewise right.
+        left: [E] values of the events; likewise right.
         user: [E] rows.
 
     Returns:
-        None if no event is left.
+        None if every event is left out.
     """
     difference = left - right
     kept = ~np.isnan(difference)
@@ -63,16 +64,16 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
 
 
 def compute_mean(values: F64) -> float | None:
-    """Return the mean over events; None without any."""
+    """Return the mean over events without NaN; None if there are none."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else None
 
 
 def find_median_pass(passes: Sequence[PassResult]) -> int:
-    """Return the pass whose N@10 of the live arm is the median.
+    """Return the place of the pass with the median N@10 (live arm).
 
-    All figures of a report are of that pass: medians of different passes could not be compared. Of
-    an even number of passes it is the lower of the two in the middle.
+    All figures of a report come from this pass, since medians from different passes could not be
+    compared. Of an even number of passes, the lower of the two in the middle counts.
     """
     levels = [arm_level(LIVE, N10, one) or 0.0 for one in passes]
     return levels.index(median_low(levels))
@@ -81,7 +82,7 @@ def find_median_pass(passes: Sequence[PassResult]) -> int:
 class ArmReport(Term):
     """Figures of one arm.
 
-    They are event means, and paired user means against `off` and `offk`.
+    Levels are event means. `against_off` and `against_offk` are paired user means of N@10.
 
     Args:
         n10: N@10 of 10 candidates.
@@ -120,7 +121,11 @@ def arm_report(name: str, ranked: PassResult) -> ArmReport:
 def arm_level(name: str, measure: int, ranked: PassResult) -> float | None:
     """Return an arm's event mean of a measure.
 
-    It is None if it was not measured.
+    Args:
+        measure: One of MEASURES in passes.py.
+
+    Returns:
+        None if the pass did not take the measure, or ranked no event.
     """
     if measure >= ranked.values.shape[2]:
         return None
@@ -128,7 +133,7 @@ def arm_level(name: str, measure: int, ranked: PassResult) -> float | None:
 
 
 def compute_paired_difference(arm: str, base: str, ranked: PassResult) -> Paired | None:
-    """Return the paired user mean of one arm minus another."""
+    """Return the paired user mean of one arm's N@10 minus another's."""
     one, other = RANKINGS.index(arm), RANKINGS.index(base)
     return pair_up(ranked.values[:, one, N10], ranked.values[:, other, N10], ranked.user)
 
@@ -142,7 +147,8 @@ class Slice(Term):
 
     Args:
         of: "user" (its interactions) or "item" (its adopters).
-        least: Lower bound when ranked; `most` is the upper one, None without end.
+        least: Lower bound of that number when the event was ranked; `most` is the upper bound, None
+            without end.
         off: Event mean of N@10; likewise adoption, offk and offk_adoption.
         gain: Adoption minus off, paired by user; `gain_knn` with kNN on both sides.
     """
@@ -167,7 +173,7 @@ class Slice(Term):
 
 
 class Measured(Term):
-    """Data and program of a report's figures.
+    """The data and the program behind a report's figures.
 
     Args:
         notes: Remarks of the dataset's loader, and on its texts and times.
@@ -186,7 +192,7 @@ class StreamReport(Measured):
     """A measurement of all arms on a stream.
 
     Args:
-        seed: Of the pass that all figures are of.
+        seed: The seed of the pass from which all figures come.
     """
 
     users: int
@@ -199,7 +205,7 @@ class StreamReport(Measured):
 class Figures(Term):
     """Figures of each arm, over all events and in slices.
 
-    The slices are by how much was known.
+    The slices are by how much was known of the user or the item.
 
     Source:
         RecNet, Figure 6.
@@ -220,8 +226,8 @@ class Figures(Term):
 def compute_slices(ranked: PassResult) -> list[Slice]:
     """Return the slices of users, then of items.
 
-    Users are sliced by interactions and items by adopters. First events of users are in the slices
-    only: of these users nothing is known.
+    Users are sliced by interactions and items by adopters. A user's first event counts only in the
+    slices of users: nothing is known of the user yet.
     """
     with_past = ranked.select_with_past()
     return [

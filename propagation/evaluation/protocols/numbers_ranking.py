@@ -40,11 +40,13 @@ Keep = Callable[[int, str, PassResult], None]
 
 
 class Report(StreamReport, Figures):
-    """The result, what it was measured on, and what produced it.
+    """The result of a prequential evaluation.
 
     Args:
-        ranked: Events; first events of users, of whom nothing is known, are in a slice only.
-        future_share: Of the negatives, how many their user takes later.
+        reported_from: First event (0-based) of the reported slice.
+        ranked: How many events the figures are of. First events of users, of whom nothing is known,
+            count only in a slice.
+        future_share: The share (0 to 1) of the negatives that their user takes later.
         over_time: N@10 of each arm on equal stretches that end at `ends`.
     """
 
@@ -86,7 +88,7 @@ async def evaluate_prequential(
         progress,
     )
     events = len(stream.user)
-    # By default the first 40% only teach.
+    # By default the first 40% of the events are only learned.
     start = 2 * events // 5 if settings.report_from is None else min(settings.report_from, events)
     late = [one.select(slice(start, None)).select_ranked() for one in passes]
     for seed, one in zip(settings.seeds, late, strict=True):
@@ -144,9 +146,9 @@ class Setting(Figures):
 
 
 class LeaveOneOutReport(StreamReport):
-    """The result of one seed.
+    """The result of the median seed.
 
-    It is the median one if all other events are known (KNOWING's "end").
+    The median is that of the live arm's N@10 if all other events are known (KNOWING's "end").
     """
 
     known: Sequence[Setting]
@@ -155,7 +157,7 @@ class LeaveOneOutReport(StreamReport):
         """Return the figures for a key of KNOWING.
 
         Raises:
-            KeyError: It is no such key.
+            KeyError: `name` is no key of KNOWING.
         """
         return {setting.name: setting for setting in self.known}[name]
 
@@ -184,7 +186,7 @@ async def evaluate_leave_one_out(
     started = time.monotonic()
     ranked, embedders = await run_passes(stream, embedder, settings, _draw_schedules, progress)
     events = len(stream.user)
-    # Of each seed the first pass has the histories as they are, the second shuffled ones.
+    # Each seed has two passes: with the histories as they are, then with shuffled ones.
     plain, shuffled = ranked[::2], ranked[1::2]
     known = {
         "end": [one.select(slice(events, None)).select_ranked() for one in plain],

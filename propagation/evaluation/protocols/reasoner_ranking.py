@@ -1,7 +1,7 @@
 """Leave-last-one-out with the reasoner as the ranker (RecNet 3.1.3).
 
-All but each user's last event go through the engine in lockstep (workflow/replay.py). What a
-database holds already is not done again, and answers to equal questions come from its cache, so a
+All events but each user's last go through the engine in lockstep (workflow/replay.py). Work that
+the database holds already is not repeated, and answers to equal questions come from its cache. So a
 run that was stopped goes on where it was.
 """
 
@@ -42,8 +42,8 @@ class RunTimes:
     """Times of all runs on one database.
 
     Args:
-        runs: Runs, this one included.
-        before: Seconds of the other runs.
+        runs: How many runs there were, this one included.
+        before: Seconds of all earlier runs.
     """
 
     runs: int
@@ -93,7 +93,9 @@ class DrawReport(Term):
     """Means over users for one draw of candidates.
 
     Args:
-        by_numbers: How often the reasoner failed and the numbers ranked.
+        targets: How many targets were ranked.
+        n1: Mean N@1; likewise n5 and n10.
+        by_numbers: How many targets the numbers ranked, since the reasoner failed.
     """
 
     name: str
@@ -112,11 +114,12 @@ class NamedPromptCost(PromptCost):
 
 
 class ByReasonerReport(Term):
-    """The result, what produced it, and its cost.
+    """The result of the reasoner as a ranker, with its cost.
 
     Args:
-        cost: Of this run; likewise seconds.
-        cost_in_all: Of all `runs` on this database; likewise seconds_in_all.
+        learned: How many events went through the engine.
+        cost: The cost of this run by prompt; likewise seconds.
+        cost_in_all: The cost of all `runs` on this database; likewise seconds_in_all.
     """
 
     dataset: str
@@ -145,9 +148,9 @@ class Target:
 
 @dataclass(frozen=True)
 class RankedTarget:
-    """A target's rank, from 1 on, and who ranked it.
+    """A target's rank, from 1 on, and whether the numbers ranked it.
 
-    The numbers rank where the reasoner failed.
+    The numbers rank a target if the reasoner failed.
     """
 
     target: Target
@@ -180,7 +183,9 @@ async def evaluate_by_reasoner(
 
     Args:
         events: All events of the dataset, in the order of time.
-        fixed: Candidates by user; the first nine that are not the target are used.
+        fixed: Candidates by user, of which the first nine that are not the target are used; None:
+            there are none.
+        seeds: One draw of candidates for each seed.
         progress: Called with (interactions and rankings done, all of them).
         keep: Called with the targets of each draw.
     """
@@ -225,9 +230,9 @@ async def _replay_in_parts(
 ) -> None:
     """Record and reason events part by part, with rounds between.
 
-    Each part is reasoned to its end, and a round runs if one is due, before the next part begins. A
-    part that an earlier run left unfinished is finished first, and no round begins before that. So
-    the result does not depend on where a run was stopped.
+    Before the next part begins, a part is fully reasoned, and a round runs if one is due. A part
+    that an earlier run left unfinished is finished first, and no round begins before that. So the
+    result does not depend on where a run was stopped.
     """
     engine.reasoning.lockstep = True
     try:
@@ -260,7 +265,8 @@ async def _retry_until_done(engine: Engine, step: Callable[[], Awaitable[T]]) ->
     The reasoner's server may be restarting.
 
     Raises:
-        ReasonerUnavailable: At once if this run had no answer yet; then the settings are wrong.
+        ReasonerUnavailable: The reasoner did not answer after all retries. If this run had no
+            answer yet, the step is not retried: the settings are probably wrong.
     """
     for seconds in PATIENCE:
         try:
@@ -280,9 +286,12 @@ def _draw_targets(
     fixed: Mapping[str, Sequence[str]] | None,
     seeds: Sequence[int],
 ) -> dict[str, list[Target]]:
-    """Return the targets of each draw.
+    """Return the targets of each draw, by its name.
 
     Drawn candidates are items that the user never had.
+
+    Args:
+        last: By user, the place of the last event in `events`.
     """
     catalogue = sorted(item.key.id for item in dataset.items)
     by_user = group_pairs((event.user_id, event.item_id) for event in events)

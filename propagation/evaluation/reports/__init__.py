@@ -1,1 +1,1 @@
-"""Reports of evaluations: figures, tables and pictures."""
+"""Reports of evaluations: tables, pictures, and files of results."""

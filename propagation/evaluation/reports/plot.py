@@ -48,10 +48,7 @@ def _create_figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
 
 
 def _draw_legend(figure: "Figure") -> None:
-    """Draw one legend for all axes.
-
-    It is below them, so that it hides no bar.
-    """
+    """Draw one legend below all axes, where it hides no bar."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
@@ -83,7 +80,7 @@ def plot_over_time(report: Report, path: Path) -> None:
 def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
     """Plot N@10 by arm, for each state of knowledge.
 
-    One half of the picture is of 10 candidates, the other of 100.
+    The left half has N@10 of 10 candidates, the right half of 100.
     """
     with _create_figure(
         path,
@@ -130,9 +127,9 @@ def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
 
 
 def plot_effect(effect: Effect, path: Path) -> None:
-    """Plot levels and gains by value.
+    """Plot levels and gains by the setting's value.
 
-    Each arm's gain has twice its standard error.
+    The error bar of a gain is twice its standard error.
     """
     with _create_figure(
         path,

@@ -19,8 +19,8 @@ MEASURE_NAMES = ("n10", "hr1", "n10_matched", "rank", "n10_of_100", "n10_fixed",
 class Results:
     """Rows of targets, collected in parts of equal columns.
 
-    Files are CSV, which everything reads, or NumPy's npz, which keeps types and loads a column at a
-    time. Neither needs a further library.
+    Files are CSV, which every program reads, or NumPy's npz, which keeps types and loads a column
+    at a time. Neither format needs a further library.
     """
 
     def __init__(self) -> None:
@@ -41,10 +41,10 @@ class Results:
         )
 
     def write(self, path: Path) -> None:
-        """Write all rows, as the path's ending says.
+        """Write all rows as npz if the path ends so, else CSV.
 
         Raises:
-            OSError: They cannot be written.
+            OSError: The file cannot be written.
         """
         columns = {
             name: np.concatenate([part[name] for part in self.parts]) for name in self.parts[0]
@@ -60,7 +60,7 @@ class Results:
 
 
 def keep_in(results: Results, dataset: Dataset) -> Keep:
-    """Return a function that adds the dataset's ranked events."""
+    """Return a function that adds ranked events of the dataset to `results`."""
     users, items, times = dataset.rows()
     user_ids = np.array([client.key.id for client in dataset.users])
     item_ids = np.array([client.key.id for client in dataset.items])

@@ -23,7 +23,7 @@ def normalize_name(name: str) -> str:
 def find_names_in_text(names: Iterable[str], text: str) -> tuple[str, ...]:
     """Return those names that a text holds as whole words.
 
-    The titles that the text quotes are left out.
+    Titles in the text's quotation marks are not searched.
 
     Args:
         names: Normalized names.
@@ -80,10 +80,10 @@ class Attribute(Term):
     """An attribute by its normalized name.
 
     Attributes:
-        router: Nearest taste router.
-        holders: How many distinct clients hold it.
-        users: How many of them are users.
-        canonical: Existing attribute that it was mapped to; None if it is canonical itself.
+        router: Nearest taste router; None if none was set.
+        holders: How many distinct clients hold the attribute.
+        users: How many of the holders are users.
+        canonical: Existing attribute that this one was mapped to; None if it is canonical itself.
     """
 
     name: str

@@ -60,7 +60,7 @@ class Client:
     """A client as the graph holds it.
 
     Attributes:
-        hidden: An item that is never recommended.
+        hidden: Whether this item is never recommended.
         metadata: The caller's own data.
         sequence: Sequence of its last change.
     """
@@ -77,7 +77,7 @@ class Client:
 
     @property
     def has_text(self) -> bool:
-        """Whether the client has an own text."""
+        """Whether the client has a text of its own."""
         return bool(self.title or self.description or self.attributes or self.categories)
 
 
@@ -106,7 +106,7 @@ class ClientOutcome:
     """Outcome of one change in an upsert.
 
     Attributes:
-        sequence: Of the commit; of the client's last change if nothing changed.
+        sequence: Sequence of the commit; of the client's last change if nothing changed.
     """
 
     ref: int

@@ -22,9 +22,9 @@ class Gradient:
 
     Attributes:
         owner: A client's ref, or the router's number in `epoch`.
-        writer: User whose interaction it came from.
+        writer: User whose interaction the gradient came from.
         reward: 0 or 1 (eq. 7), seen from the module.
-        epoch: Of a router: the epoch of the message that it is about.
+        epoch: For a router, the epoch of the message that the gradient is about.
     """
 
     sequence: int

@@ -14,9 +14,9 @@ WEIGHT_MAX = 10.0
 
 
 def derive_seed(event_id: str) -> int:
-    """Return 64 signed bits of an event id.
+    """Derive a seed of 64 signed bits from an event id.
 
-    They seed every random choice about the event.
+    Every random choice about the event uses this seed.
     """
     return int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), signed=True)
 
@@ -26,8 +26,8 @@ class NewInteraction:
     """A checked event as a caller sends it.
 
     Attributes:
-        time: The caller's, in milliseconds since 1970; data, not order.
-        content_hash: Tells a repeat from another event with the same id.
+        time: The caller's time, in milliseconds since 1970. It is stored, but orders nothing.
+        content_hash: Distinguishes a repeat of this event from another event with the same id.
         negative_id: Item that the user passed over; None: the service draws negatives.
         weight: Above 0, at most 10.
     """
@@ -72,8 +72,8 @@ class InteractionRow:
 
     Attributes:
         negative: The caller's negative, if any.
-        time: The caller's, in milliseconds since 1970.
-        prompts: Prompts that a language model answered for its texts, as `name@version`.
+        time: The caller's time, in milliseconds since 1970.
+        prompts: Prompts that a language model answered for the texts, as `name@version`.
         fallback: Fallback reasoner that answered instead of the model; "" if none did.
     """
 

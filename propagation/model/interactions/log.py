@@ -27,9 +27,9 @@ class LogEntry(Term):
     """An entry of the log that is no interaction.
 
     Attributes:
-        refs: Clients that it concerns, in order.
-        number: Number of the round, epoch or run; of a withdrawal, the barrier's sequence.
-        time: Of the commit, in milliseconds since 1970.
+        refs: Clients that the entry concerns, in order.
+        number: Number of the round or epoch; for a withdrawal, the barrier's sequence.
+        time: Time of the commit, in milliseconds since 1970.
     """
 
     sequence: int
@@ -70,7 +70,7 @@ class LogSlice:
     """Every entry of the log from just after one sequence to another.
 
     Attributes:
-        entries: Those that are no interactions.
+        entries: The entries that are no interactions.
         through: Last sequence of the slice.
     """
 

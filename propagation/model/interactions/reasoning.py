@@ -12,12 +12,13 @@ from propagation.usage import NO_USAGE, Usage
 
 @value
 class ReasonedInteraction:
-    """All text of one interaction as it is committed.
+    """Everything that reasoning commits for one interaction.
 
     Attributes:
         reward: 1 or 0 (eq. 7); None without a negative.
-        failure: Why reasoning failed: a dead letter, without texts.
-        late: Set if a dead letter was replayed: the sequence recorded through then.
+        failure: Why reasoning failed; the interaction is then a dead letter and has no texts. None
+            if it succeeded.
+        late: For a replayed dead letter, the last recorded sequence at the replay; else None.
         usage: What reasoning cost.
 
     Source: RecNet, Algorithm 1, stage 1.
@@ -35,7 +36,7 @@ class ReasonedInteraction:
 
     @property
     def written_at(self) -> int:
-        """Sequence that its texts are versions of."""
+        """Sequence that the texts belong to."""
         return self.sequence if self.late is None else self.late
 
 
@@ -61,7 +62,7 @@ class ReasonClaim:
     """Interactions that one worker holds.
 
     Attributes:
-        token: Fences a worker that comes back late.
+        token: Fencing token: the commit of a worker that lost the claim is refused.
     """
 
     token: int
@@ -78,12 +79,12 @@ class DeadLetter(NamedTuple):
 
 @value
 class ReasonedSummary:
-    """Summary of what was committed of one interaction, without its texts.
+    """Summary of the commit of one interaction, without its texts.
 
     Attributes:
-        failed: A dead letter.
-        texts: (client, version, lines) of each version.
-        outcomes: How many messages met which outcome.
+        failed: Whether the interaction is a dead letter.
+        texts: (ref, version, number of lines) of each new text.
+        outcomes: How many messages had each outcome.
     """
 
     sequence: int

@@ -20,7 +20,7 @@ from propagation.model.routers.router import IntegratedAttribute, RouterVersion
 
 
 class EventStatus(StrEnum):
-    """Status of an event id before a retraction."""
+    """States of an event id, as the log knows it."""
 
     RECORDED = "recorded"
     RETRACTED = "retracted"
@@ -29,11 +29,10 @@ class EventStatus(StrEnum):
 
 
 class EventState(NamedTuple):
-    """State of an event id before a retraction.
+    """The state of an event id, with its interaction.
 
     Attributes:
-        status: Status of the event id before the retraction.
-        interaction: The interaction, while it is recorded.
+        interaction: The interaction while it is recorded, else None.
     """
 
     status: EventStatus
@@ -48,7 +47,7 @@ class LearnedWeights:
         sequence: [n] i64.
         since: [n] i64, how many interactions were learned from this one on, itself included.
         negative: [n] i64 item row of the first negative; -1 for none.
-        routers: [n,2,16] u16 as stored (see LearnedBlock), of the epoch they were written in.
+        routers: [n,2,16] u16 as in LearnedBlock, numbered as in the epoch of the write.
         weights: [n,2,16] f32.
     """
 
@@ -95,8 +94,8 @@ class PromotedRepeat:
     """A repeat that takes the place of a withdrawn first adoption.
 
     Attributes:
-        routers: [2,16] u16, which it is now stored to have written to.
-        weights: [2,16] f32.
+        routers: [2,16] u16 routers of the repeat's stored row from now on.
+        weights: [2,16] f32 weights of that row.
     """
 
     sequence: int
@@ -110,11 +109,12 @@ class Citations:
 
     Attributes:
         sequences: Interactions.
-        messages: By (router, version), attributes of which a line holds one; None: any line.
-        words: Words anywhere in the text; all words are found in either case of letters.
+        messages: By (router, version) of a message: a line that cites it counts if the line holds
+            one of these attributes; None: every such line counts.
+        words: Words anywhere in the text. All words are found in upper and lower case.
         message_words: Words in lines that cite one of the messages.
         rule_words: Words in filter rules.
-        router_words: By router, words in filter rules on it.
+        router_words: By router, words in the filter rules that name this router.
     """
 
     sequences: frozenset[int] = frozenset()
@@ -133,12 +133,13 @@ class CitationSearch:
 
     Attributes:
         citations: None: every version matches.
-        at_sequence: Search from the versions written at this sequence for as long as they cite: a
-            citation that left a text does not come back. A version that a withdrawal rewrote ends
-            no search: it may have lost a citation that later versions have. If the interaction was
-            reasoned late, every version is searched. If retention dropped versions of the client,
-            those before the first after the last gap are searched, too.
-        from_version: Search from this version on, likewise.
+        at_sequence: Search from the versions written at this sequence on, up to the first that
+            cites nothing: a citation that left a text does not come back. A version that a
+            withdrawal rewrote does not end the search, because it may have lost a citation that
+            later versions have. If the interaction was reasoned late, every version is searched.
+            If retention dropped versions of the client, all versions up to the first one after the
+            last gap are searched, too.
+        from_version: Search from this version on, up to the first that cites nothing.
     """
 
     ref: int
@@ -152,7 +153,7 @@ class StoredText:
     """A stored version of a client's text.
 
     Attributes:
-        current: No later version is stored.
+        current: Whether this is the latest stored version.
     """
 
     text: ClientText
@@ -163,12 +164,13 @@ class StoredText:
 class AffectedMessage:
     """A message that a withdrawal affects.
 
-    It rests on the withdrawal, or may name an erased client.
+    It loses parts, or may stand for less after the withdrawal, or may name an erased client.
 
     Attributes:
-        lost_parts: Parts that go.
-        remaining: Who sent the parts that stay, by attribute that loses a part or that was searched
-            for: (ref, sequence), the catalogue's first, as many as were asked for.
+        lost_parts: Parts that are withdrawn.
+        remaining: Senders (ref, sequence) of the parts that stay, by attribute: for each attribute
+            that loses a part or was searched for, at most as many as were asked for, the
+            lowest sequences first (0: the client's own text).
     """
 
     message: RouterVersion
@@ -182,21 +184,23 @@ class Withdrawal:
 
     Attributes:
         refs: Clients whose numbers change.
-        interactions: Those withdrawn; an erasure also takes those recorded meanwhile.
-        texts_read_through: ReasonStore.get_texts_through before any text was read.
+        interactions: Interactions that are withdrawn. An erasure also withdraws those that are
+            recorded before its commit.
+        texts_read_through: Result of ReasonStore.get_texts_through before any text was read.
         erased: The client that is erased; None for a retraction.
         promoted: Repeats that take the place of withdrawn first adoptions.
-        rewritten: Stored versions that change under their own numbers.
+        rewritten: Stored versions whose content changes; they keep their version numbers.
         texts: Next versions of changed current texts.
-        messages: Messages as they are from now on.
-        reduced_messages: Messages that lose parts, by (router, version): the attributes of which
-            they lose all parts.
+        messages: Changed messages, as they are from now on.
+        reduced_messages: By (router, version) of each message that loses parts, the attributes that
+            lose all their parts there.
         client_attributes: Attributes of changed clients, by ref.
-        recounted: Attributes with new counts of their holders; one without holders goes.
-        postponed: The blob POSTPONED_ARRIVALS from now on; None: as it is.
+        recounted: Attributes with new counts of their holders. An attribute without holders is
+            removed.
+        postponed: The new blob POSTPONED_ARRIVALS; None leaves the blob as it is.
         reports: Evolution runs whose reasons change.
         unmapped: Names that are no longer mapped to another attribute.
-        words: Words that may not stay in the reason of a dead letter, in either case of letters.
+        words: Words that may not stay in the reason of a dead letter, in upper or lower case.
     """
 
     kind: EntryKind
@@ -222,8 +226,8 @@ class WithdrawalResult:
     """Result of a withdrawal.
 
     Attributes:
-        sequence: Of the log entry.
-        interactions: How many were withdrawn.
+        sequence: Sequence of the log entry.
+        interactions: How many interactions were withdrawn.
     """
 
     sequence: int

@@ -32,7 +32,7 @@ class EvolutionChange(Term):
     Attributes:
         before: Router numbers before the change.
         after: Router numbers after the change.
-        reason: Why it was made.
+        reason: Why the change was made.
     """
 
     kind: EvolutionKind
@@ -59,18 +59,18 @@ class EvolutionRun(Term):
 
     Attributes:
         run: Number; 0 for a dry run.
-        sequence: Of its log entry; 0 unless it was published.
-        epoch: The epoch that it opened; 0 unless it was published.
-        round: Newest round; its own if it was published.
+        sequence: Sequence of the run's log entry; 0 unless it was published.
+        epoch: The epoch that the run opened; 0 unless it was published.
+        round: The run's own round if it was published, else the newest round.
         time: Milliseconds since 1970; 0 for a dry run.
-        undoes: The run that it undoes; None if it is no undo.
+        undoes: The run that this one undoes; None if it is no undo.
         judged_from: T, the sequence at which the holdout begins; None like all figures below if
             nothing was judged (an undo, no changes, or too little data).
         users: Users of the holdout.
         interactions: Interactions of the holdout.
         log_loss_before: Mean over users, with the old routers.
         log_loss_after: Mean over users, with the new routers.
-        standard_error: Of the mean of new minus old.
+        standard_error: Standard error of the mean difference, new minus old.
     """
 
     run: int = 0
@@ -104,9 +104,9 @@ class RouterHalf:
     """One half of a router's community.
 
     Attributes:
-        share: Its part (0 to 1) of what was written to the router.
+        share: The half's share (0 to 1) of the weights that were written to the router.
         choices: Attributes that its users chose after they read the router, with counts.
-        standing: Attributes that it would stand for, with their weights.
+        standing: Attributes that the half would stand for, with their weights.
     """
 
     share: float
@@ -116,21 +116,22 @@ class RouterHalf:
 
 @dataclass(frozen=True)
 class RouterCase:
-    """A router, as a reasoner is shown it to decide.
+    """Everything that a reasoner is shown to decide on a router.
 
     Attributes:
-        gradients: The newest ones.
-        praised: How many of all gradients have reward 1.
-        blamed: How many have reward 0.
+        gradients: The router's newest gradients.
+        praised: How many of all its gradients have reward 1.
+        blamed: How many of them have reward 0.
         choices: Attributes that readers chose after they read the router, with counts.
-        common: Mean share of each attribute over all routers.
-        halves: The halves of a split; None if it cannot be split.
+        common: Mean share (0 to 1) of each attribute over all routers.
+        halves: The halves of a split; None if the router cannot be split.
         distance: 1 less the cosine of the halves' centres (0 to 2).
-        nearest: The router with which it is merged at the least loss; None if there is none.
-        similarity: To the nearest router, -1 to 1.
-        merged_standing: What both would stand for together.
-        missing: How many routers there are too few (below 0: too many) for the communities that
-            users' choices tell apart; 0 where they tell none.
+        nearest: The router that this one can be merged with at the least loss; None if there is
+            none.
+        similarity: Similarity (-1 to 1) of both routers.
+        merged_standing: Attributes that both would stand for together, with their weights.
+        missing: How many routers are missing for the communities that users' choices show; below
+            0, how many are superfluous; 0 if the choices show no communities.
     """
 
     router: RouterVersion
@@ -152,9 +153,10 @@ class RouterDecision:
     """A reasoner's decision on a router.
 
     Attributes:
-        kind: None: keep it as it is.
+        kind: The change; None keeps the router as it is.
         texts: (name, text) of each router afterwards: two for a split, in the order of the halves;
-            one for a merge or rewrite. Names are proposals; "": its attributes name it.
+            one for a merge or rewrite. A name is a proposal; for "" the router is named by its
+            attributes.
         written_by: As in RouterVersion.
     """
 

@@ -2,8 +2,8 @@
 
 A map takes (old router, user) to a new router.
 
-Stored weights are never rewritten; whatever reads them (mass, erasure, a round) reads them through
-the maps of the runs published since. Only the taste bank evolves: session routers keep their
+An evolution does not rewrite stored weights. Mass, erasure and rounds read the weights through the
+maps of all runs that were published since. Only the taste bank evolves: session routers keep their
 numbers.
 """
 
@@ -21,9 +21,11 @@ class Halves:
     """A split of one router.
 
     Attributes:
-        in_second: [U] bool, by user row: the user goes to the second half. Later users go to the
+        first: Number of the router that is the first half.
+        second: Number of the router that is the second half.
+        in_second: [U] bool, whether each user (row) goes to the second half. Later users go to the
             larger half.
-        share: The first half's part (0 to 1) of the router's start mass.
+        share: The first half's share (0 to 1) of the router's start mass.
     """
 
     first: int
@@ -33,7 +35,7 @@ class Halves:
     share: float
 
     def of(self, users: Routers) -> NDArray[np.int64]:
-        """Return the half of each user row."""
+        """Return the half (router number) of each user (row)."""
         second = np.full(users.shape, self.larger_is_second)
         known = users < len(self.in_second)
         second[known] = self.in_second[users[known]]
@@ -49,15 +51,15 @@ class RouterMap:
         through: Sequence of the run's barrier; weights written later need no map.
         from_epoch: The last epoch whose router numbers the map takes.
         to_epoch: The epoch whose router numbers it gives.
-        home: [K before] i64 new number of each router; unused for one that was split.
-        routers: K after.
-        centres: [K before, D] f32, for an undo.
+        home: [K before] i64 new number of each router; unused for a router that was split.
+        routers: K after the run.
+        centres: [K before, D] f32 centres of the old routers, for an undo.
         retired: Numbers below K that stand for no router any more.
         halves: Splits, by old router.
-        start_shares: Part (0 to 1) of each merged router in the start mass of the router that it
+        start_shares: By merged router, its share (0 to 1) of the start mass of the router that it
             became; for an undo.
         versions: Newest text version of each changed router before the run; for an undo.
-        undoes: The run that this one undoes.
+        undoes: The run that this one undoes; None if it is no undo.
     """
 
     run: int
@@ -78,7 +80,10 @@ class RouterMap:
 
         Args:
             routers: Routers [B] or [B,W].
-            users: Rows [B] of the users that wrote to them.
+            users: Rows [B] of the users that wrote to these routers.
+
+        Returns:
+            The new routers, in the shape of `routers`.
         """
         out: NDArray[np.int64] = self.home[routers]
         wrote = users if routers.ndim == 1 else np.broadcast_to(users[:, None], routers.shape)
@@ -89,9 +94,9 @@ class RouterMap:
         return out
 
     def get_successors(self, router: int) -> tuple[int, ...]:
-        """Return what a router became: both halves of a split.
+        """Return the routers that a router became; both halves of a split.
 
-        For rules and gradients, which belong to no single user.
+        Filter rules, gradients and edges to items follow a router to both halves.
         """
         halves = self.halves.get(router)
         if halves is not None:
@@ -113,7 +118,7 @@ class RouterMapChain:
         return out
 
     def get_successors(self, router: int) -> tuple[int, ...]:
-        """Return what a router became through all maps, ascending."""
+        """Return the routers that a router became through all maps, ascending."""
         found = {router}
         for one in self.maps:
             found = {after for before in found for after in one.get_successors(before)}
@@ -153,7 +158,7 @@ class RouterMaps:
 def drop_undone_runs(maps: Iterable[RouterMap]) -> list[RouterMap]:
     """Leave out runs that were undone, and the runs that undid them.
 
-    Whatever was written before both is where it was.
+    Weights that were written before both belong to their old routers again.
     """
     kept: list[RouterMap] = []
     for one in maps:

@@ -168,10 +168,12 @@ def _compute_components(vector, start, places, weights):
 
 @njit(cache=True)
 def _compute_bank_components(bank, pi, total, start, places, weights, mass):
-    """Return a bank's components, and fill its mass factors.
+    """Fill a bank's components, and return how many there are.
 
-    The components are v_k = pi_k / (n_k + 50). `mass` gets the factor of N.v / (c + .5), and
-    50 sum v.
+    They are v_k = pi_k / (n_k + 50).
+
+    Args:
+        mass: [2], filled: mass[0] with the factor of N.v / (c + .5), mass[1] with 50 sum v.
     """
     routers, values = pi
     v = np.zeros(bank.mass.shape[1])
@@ -300,12 +302,12 @@ def _score_rows(state, combiner, asker, rows, limit):
 
 @njit(cache=True, nogil=True)
 def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
-    """Score the best approximate items exactly, and return the best.
-
-    The `count` best are scored, and the `limit` best of them are returned.
+    """Shortlist items by approximate score, then rank the shortlist exactly.
 
     Args:
         scores: Approximate; overwritten.
+        count: How many items the shortlist has.
+        limit: How many of them are returned.
         left_out: Rows to leave out.
         allowed: [<= items] bool; empty for all.
     """

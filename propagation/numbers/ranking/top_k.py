@@ -155,7 +155,7 @@ def _put(first_trust, chosen, weights, routers, values):
     """Write the largest routers that are not retired.
 
     Args:
-        first_trust: [K] of any user.
+        first_trust: Trust of any one user [K]; -inf marks retired routers.
     """
     filled = 0
     for place in np.argsort(-weights, kind="mergesort")[: len(routers)]:

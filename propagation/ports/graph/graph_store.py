@@ -1,6 +1,7 @@
 """The graph store, which is the source of truth.
 
-An adapter implements all its ports on one database.
+An adapter implements all its ports on one database. A method that needs only other methods of its
+port is implemented in the port itself.
 """
 
 from collections import Counter
@@ -52,7 +53,7 @@ class GraphStore(
     Strings hold any Unicode except U+0000; a store raises InvalidInput for it.
 
     Attributes:
-        retries: How often transactions were begun again, by (metric, statement).
+        retries: How often transactions were repeated, by (metric, statement).
     """
 
     retries: Counter[tuple[str, str]]
@@ -68,7 +69,7 @@ class GraphStore(
         """
 
     async def close(self) -> None:
-        """Release the database; nothing is called afterwards."""
+        """Release the database; no method may be called afterwards."""
 
     async def check(self) -> list[str]:
         """Describe faults of the stored data, a sentence each.

@@ -1,6 +1,6 @@
 """The outbox: changes that the vector index has yet to take.
 
-An index that is down costs freshness and no data.
+While the index is down, searches do not see new changes, but no change is lost.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ class IndexChange:
 
     Attributes:
         key: A client's ref, a router's number, or an attribute's name.
-        version: Version that the graph has of it.
-        round: Round that changed what the index holds of the point, e.g. an attribute was mapped
-            to another one; 0 for other changes.
+        version: The point's version in the graph.
+        round: Round that changed the point, e.g. by mapping an attribute to another one; 0 for
+            other changes.
     """
 
     collection: Collection
@@ -41,9 +41,9 @@ class OutboxStore(Protocol):
     async def stage_changes(
         self, lease: Lease, round_: Round, changes: Sequence[IndexChange]
     ) -> None:
-        """Queue changes with a round: they are pending from its publication on.
+        """Queue changes with a round; its publication makes them pending.
 
-        All count as changes of this round, and are discarded with it.
+        All of them count as changes of this round, and are discarded with it.
 
         Raises:
             LeaseLost: The round's lease has a newer token.
@@ -53,7 +53,7 @@ class OutboxStore(Protocol):
         """Return at most `limit` changes, the longest pending first.
 
         Args:
-            age_ms: Only changes that were last queued at least so many milliseconds ago, by the
+            age_ms: Only changes that were last queued at least this many milliseconds ago, by the
                 store's clock.
         """
 

@@ -36,24 +36,22 @@ class ClientStore(Protocol):
     async def find_keys(self, refs: Sequence[int]) -> Sequence[ClientKey | None]:
         """Return the key of each ref, in order.
 
-        Unknown clients have None.
-
-        Cheaper than `get_clients`.
+        An unknown client has None. This is cheaper than `get_clients`.
         """
 
     async def get_clients(self, refs: Sequence[int], as_of: int | None = None) -> Sequence[Client]:
         """Return clients in the order of `refs`; unknown ones are left out.
 
         Args:
-            as_of: Return them as they were at this sequence, so that learning again reads the
-                same. A client created later is returned as it was at first.
+            as_of: Return the clients as they were at this sequence, so that a replay of learning
+                reads the same content. A client created later is returned as it was at first.
         """
 
     async def get_client_contents(self, refs: Sequence[int]) -> Sequence[Client]:
         """Return every content of these clients, present and earlier.
 
         Returns:
-            By ref, then sequence, each once.
+            Each content once, by ref, then sequence.
         """
 
     async def scan_clients(self, kind: ClientKind, after_ref: int, limit: int) -> Sequence[Client]:
@@ -61,7 +59,7 @@ class ClientStore(Protocol):
 
         Args:
             kind: Kind of the clients.
-            after_ref: Their refs are greater than this one.
+            after_ref: The refs of the clients are greater than this one.
             limit: How many clients at most.
         """
 
@@ -118,7 +116,7 @@ class RecordStore(Protocol):
         """Return the log entries that are no interactions, in order.
 
         Args:
-            after: Their sequences are greater than this one.
+            after: The sequences of the entries are greater than this one.
             through: The last sequence to read.
         """
 

@@ -18,8 +18,12 @@ ROWS_A_COMMIT = 2_000
 class Retention:
     """Drops old rows in small steps.
 
-    A run moves `oldest_kept` up by at least `advance` sequences, because on Neo4j, and as the first
-    one of a process, it looks at every client's text, however little is dropped.
+    Each run moves the oldest kept sequence up by at least `advance` sequences. Shorter runs would
+    cost too much: on Neo4j, and as the first one of a process, a run looks at every client's text,
+    however little it drops.
+
+    Attributes:
+        kept: How many of the newest sequences are kept.
     """
 
     store: GraphStore
@@ -45,10 +49,10 @@ class Retention:
 
 
 async def retain_all(store: GraphStore) -> int:
-    """Drop everything past retention in a store that no service holds.
+    """Drop everything past retention in a store that no service uses.
 
     Returns:
-        How many rows.
+        How many rows were dropped.
     """
     retention, dropped = Retention(store, advance=1), 0
     while (rows := await retention.step()) is not None:

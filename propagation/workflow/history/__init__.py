@@ -1,1 +1,1 @@
-"""Reading profiles, traces, past states and the stream of changes."""
+"""Traces, past states, and the stream of changes."""

@@ -40,7 +40,7 @@ class PastRouter:
 
 @dataclass
 class TimeTravel:
-    """One graph's past, from what retention keeps to the newest sequence."""
+    """The past of a graph, from the oldest kept sequence on."""
 
     store: GraphStore
 
@@ -48,8 +48,8 @@ class TimeTravel:
         """Return a sequence if it can be shown.
 
         Raises:
-            TooNew: It was not recorded yet.
-            TooOld: Retention dropped something of it.
+            TooNew: The sequence was not recorded yet.
+            TooOld: Retention dropped some of its rows.
         """
         newest = await self.store.get_recorded_through()
         if sequence > newest:
@@ -65,11 +65,11 @@ class TimeTravel:
             now_ms: The current time.
 
         Returns:
-            0 before the first.
+            The sequence; 0 if the time is before the first commit.
 
         Raises:
             TooNew: The time is in the future.
-            TooOld: Retention dropped something of the sequence.
+            TooOld: Retention dropped some rows of the sequence.
         """
         if time_ms > now_ms:
             asked = datetime.fromtimestamp(time_ms / 1000, UTC).isoformat()
@@ -81,10 +81,10 @@ class TimeTravel:
     async def check_kept(self, sequence: int) -> None:
         """Check that retention still keeps a sequence.
 
-        Called again after reading: retention may have dropped something meanwhile.
+        Called again after reading, because retention may have dropped rows meanwhile.
 
         Raises:
-            TooOld: It dropped something.
+            TooOld: Retention dropped some of its rows.
         """
         oldest = await self.store.get_oldest_kept()
         if sequence < oldest:
@@ -94,7 +94,7 @@ class TimeTravel:
         """Return a client's profile at a sequence.
 
         Returns:
-            An empty one before its first version.
+            The client with its text, which is empty before its first version.
 
         Raises:
             NotFound: The client was erased since its ref was found.
@@ -106,9 +106,7 @@ class TimeTravel:
         return ProfileReading(client, text or ClientText.empty(ref))
 
     async def get_routers(self, sequence: int) -> Sequence[PastRouter]:
-        """Return the taste routers of the epoch open at a sequence.
-
-        They come by number.
+        """Return the taste routers of the epoch at a sequence, by number.
 
         Raises:
             TooOld: Retention dropped something meanwhile.
@@ -134,9 +132,9 @@ class TimeTravel:
         ]
 
     async def get_lineage(self, router: int, epoch: int) -> Sequence[LineageStep]:
-        """Return what a router came from and became, up to an epoch.
+        """Return the steps that made and changed a router.
 
-        It begins at the bootstrap.
+        They begin at the newest bootstrap, and end with the step into `epoch`.
         """
         maps = (await self.store.get_router_maps()).maps
         runs = {one.run for one in maps if one.to_epoch <= epoch}

@@ -6,12 +6,12 @@ from propagation.ports import GraphStore
 
 
 class CanonicalNames:
-    """The attributes that rounds mapped to another one, and to which.
+    """The attributes that rounds mapped to others, with their canonical names.
 
     Attributes:
         targets: Canonical name by mapped name.
-        round: The newest round that this process published or followed; -1 after a round that
-            failed, whose names must go.
+        round: The newest round that this process published or followed; -1 after a failed round,
+            so that `refresh` drops its names.
     """
 
     def __init__(self, store: GraphStore) -> None:
@@ -45,7 +45,7 @@ class CanonicalNames:
         """Add the names that a round of this process mapped.
 
         Args:
-            published: The round, once it is published.
+            published: The round's number once it is published; 0 before.
         """
         self.targets.update(mapped)
         self.round = max(self.round, published)
@@ -54,8 +54,8 @@ class CanonicalNames:
         """Forget names that no longer exist.
 
         Args:
-            names: Attributes.
-            unmapped: Names that no longer stand for another one.
+            names: Attributes that no longer exist; nothing is mapped to them any more.
+            unmapped: Names that are no longer mapped.
         """
         self.targets = {
             name: target

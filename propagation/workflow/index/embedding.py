@@ -56,8 +56,8 @@ LINES_KEPT, LINES_A_CALL = 65_536, 2_048
 class LineVectors:
     """Embeds the lines of profiles, and keeps their vectors.
 
-    One interaction changes few lines.
-    Vectors are kept by a digest of model and line, so that no line of an erased client stays here.
+    This saves calls, because one interaction changes few lines. Vectors are kept by a digest of
+    model and line, so that no line of an erased client stays in memory.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -68,13 +68,16 @@ class LineVectors:
         """Embed all lines of these texts.
 
         New lines take as few calls as possible.
+
+        Returns:
+            Vectors [D] by line.
         """
         lines = list(dict.fromkeys(line for text in texts for line in text.lines))
         found: dict[str, F32] = {}
         model = self._embedder.name
         for batch in split_into_batches(lines, LINES_A_CALL):
             found |= await self._embed_lines(batch)
-        # An embedder that was fitted again meanwhile makes other vectors.
+        # If the embedder was fitted again meanwhile, it makes other vectors: start again.
         return found if model == self._embedder.name else await self.embed(texts)
 
     async def _embed_lines(self, lines: Sequence[str]) -> dict[str, F32]:

@@ -1,6 +1,6 @@
 """Maintenance of the vector index: finding, feeding and refilling it.
 
-It is fed from the outbox. It is derived: everything in it can be made again from the graph.
+The index is fed from the outbox. It is derived: everything in it can be made again from the graph.
 """
 
 import logging
@@ -77,13 +77,14 @@ class IndexMaintenance:
             await self._vectors.fill_view()
 
     def put_off(self, reason: str) -> None:
-        """Stop writing until the index was made again, or found and compared."""
+        """Stop writing until the index is made again, or found and compared."""
         self._feed.problem = reason
 
     async def is_due(self) -> bool:
-        """Tell whether `step` has something to do that the index answers for.
+        """Tell whether `step` has work to do.
 
-        Drops from the outbox what was written since the last call.
+        If the index was lost, it has once the index answers again. Otherwise the changes written
+        since the last call are first dropped from the outbox.
         """
         if self._feed.problem:
             return await self._does_answer()
@@ -91,10 +92,10 @@ class IndexMaintenance:
         return bool(await self._store.get_pending_changes(MIN_AGE_MS, 1))
 
     async def step(self) -> int:
-        """Find an index that was lost, and empty the outbox into it.
+        """Find a lost index again, and write the outbox's changes into it.
 
         Returns:
-            How many changes were carried over.
+            How many changes were written.
         """
         try:
             if self._feed.problem:
@@ -104,7 +105,7 @@ class IndexMaintenance:
         except IndexUnavailable as error:
             self._feed.stop(error)
             return 0
-        except LeaseHeld:  # another process repairs it; the problem stands until it has
+        except LeaseHeld:  # another process repairs the index; the problem remains until then
             return 0
         return len(changes)
 
@@ -114,10 +115,10 @@ class IndexMaintenance:
         await self._index.close()
 
     async def repair(self) -> int:
-        """Make good what differs from the graph by version.
+        """Repair the points whose version differs from the graph's.
 
         Returns:
-            How many points that were.
+            How many points differed, without those that the outbox explains.
 
         Raises:
             IndexUnavailable: The index does not answer.
@@ -155,15 +156,15 @@ class IndexMaintenance:
             self._feed.stop(error)
 
     async def reindex(self, progress: OnProgress = ignore_progress) -> int:
-        """Make all of the index again from the graph, and serve it.
+        """Make the whole index again from the graph, and serve it.
 
-        What other processes commit meanwhile is indexed after that.
+        Commits that other processes make meanwhile are indexed afterwards.
 
         Returns:
-            How many points it has.
+            How many points the index has.
 
         Raises:
-            LeaseHeld: Another process does this.
+            LeaseHeld: Another process reindexes.
         """
         try:
             async with self._leases.require(REINDEX_LEASE):
@@ -173,7 +174,7 @@ class IndexMaintenance:
                     count = await self._repair.run(writer, progress)
                 await self.repair()
         except BaseException as error:
-            # An epoch may be open whose embedder this index does not have.
+            # The current epoch may have another embedder than this index.
             self.put_off(self._feed.problem or f"the vector index was not made again: {error}")
             raise
         self._feed.problem = ""
@@ -182,7 +183,7 @@ class IndexMaintenance:
     async def _does_answer(self) -> bool:
         """Tell whether the index answers.
 
-        Asked before `step`, which keeps others out while it waits for the index.
+        Called before `step`, which keeps other activities out while it waits for the index.
         """
         try:
             async with self._leases.require(FIND_LEASE):
@@ -199,7 +200,8 @@ class IndexMaintenance:
     async def _find(self, wait_seconds: float) -> int:
         """Find the index and repair it; return how many points differed.
 
-        One that is new, or has lost a collection, is made again beside: no search meets half of it.
+        An index that is new, or has lost a collection, is made again, and served only when it is
+        complete.
         """
         async with self._leases.require(FIND_LEASE, wait_seconds):
             if not await self._repair.is_complete():
@@ -211,8 +213,14 @@ class IndexMaintenance:
     async def _attach_index(self, wait_seconds: float = 0.0) -> None:
         """Find and repair the index.
 
-        Carry over the changes that a comparison does not show. If its embedder is not the
-        epoch's, a crash kept it from following a bootstrap, and it is made again.
+        The changes of rounds are then written again, because a comparison does not show them. An
+        index whose embedder is not the epoch's is made again: a crash kept it from following a
+        bootstrap.
+
+        Raises:
+            IndexUnavailable: The index does not answer, or belongs to an epoch that this process
+                has not followed yet.
+            LeaseHeld: Another process finds or makes the index.
         """
         waiting = await self._store.get_pending_changes(0, ALL_CHANGES)
         try:
@@ -238,7 +246,7 @@ class IndexMaintenance:
         self._feed.problem = ""
 
     async def _fill_view(self) -> None:
-        """Take every profile vector of the index into the view."""
+        """Copy every profile vector of the index into the view."""
         for collection in COLLECTIONS.values():
             versions = await self._index.get_versions(collection)
             keys = sorted(versions, key=int)

@@ -37,9 +37,9 @@ class Difference:
     """Differences of one collection of an index from the graph.
 
     Attributes:
-        behind: Versions of the graph that the index lacks.
-        ahead: Versions of the index that the graph lacks.
-        waiting: Points that the outbox will mend.
+        behind: Points that the index lacks or has in an earlier version, with the graph's version.
+        ahead: Points that the graph lacks or has in an earlier version, with the index's version.
+        waiting: Points with a change in the outbox, which will mend them.
     """
 
     collection: Collection
@@ -57,7 +57,8 @@ class Difference:
 class IndexRepair:
     """Compares an index with the graph.
 
-    The index is read before the graph: what it then has was committed before, or is about to be.
+    The index is read before the graph, so that the graph has every version that was found in the
+    index, except those that are about to be committed.
     """
 
     store: GraphStore
@@ -87,12 +88,13 @@ class IndexRepair:
 
         Args:
             progress: Gets how many points are done, and how many there are to do.
-            collections: Those to compare.
-            look_twice: Look at the index again if the outbox does not explain what differs: another
-                process may be about to write it, or to commit what it shows.
+            collections: The collections to compare.
+            look_twice: Compare again after a second if the outbox does not explain all differences:
+                another process may be about to write the index, or to commit what is in it.
 
         Returns:
-            How many points were made again; with `look_twice`, how many the outbox did not explain.
+            How many points were made again or deleted; with `look_twice`, how many of them the
+            outbox did not explain.
 
         Raises:
             IndexUnavailable: The index does not answer.
@@ -117,13 +119,13 @@ class IndexRepair:
     ) -> list[Difference]:
         """Compare collections by version.
 
-        What a process commits waits in the outbox until it is written. Cold start indexes its texts
-        a moment before it commits them. An index never goes back to an older version by itself.
+        Committed changes wait in the outbox until they are written. Cold start indexes its texts a
+        moment before it commits them. An index never goes back to an older version by itself.
 
         Args:
-            writer: Of the index.
-            collections: How each differed before, if this is the second look: only what still
-                differs counts.
+            writer: The writer of the index.
+            collections: The collections, each with its differences at the first look, of which only
+                those that remain count; None at the first look.
         """
         changes = await self.store.get_pending_changes(0, ALL_CHANGES)
         differences = []
@@ -141,7 +143,7 @@ class IndexRepair:
         return differences
 
     async def _read_stored_versions(self, collection: Collection) -> dict[Key, int]:
-        """Return the version of each point that the graph asks for.
+        """Return the version that the graph demands of each point, by key.
 
         A router without a profile yet stands at its centre, as version 0; a retired one has no
         point.
@@ -173,7 +175,7 @@ class IndexRepair:
     async def _write_current(
         self, writer: IndexWriter, places: Sequence[tuple[Collection, Key]]
     ) -> None:
-        """Write points as the graph has them, and delete all others."""
+        """Write points as the graph has them; delete those that it lacks."""
         for collection in dict.fromkeys(of for of, _ in places):
             keys = list(dict.fromkeys(key for of, key in places if of == collection))
             points = await self._build_current_points(collection, keys)
@@ -199,10 +201,7 @@ class IndexRepair:
         return points
 
     async def _build_points_of_routers(self, routers: Sequence[int]) -> list[Point]:
-        """Make the points of those routers that exist.
-
-        They are made as the graph has them now.
-        """
+        """Make the current points of those routers that exist."""
         existing = sorted(set(self.vectors.routers).intersection(routers))
         versions = await self._read_current_versions(existing)
         unwritten = [

@@ -1,7 +1,4 @@
-"""Caches of what this process wrote or read last.
-
-One holds clients' texts, the other values by key.
-"""
+"""Caches of client texts, and of other values by key."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
@@ -19,15 +16,15 @@ V = TypeVar("V")
 class LruCache(Generic[K, V]):
     """Values by key.
 
-    The least recently used are dropped once they exceed the capacity.
+    The least recently used values are dropped once all together exceed the capacity.
     """
 
     def __init__(self, capacity: int, weigh: Callable[[V], int] = lambda value: 1) -> None:
         """Create an empty cache.
 
         Args:
-            capacity: Total weight of the values, at least 1. A value that weighs more takes all
-                of it.
+            capacity: The most that all values may weigh together, at least 1. A value that weighs
+                more counts as the whole capacity.
             weigh: Returns the weight of a value.
         """
         self._values: LRUCache[K, V] = LRUCache(
@@ -40,7 +37,7 @@ class LruCache(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Store a value."""
-        self._values.pop(key, None)  # else room would be made for both of them
+        self._values.pop(key, None)  # else room would be made for the old and the new value
         self._values[key] = value
 
     def put_all(self, values: Mapping[K, V]) -> None:
@@ -54,17 +51,22 @@ class LruCache(Generic[K, V]):
             self._values.pop(key, None)
 
 
-# The capacity is counted in lines, because profiles grow as they age: some 50 MB of whole texts.
-# All texts of MovieLens 100k have 36,000 lines. Rounds read only what changed since the last one.
+# Capacities are counted in lines, because profiles grow as they age. The whole texts take some
+# 50 MB. All texts of MovieLens 100k have 36,000 lines. Rounds need fewer: they read only the texts
+# that changed since the last one.
 TEXT_LINES, INDEXED_LINES = 40_960, 20_480
 
 
 @value
 class IndexedText:
-    """A client's text, as the index and the numbers view take it.
+    """A client's text, as the index and the numbers view need it.
 
-    It has the lines of the profile at one version, their weights, and the client's own attributes
-    as the lines name them, each with the newest sequence on which it rests (eq. 1).
+    Attributes:
+        version: Version of the profile.
+        lines: Texts of the profile's lines.
+        weights: Weights of these lines.
+        attributes: The client's own attributes, as the lines name them, each with the newest
+            sequence on which it rests (eq. 1).
     """
 
     ref: int
@@ -75,7 +77,7 @@ class IndexedText:
 
 
 def get_indexed_text(text: ClientText) -> IndexedText:
-    """Extract from a text what the index and the view take."""
+    """Extract from a text what the index and the view need."""
     profile = text.profile
     return IndexedText(
         ref=profile.ref,
@@ -107,8 +109,8 @@ class ClientTextCache(LruCache[int, V]):
             store: Where missing texts are read.
             capacity: The most lines.
             version: Returns the version of a cached value.
-            count_lines: Returns how many lines it has.
-            convert: Makes the value from a text.
+            count_lines: Returns how many lines a cached value has.
+            convert: Makes a cached value from a text.
         """
         super().__init__(capacity, lambda cached: 1 + count_lines(cached))
         self._store = store
@@ -118,7 +120,7 @@ class ClientTextCache(LruCache[int, V]):
     async def load_newest(self, refs: Sequence[int]) -> dict[int, V]:
         """Return the newest text of each client.
 
-        Of cached ones only the version is read.
+        For a cached text, only the version is read from the store.
         """
         versions = await self._store.get_text_versions(refs)
         current = {
@@ -132,7 +134,7 @@ class ClientTextCache(LruCache[int, V]):
 
 
 def create_client_text_cache(store: InteractionReader) -> ClientTextCache[ClientText]:
-    """Create the cache of whole texts, from which reasoning goes on."""
+    """Create a cache of whole texts, for reasoning and for reads."""
     return ClientTextCache(
         store,
         TEXT_LINES,
@@ -143,7 +145,7 @@ def create_client_text_cache(store: InteractionReader) -> ClientTextCache[Client
 
 
 def create_indexed_text_cache(store: InteractionReader) -> ClientTextCache[IndexedText]:
-    """Create the cache of indexed texts, which rounds perceive."""
+    """Create a cache of indexed texts, for the perception of rounds."""
     return ClientTextCache(
         store,
         INDEXED_LINES,

@@ -1,4 +1,4 @@
-"""Brings vectors of committed texts, attributes and routers into index and view."""
+"""Synchronization of index and view with committed texts, attributes and routers."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ class OutboxFeed:
         The collections are written concurrently: a store may group them into one commit.
 
         Args:
-            round_: The round whose own changes they are; 0: of none.
+            round_: The round to whose changes the points belong; 0: to none.
         """
         if self.problem:
             return
@@ -80,13 +80,13 @@ class OutboxFeed:
             )
 
     def stop(self, error: IndexUnavailable | LeaseHeld) -> None:
-        """Stop writing until maintenance has found the index again, and compared it."""
+        """Stop writing until maintenance has found and compared the index again."""
         if not self.problem:
             log.warning("%s; its changes wait in the outbox", error)
         self.problem = str(error)
 
     async def settle(self) -> None:
-        """Drop from the outbox what was written."""
+        """Drop the written changes from the outbox."""
         written, self._written = self._written, []
         if written:
             await self._store.drop_changes(written)
@@ -123,20 +123,20 @@ class VectorSync:
         return self._numbers.view.routers
 
     def has_version(self, ref: int, version: int) -> bool:
-        """Tell whether the view has, or will have, a text's version.
+        """Tell whether the view has, or will soon have, a text's version.
 
         A later version counts, too.
         """
         return self._versions.find((ref,)).get(ref, 0) >= version
 
     def note_committed(self, texts: Sequence[IndexedText]) -> None:
-        """Note committed texts that publish_committed will get."""
+        """Note committed texts that will be passed to `publish_committed`."""
         for text in texts:
             self._versions.put(text.ref, text.version)
             self.texts.put(text.ref, text)
 
     async def publish(self, texts: Sequence[ClientText]) -> None:
-        """Take committed texts into the index and the view."""
+        """Note committed texts, and take them into the index and the view."""
         indexed = [get_indexed_text(text) for text in texts]
         self.note_committed(indexed)
         await self.publish_committed(indexed)
@@ -144,7 +144,7 @@ class VectorSync:
     async def publish_committed(self, texts: Sequence[IndexedText]) -> None:
         """Take noted texts into the index and the view.
 
-        The graph is right without it: on a failure the changes wait in the outbox.
+        The graph is right without this: on a failure the changes wait in the outbox.
         """
         try:
             await self.write(texts)
@@ -209,9 +209,9 @@ class VectorSync:
         ]
 
     async def apply_remote(self, texts: Iterable[ClientText]) -> None:
-        """Take another process's commits into the view, unless it has newer ones.
+        """Take another process's texts into the view, unless it has newer versions.
 
-        That process takes them into the index.
+        The other process writes them into the index.
         """
         points = await self.build_points_of_texts(texts)
         known = self._versions.find([int(point.key) for point in points])
@@ -230,16 +230,16 @@ class VectorSync:
         """Forget clients and attributes that no longer exist.
 
         Args:
-            refs: Of the clients.
-            names: Attributes.
-            unmapped: Names that no longer stand for another one.
+            refs: The clients.
+            names: The attributes.
+            unmapped: Names that are no longer mapped to another attribute.
         """
         self._versions.forget(refs)
         self.texts.forget(refs)
         self.canonical.forget(names, unmapped)
 
     async def write(self, texts: Sequence[IndexedText]) -> None:
-        """Write texts into the index and the view; errors are the caller's."""
+        """Write texts into the index and the view; let errors pass."""
         points = await self._make_points(texts)
         for part in split_into_batches(points, CLIENTS_A_CALL):
             await self.feed.put(group_by_kind(part))

@@ -1,7 +1,8 @@
 """Learned blocks with their parts of the log.
 
-A start follows them, in few reads however small the blocks are. An evolution gathers the weights
-that their interactions wrote to taste routers, through the router maps.
+A process that starts applies the blocks to its numbers, in few reads however small they are. An
+evolution gathers the weights that the blocks' interactions wrote to taste routers, through the
+router maps.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -35,12 +36,13 @@ Blocks = Sequence[tuple[Interactions, LearnedBlock]]
 async def read_blocks(store: GraphStore, after: int) -> AsyncIterator[tuple[LogSlice, Blocks]]:
     """Read every block after a sequence, in groups.
 
-    Events that come one by one are learned in as many blocks, and a start after a kill reads all
-    of them since the last checkpoint.
+    Groups save reads: an event that comes alone is learned in a block of its own, and a start after
+    a kill reads all blocks since the last checkpoint.
 
     Yields:
-        The first block's part of the log; and blocks of one epoch with their interactions, each of
-        which starts where the one before it ends. Only the first block has other entries.
+        The first block's part of the log, and the group's blocks with their interactions. The
+        blocks are of one epoch, and each starts where the one before it ends. Only the first
+        block's part has entries that are no interactions.
 
     Raises:
         DamagedNumbers: A block is damaged or missing.
@@ -85,9 +87,14 @@ def can_follow(block: LearnedBlock, epoch: int, through: int) -> bool:
 
 @dataclass(frozen=True)
 class AlignedBlock:
-    """A learned block with its users, items and weights, row by row.
+    """A learned block, and the log's interactions for its rows.
 
     Interactions that were withdrawn from the log are left out.
+
+    Attributes:
+        rows: The block's rows [n] that the other attributes describe.
+        users, items: Rows [n] of the users and of the positive items.
+        weights: Weights [n] of the events.
     """
 
     block: LearnedBlock
@@ -99,10 +106,13 @@ class AlignedBlock:
 
 @dataclass
 class WrittenRows:
-    """Rows of what was written to some routers, as WRITTEN_ROW.
+    """Weights that interactions wrote to selected taste routers.
 
-    The totals [K] are those of all routers. `pairs` are the (user, item) rows of every
-    interaction, whatever it wrote to.
+    Attributes:
+        rows: Arrays of WRITTEN_ROW, one for each block, with the selected routers only.
+        totals: Sums of the weights of all routers [K].
+        pairs: Rows of users and items of all interactions, whichever routers they wrote to.
+        through: The sequence up to which weights were gathered.
     """
 
     rows: list[Array] = field(default_factory=list)
@@ -115,7 +125,7 @@ class WrittenRows:
 
         Args:
             part: The block.
-            chain: The router maps after it.
+            chain: The router maps that were made after the block.
             selected: Routers [K] whose rows are kept; totals are kept for all.
         """
         weights = part.block.weights[part.rows, TASTE]
@@ -133,7 +143,7 @@ class WrittenRows:
         )
 
     def of(self, router: int) -> tuple[I64, I64, F64]:
-        """Return the users, items and weights of one router, in order."""
+        """Return the users, items and weights of one router, in log order."""
         found = np.concatenate(
             [np.empty(0, WRITTEN_ROW), *(rows[rows["router"] == router] for rows in self.rows)]
         )
@@ -173,7 +183,11 @@ async def gather(
     selected: Bools,
     through: int,
 ) -> None:
-    """Add everything that was written up to `through`, from where `into` stands."""
+    """Add to `into` the weights written after `into.through`, up to `through`.
+
+    Args:
+        selected: Routers [K] whose rows are kept.
+    """
     async for part in read_aligned_blocks(store, into.through, through):
         into.add(part, maps.after(part.block.through), selected)
     into.through = through

@@ -1,4 +1,4 @@
-"""The learner: the log's interactions into the numbers, in sequence order.
+"""The learner, which turns the log's interactions into numbers, in sequence order.
 
 One process learns, the holder of the lease; the others follow its blocks (docs/design.md, "State").
 """
@@ -39,13 +39,11 @@ BARRIERS = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, Entr
 
 @dataclass
 class Learner:
-    """Learns one step at a time.
-
-    If another process holds the lease, it follows that process.
+    """Learns the log step by step, or follows the process that learns.
 
     Attributes:
-        listeners: Views that follow the log behind the learner. They are called with the next
-            entries; some may come twice.
+        listeners: Called with the entries of the log that the numbers cover next; an entry may
+            come twice.
     """
 
     store: GraphStore
@@ -69,14 +67,14 @@ class Learner:
     async def open(self) -> None:
         """Bring the view to the end of the stored blocks.
 
-        After an embedder that did not answer, a second call goes on where the first one stopped.
+        If the embedder did not answer, a second call goes on where the first one stopped.
         """
         await (self.catch_up() if self._behind else self.reload())
 
     async def close(self) -> None:
-        """Finish or save a checkpoint.
+        """Finish a running checkpoint, save one if due, and release the lease.
 
-        One is saved if much was learned since the last.
+        A checkpoint is due if CHECKPOINT_AT_CLOSE interactions were learned since the last one.
         """
         await self.wait_for_checkpoint()
         if self._lease is None:
@@ -89,10 +87,10 @@ class Learner:
             await self.store.release_lease(self._lease)
 
     async def synchronize(self) -> None:
-        """Bring the view to the end of the log's stored blocks.
+        """Bring the view to the end of the stored blocks.
 
-        The view also passes every barrier, including one after which nothing was learned yet. The
-        caller keeps this process from learning.
+        The view also takes over every barrier of other processes, even one after which nothing was
+        learned yet. The caller keeps this process from learning.
         """
         if self._ahead:
             await self.reload()
@@ -104,7 +102,7 @@ class Learner:
             await self.reload()
 
     async def wait_for_checkpoint(self) -> None:
-        """Wait until a checkpoint that is being written is stored, or failed."""
+        """Wait until a checkpoint that is being written is stored or failed."""
         if self._saving is not None:
             await asyncio.gather(self._saving, return_exceptions=True)
 
@@ -114,7 +112,7 @@ class Learner:
         An epoch that is new to this process is followed first, because its embedder embeds the
         texts that come after it.
         """
-        self._ahead = True  # if this fails or is cancelled, the next step starts here again
+        self._ahead = True  # if this fails or is cancelled, the next step reloads again
         # The checkpoint, which is read afterwards, includes every barrier up to here.
         last_barrier = await self.store.get_recorded_through()
         checkpoint = await self.store.get_newest_checkpoint()
@@ -136,7 +134,7 @@ class Learner:
         await self._follow_on()
 
     async def catch_up(self) -> None:
-        """Follow every committed block, or reload if following alone is not possible."""
+        """Apply all committed blocks, or reload if blocks alone do not suffice."""
         if not await self._follow_on():
             await self.reload()
 
@@ -144,10 +142,10 @@ class Learner:
         """Apply all stored blocks that the view does not reflect yet.
 
         Returns:
-            Whether the view reflects the newest one; otherwise it must be loaded again.
+            Whether the view reflects the newest block; if not, the view must be loaded again.
 
         Raises:
-            DamagedNumbers: Neither the blocks nor a checkpoint lead on.
+            DamagedNumbers: A block is damaged, or blocks are missing that no checkpoint covers.
         """
         view = self.numbers.view
         async for part, blocks in read_blocks(self.store, view.applied_through):
@@ -174,18 +172,19 @@ class Learner:
     async def step(self) -> int:
         """Learn and commit the next entries of the log.
 
-        A step that fails or is cancelled leaves the view ahead of the store; the next one starts
-        from the store again.
+        A step that fails or is cancelled may leave the view ahead of the store; the next step then
+        loads the view again.
 
         Returns:
-            How many entries were covered.
+            How many entries were covered: 0 if another process learns, 1 if the view was loaded
+            again instead.
 
         Raises:
             LeaseLost: Another process took the lease over.
         """
         if self._saving is not None and self._saving.done():
             saving, self._saving = self._saving, None
-            saving.result()  # a failure is raised once; the next one is written when it is due
+            saving.result()  # raises its failure once; the next one is written when due
         if self._ahead:
             await self.reload()
         token = self._lease.token if self._lease is not None else None
@@ -229,7 +228,8 @@ class Learner:
     async def _renew_lease(self) -> Lease | None:
         """Renew the lease, or give it to a waiting process.
 
-        That process learns from then on.
+        Returns:
+            The lease; None if another process holds it or waits for it.
         """
         if (
             time.monotonic() - self._polled >= POLL_SECONDS
@@ -279,7 +279,8 @@ class Learner:
         async with self.leases.keep_alive(lease, shared=True):
             if synchronize:
                 await self.synchronize()
-            self._lease = lease  # only now: a step under a new lease synchronizes first
+            # Only now: if synchronizing failed, the next step sees a new lease and repeats it.
+            self._lease = lease
             self._staging = True
             try:
                 yield lease
@@ -287,13 +288,14 @@ class Learner:
                 self._staging = False
 
     def mark_ahead(self) -> None:
-        """Let the next step start from the store again, unless `mark_stored` follows."""
+        """Make the next step load the view again, unless `mark_stored` follows."""
         self._ahead = True
 
     def mark_stored(self, sequence: int) -> None:
-        """Note that the store holds the view's numbers.
+        """Note that the store has the view's numbers.
 
-        It holds every barrier up to this sequence, too.
+        Args:
+            sequence: The view reflects every barrier up to it.
         """
         self._ahead, self._last_barrier = False, sequence
         self._checkpointed = int(self.numbers.view.state.clock[INTERACTIONS])

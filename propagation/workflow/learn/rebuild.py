@@ -1,8 +1,8 @@
 """Rebuilding the numbers from the log (docs/design.md, "State").
 
 Mass is summed from the weights that each interaction stored. Trust, the combiner and all counts are
-computed again from the newest barrier on, never behind it. The result equals the live numbers bit
-for bit.
+computed again from the newest barrier on, never from before it. The result equals the live numbers
+bit for bit.
 """
 
 from propagation.model import DamagedNumbers, StoreBusy
@@ -17,7 +17,7 @@ from propagation.workflow.views import NumbersOwner, NumbersView
 async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView) -> NumbersView:
     """Rebuild the view from the learned blocks.
 
-    It ends before the first damaged one.
+    If a block after the newest barrier is damaged, the view ends before that block.
 
     Args:
         first: The view before anything was learned, for a store without a barrier.
@@ -47,14 +47,14 @@ async def rebuild_view(store: GraphStore, embedder: Embedder, first: NumbersView
 async def rebuild(store: GraphStore, embedder: Embedder, first: NumbersView, leases: Leases) -> int:
     """Rebuild the numbers and save them as the newest checkpoint.
 
-    A running process loads it when it next starts. Blocks from the first damaged one on are
-    dropped; they are learned again as if their interactions were new.
+    A running process loads the checkpoint when it reloads or next starts. Blocks from the first
+    damaged one on are dropped; their interactions are learned again as if they were new.
 
     Returns:
-        Its sequence.
+        The checkpoint's sequence.
 
     Raises:
-        DamagedNumbers: As rebuild_view; nothing was changed.
+        DamagedNumbers: As in rebuild_view; nothing was changed.
         StoreBusy: Another process learns.
     """
     async with leases.hold(LEARN_LEASE) as lease:

@@ -1,6 +1,6 @@
 """The reasoner as a ranker (RecNet 3.1.3).
 
-It re-orders the numbers' best items in one call.
+The reasoner re-orders, in one call, the items that the numbers rank best.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ async def rerank(
 ) -> Recommendations:
     """Put the first 20 items into the reasoner's order; the others follow.
 
-    The reasoner is shown them in a random order, so that their places tell nothing.
+    The reasoner is shown the items in a random order, so that their places tell nothing.
 
     Args:
-        seed: Of the order in which they are shown.
+        seed: Seed of the random order.
         recommendations: The list by the numbers.
         seconds: Deadline; None: none.
-        raise_unavailable: For callers that ask again later.
+        raise_unavailable: Raise if no reasoner answers; for callers that ask again later.
 
     Returns:
-        The list with `by_reasoner` set; the given one if the user is unknown, fewer than two
-        items are there, one of them is erased meanwhile, or the reasoner failed or was too slow.
+        The list with `by_reasoner` set. The given list if the user is unknown, it has fewer than
+        two items, a client was erased meanwhile, or the reasoner failed or was too slow.
 
     Raises:
         ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.

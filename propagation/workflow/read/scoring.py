@@ -46,7 +46,7 @@ from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2
-ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32 bits
+ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32-bit numbers
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
 
@@ -90,7 +90,7 @@ class BankCommunities:
         routers: [R] by descending share.
         shares: [R] pi, 0 to 1.
         lifts: [n,R] lift (ln) of each item in each router.
-        adopters: [n,R] distinct adopters of the item who wrote most to the router.
+        adopters: [n,R] how many users' adoptions of the item wrote most to the router.
     """
 
     routers: NDArray[np.int64]
@@ -108,7 +108,7 @@ class ReadResult:
         cold: The user has no history.
         communities: Session and taste bank; empty unless the request asks to explain.
         item_profiles: [n,D] f32 profile vectors of the ranked items, if explained.
-        users: [n,F] how many users' events each feature rests on at least, if explained.
+        users: [n,F] at least how many users' events each feature rests on, if explained.
     """
 
     ranked: Ranked
@@ -122,8 +122,8 @@ class ReadResult:
 class CatalogueScorer:
     """Scores all items roughly, and a short list exactly.
 
-    The scores of the first stage are quantised.
-    Runs on the thread that owns the view; the first stage uses other threads as well.
+    The rough scores of the first stage are quantised. The scorer runs on the thread that owns the
+    view; its first stage uses other threads as well.
     """
 
     def __init__(self, cores: CorePool) -> None:
@@ -164,7 +164,14 @@ class CatalogueScorer:
         combiners: Sequence[Combiner],
         chosen: Sequence[int],
     ) -> Iterable[NDArray[np.float32]]:
-        """Compute quantised scores of all items for the askers at these places."""
+        """Compute quantised scores of all items for some of the askers.
+
+        Args:
+            chosen: Places of these askers.
+
+        Returns:
+            Scores [items, rounded up to whole blocks] of each chosen asker.
+        """
         if not chosen:
             return ()
         sketch = self._get_current_sketch(view)
@@ -200,7 +207,7 @@ class CatalogueScorer:
     def exact_items(self, view: NumbersView, limit: int) -> int:
         """Count the items that a read of the catalogue scores exactly.
 
-        Those that it has to update count, too.
+        Items whose quantised numbers it must first update count, too.
         """
         outdated = (
             view.items
@@ -212,7 +219,7 @@ class CatalogueScorer:
     def _has_other_routers(self, view: NumbersView) -> bool:
         """Tell whether the sketch was made for other routers.
 
-        The totals are then another array.
+        If so, the view's totals are another array.
         """
         return view.state.taste.total is not self._total
 
@@ -290,10 +297,10 @@ def _build_result(
 def _count_users_behind(
     view: NumbersView, asker: Asker, ranked: Ranked, *, cold: bool
 ) -> NDArray[np.float64]:
-    """Count the users behind each feature of each item, at least.
+    """Count the users behind each feature of each item: a lower bound.
 
-    Of recent adoptions and co-adoptions only the weight is known: a user adds at most 1 to it.
-    Those who chose the item and one of the reader's newest items are counted for both kNN.
+    Of recent adoptions and co-adoptions only the weight is known, to which a user adds at most 1.
+    Both kNN features count the users who chose the item and one of the reader's newest items.
 
     Returns:
         [n,F]; infinity for what rests on the catalogue and the reader's own history.
@@ -322,13 +329,13 @@ def _count_users_behind(
 def list_communities(
     view: NumbersView, asker: Asker, rows: NDArray[np.int64], least_users: int = 0
 ) -> tuple[BankCommunities, ...]:
-    """Find the routers that a user reads by.
+    """Find the routers by which items are ranked for a user.
 
-    Each comes with the lift and the adopters of items in it.
+    Each router comes with the lift and the adopters of the items in it.
 
     Args:
         rows: [n] item rows.
-        least_users: With fewer adopters in a router an item's lift and adopters there are 0.
+        least_users: If an item has fewer adopters in a router, its lift and adopters there are 0.
 
     Returns:
         Session bank, then taste bank.
@@ -361,7 +368,7 @@ def list_communities(
 
 
 BATCH = 8
-# In items looked at: the cost of handing a read to the numbers' thread, and of one exact score.
+# Costs, in roughly scored items: to hand a read to the numbers' thread, and to score one exactly.
 HAND_OVER_ITEMS, EXACT_SCORE_ITEMS = 4_000, 16
 
 

@@ -1,9 +1,9 @@
-"""Pipeline of interactions, for a reasoner that one waits for.
+"""Pipeline of interactions, for a reasoner that waits for a language model.
 
-Interactions of different users run concurrently, and each is committed when it is done; those of
-one user stay in order, because a claim takes them in order. Two that share an item both draft on
-the version that they read; the later one's edits are applied to the newer version, and it is
-reasoned again only where both edited one line.
+Interactions of different users run concurrently, and each is committed when it is done. Those of
+one user stay in order, because claims take them in order. Two interactions that share an item both
+draft on the version that they read. When the later one is committed, its edits are applied to the
+newer version; it is reasoned again only if both edited one line.
 """
 
 import asyncio
@@ -11,14 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from propagation.model import (
-    NO_USAGE,
-    EditClash,
-    PropagationError,
-    ReasonClaim,
-    ReasonWork,
-    Usage,
-)
+from propagation.model import NO_USAGE, EditClash, PropagationError, ReasonClaim, ReasonWork, Usage
 from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
@@ -35,10 +28,10 @@ from propagation.workflow.settings import WorkflowSettings
 
 @dataclass
 class ClaimRenewal:
-    """The claims of one process; each lasts as long as a lease.
+    """Takes the claims of one process and renews them.
 
-    A claim is lost all the same if this process stalls for longer than it lasts; its commit then
-    raises LeaseLost.
+    Each claim lasts as long as a lease. If this process stalls for longer than a claim lasts, the
+    claim is lost, and its commit raises LeaseLost.
     """
 
     store: GraphStore
@@ -58,8 +51,8 @@ class ClaimRenewal:
     async def keep_alive(self, claim: ReasonClaim) -> AsyncIterator[None]:
         """Renew a claim, together with all others, until the body ends.
 
-        A body that fails or is cancelled gives it back; where the store refuses that, too, the
-        claim expires.
+        If the body fails or is cancelled, the claim is given back; if the store refuses even that,
+        the claim expires.
         """
         self._tokens.add(claim.token)
         if self._renewal is None:
@@ -89,7 +82,11 @@ POLL_SECONDS = 0.1
 
 
 class _LostAttempt(PropagationError):
-    """Another interaction edited the same line; `usage` is what the attempt cost."""
+    """Another interaction edited the same line.
+
+    Attributes:
+        usage: The cost of all attempts so far.
+    """
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(
@@ -122,13 +119,14 @@ class Pipeline:
     async def step(self) -> int:
         """Begin interactions, and wait until some are done.
 
-        While there is room for more it waits only shortly.
+        While there is room for more interactions, the wait is at most POLL_SECONDS.
 
         Returns:
-            How many are done or under way.
+            How many interactions succeeded or are under way.
 
         Raises:
-            Exception: What stopped one of them; its interaction is free again, the others go on.
+            Exception: All interactions that ended now have failed; this is the error of one. They
+                are free again, and the others go on.
         """
         while len(self._running) < self.concurrency:
             claim = await self.claims.take(1)
@@ -145,15 +143,15 @@ class Pipeline:
         return _count_successes(done) + len(self._running)
 
     async def settle(self) -> None:
-        """Wait for everything under way.
+        """Wait until no interaction is under way.
 
-        What fails is free again, and the next step meets it.
+        Errors are ignored: an interaction that failed is free again, and a later step takes it.
         """
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
 
     async def close(self) -> None:
-        """Give up what is under way, as if it had not begun."""
+        """Cancel all interactions under way, as if they had not begun."""
         for task in self._running:
             task.cancel()
         await self.settle()
@@ -197,10 +195,12 @@ class Pipeline:
                 self._receiving.difference_update(receiving)
 
     def _take_messages(self, working_set: WorkingSet) -> list[int]:
-        """Leave out messages that another interaction merges.
+        """Take the waiting messages that no other interaction merges.
+
+        The others are removed from the working set.
 
         Returns:
-            The clients of the rest.
+            The clients whose messages this interaction merges.
         """
         for ref in self._receiving.intersection(working_set.waiting):
             working_set.waiting[ref] = ()
@@ -225,6 +225,7 @@ class Pipeline:
 
         Raises:
             EditClash: The edits do not apply to the newest texts.
+            VersionClash: Other processes were first MAX_COMMIT_ATTEMPTS times in a row.
         """
         refs = list(working_set.texts)
         cache, done = self.interactions.cache, replace(drafted.reasoned, usage=usage)
@@ -258,7 +259,8 @@ class Pipeline:
 def _count_successes(done: set[asyncio.Task[None]]) -> int:
     """Count the tasks that succeeded.
 
-    Raise the first error if there is none.
+    Raises:
+        Exception: The error of one task, if some failed and none succeeded.
     """
     failed = [
         error for task in done if not task.cancelled() and (error := task.exception()) is not None

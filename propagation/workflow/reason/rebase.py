@@ -1,7 +1,7 @@
 """Rebase of an interaction's answers onto texts that another writer changed.
 
-Edits of different lines commute, so most need no second call of the reasoner (`docs/design.md`,
-"The loop", step 3).
+Edits of different lines commute, so most answers apply without a second call of the reasoner
+(`docs/design.md`, "The loop", step 3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def rebase_interaction(
     """Apply a draft's answers to the newest texts.
 
     Raises:
-        EditClash: A line that the answers edit has changed meanwhile.
+        EditClash: A line or a filter rule that the answers edit has changed meanwhile.
     """
     rebased = Draft(dict(newest))
     for inbox, merge, party, optimization in zip(
@@ -47,7 +47,7 @@ def rebase_interaction(
         if ref in draft.first_edits and not rebased.now[ref].profile.version:
             rebased.add(ref, describe_client(rebased.now[ref], draft.first_edits[ref], max_lines))
         current = rebased.now[ref]
-        # What another writer has received meanwhile is not received again.
+        # Messages that another writer has merged meanwhile are not merged again.
         is_waiting = current.watermark == inbox.text.watermark and inbox.messages
         if is_waiting and not isinstance(merge, ReasonerFailed):
             moved = _receive(rebased, inbox, merge, current, last_round, max_lines)
@@ -64,10 +64,10 @@ def _receive(
     last_round: int,
     max_lines: int,
 ) -> Mapping[int, int]:
-    """Merge on the newest text.
+    """Merge the messages into the newest text.
 
     Returns:
-        The new ids of the lines that the merge adds.
+        The new id of each line that the merge adds, by its id in the draft.
     """
     base, now = inbox.text.profile, current.profile
     answer = replace(merge, edits=rebase_edits(merge.edits, base, now, {}))
@@ -94,7 +94,7 @@ def rebase_edits(
 
     Args:
         base: The version that the edits were made for.
-        moved: Lines that have another id in the current version.
+        moved: Ids of lines in the current version, by their other id in the edits.
 
     Raises:
         EditClash: An edited line has another text or weight than in `base`, or is gone.

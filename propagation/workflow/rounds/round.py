@@ -1,8 +1,8 @@
 """A propagation round, and when it is due (Algorithm 1, stage 2).
 
-A round makes many commits and one publication. The optimisation of routers that Algorithm 1 has
-before it, lines 14 and 15, is workflow/evolve/evolution.py; Engine.run_round runs it when it is
-due.
+A round stages its results in many commits and publishes them in one. Before it, Algorithm 1
+optimises the routers (lines 14 and 15): workflow/evolve/evolution.py does so, and Engine.run_round
+runs the optimisation when it is due.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ class PendingChanges:
     """The clients that changed between the last round's boundary and this one's.
 
     Attributes:
-        clients: Their refs.
+        clients: Refs of the clients.
         after: The last round's boundary.
         through: This round's boundary.
         first: Whether this is the first round after a bootstrap: the routers have no profiles yet,
-            and every client is in the round that writes them.
+            and the round that writes them covers every client.
     """
 
     clients: Sequence[int]
@@ -56,10 +56,12 @@ class PropagationRound:
     Rounds run apart from interactions, over batches of changes (RecNet 2.5, asynchronous
     optimisation): one is due after `update_size` clients changed (Algorithm 1, line 13).
 
-    `postponed` says of the last round which routers' summaries failed, and why.
+    Attributes:
+        postponed: Why the last round left a router out, by router.
 
     Args:
-        described: Returns the sequence up to which all clients are described, at most the given.
+        described: Returns the sequence up to which all clients are described, but at most its
+            argument.
         yield_to_calls: Awaited between routers.
     """
 
@@ -88,7 +90,11 @@ class PropagationRound:
         self.postponed: dict[int, str] = {}
 
     async def is_due(self, clients: int) -> bool:
-        """Tell whether enough of all `clients` have changed."""
+        """Tell whether enough clients have changed.
+
+        Args:
+            clients: How many clients there are.
+        """
         pending = await self.find_pending()
         return len(pending.clients) >= self._settings.update_size_for(clients)
 
@@ -108,7 +114,7 @@ class PropagationRound:
     async def _lacks_first(self, last: Round | None) -> bool:
         """Tell whether the newest bootstrap's first round is not published.
 
-        A process may have opened an epoch, and died before that round.
+        A process may have opened the epoch and died before the round.
         """
         epochs = await self._store.get_epochs()
         if not epochs:
@@ -120,7 +126,7 @@ class PropagationRound:
         """Run one round over everything reasoned so far; None if nothing changed.
 
         Raises:
-            LeaseHeld: Another process runs one.
+            LeaseHeld: Another process runs a round.
         """
         async with self._leases.require(ROUND_LEASE) as lease:
             # Under the lease, so that another process' round cannot come between.
@@ -153,7 +159,7 @@ class PropagationRound:
         perceived = await self._perception.extract(
             pending.clients, pending.after, self._vectors.canonical.targets
         )  # eq. 1
-        # Routing reads the index, so it must have the new names by then.
+        # Routing reads the index, so the index must have the new names first.
         self._vectors.canonical.add(perceived.mapped)
         await self._vectors.write(perceived.remapped)
         postponed = await self._perception.keep_supported(postponed, perceived.rows)
@@ -189,7 +195,7 @@ class PropagationRound:
         """Build the routing table anew where it may have changed.
 
         Returns:
-            The changes against the current edges.
+            The edges to open and to close.
         """
         table = await self.policy.route(clients, versions)
         by_client = await self._store.get_edges(table.clients)

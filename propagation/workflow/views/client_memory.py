@@ -1,6 +1,6 @@
-"""All that this process remembers of clients.
+"""Everything about clients that this process keeps in memory.
 
-Code that changes all of it finds it here.
+It is gathered here, so that a client or a text can be dropped everywhere at once.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,10 +35,7 @@ class ClientMemory:
             cache.forget(refs)
 
     def forget_client(self, ref: int) -> None:
-        """Drop what is known of a client that was forgotten.
-
-        This process or another one has forgotten it.
-        """
+        """Drop everything about a client that any process has erased."""
         self.forget_texts([ref])
         if get_kind(ref) == ClientKind.ITEM:
             self.catalogue.forget(index_of(ref))
@@ -46,7 +43,7 @@ class ClientMemory:
             self.pending_events.forget([index_of(ref)])
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """Apply entries of the log that the learner covers."""
+        """Drop the clients that newly learned log entries erase."""
         for ref in list_erased_clients(entries):
             self.forget_client(ref)
 

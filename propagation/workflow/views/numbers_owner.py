@@ -19,7 +19,7 @@ MIN_BLOCKS = 128
 
 
 class CorePool:
-    """Splits a kernel's blocks over all cores.
+    """Splits a kernel's blocks over the cores, at most MAX_THREADS by default.
 
     The caller's thread takes part. Kernels release the interpreter lock, and their parts write to
     separate memory.
@@ -33,8 +33,8 @@ class CorePool:
         """Call a kernel for parts of its blocks, and wait for all.
 
         Args:
-            blocks: The parts cover [0, blocks).
-            kernel: Called as kernel(begin, end).
+            blocks: How many blocks there are; the parts cover [0, blocks).
+            kernel: Called as kernel(begin, end), on several threads if there are many blocks.
         """
         parts = min(self._threads, blocks // MIN_BLOCKS)
         if parts < 2:
@@ -67,7 +67,7 @@ class NumbersOwner:
 
     Attributes:
         view: The numbers view; only functions given to `run` may change it.
-        cores: Splits the kernels of these functions over all cores.
+        cores: Splits the kernels of these functions over the cores.
     """
 
     def __init__(self, view: NumbersView) -> None:
@@ -94,10 +94,10 @@ class NumbersOwner:
         return done
 
     async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
-        """Find the clients that too few users chose, as NumbersView.find_rarely_chosen does.
+        """Find the items that fewer than `least_users` users chose.
 
-        Where there is nothing to find it does not wait for the numbers' thread, which may be
-        learning.
+        If `refs` has no item, or `least_users` is 0, this does not wait for the numbers' thread,
+        which may be learning.
         """
         if not least_users or all(get_kind(ref) == ClientKind.USER for ref in refs):
             return frozenset()
@@ -107,7 +107,7 @@ class NumbersOwner:
     def try_borrow(self) -> Iterator[NumbersView | None]:
         """Lend the view to the caller's thread.
 
-        It is for reads that are faster than a change of threads.
+        This is for reads that take less time than a change of threads.
 
         Returns:
             The view, or None while another function runs on it.
@@ -124,7 +124,7 @@ class NumbersOwner:
         """Wait until the numbers reflect a sequence.
 
         Raises:
-            NotReached: They did not within so many seconds.
+            NotReached: The numbers did not reach it in time.
         """
         try:
             async with asyncio.timeout(seconds):

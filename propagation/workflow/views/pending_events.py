@@ -11,9 +11,9 @@ Name = str | int
 
 
 class PendingEvents:
-    """(user, item) pairs by user, dropped once they are learned.
+    """Recorded (user, item) pairs by user, dropped once they are learned.
 
-    Pairs have ids if this process recorded them, and rows if they were read from the log. Events of
+    A pair has ids if this process recorded it, and rows if it was read from the log. Events of
     other processes are gaps until their part of the log is read.
     """
 
@@ -58,10 +58,7 @@ class PendingEvents:
         self._mark_range_known(new[0][0] - (2 if has_clients_entry else 1), new[-1][0])
 
     def note_entry(self, sequence: int) -> None:
-        """Note an entry of this process that is no interaction.
-
-        It is then no gap.
-        """
+        """Note this process' entry without interactions, so that it is no gap."""
         self._mark_range_known(sequence - 1, sequence)
 
     def add_log(self, after: int, part: LogSlice) -> None:
@@ -115,11 +112,11 @@ class PendingEvents:
                 self._items[name] = remaining
 
     def list_ids(self, user_id: str) -> list[str]:
-        """Return the items, by id, of a user's recorded interactions."""
+        """Return ids of a user's pending items that this process recorded."""
         return [item for _, item in self._items.get(user_id, ()) if isinstance(item, str)]
 
     def list_rows(self, user_row: int) -> list[int]:
-        """Return the items, by row, of a user's interactions from the log."""
+        """Return rows of a user's pending items that the log named."""
         return [item for _, item in self._items.get(user_row, ()) if isinstance(item, int)]
 
     def _note(self, sequence: int, user: Name, item: Name) -> None:

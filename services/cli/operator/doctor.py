@@ -39,9 +39,12 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        problem: Empty if it is sound.
-        wrong: The problem is more than what a kill leaves and the next process repairs.
-        done: The repair that was made.
+        looked_at: The part that was checked.
+        problem: Empty if the part is sound.
+        remedy: What the operator can do.
+        wrong: Whether the problem is worse than leftovers of a killed process, which the next
+            process repairs.
+        done: The repair that was made, if any.
     """
 
     looked_at: str
@@ -97,7 +100,7 @@ def doctor(
 
 
 def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
-    """Run a look; what it cannot read is a finding, too."""
+    """Run a check; data that cannot be read is a finding, too."""
     try:
         return look()
     except StoreCorrupt as damage:
@@ -109,7 +112,10 @@ def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def _build_finding(sentence: str) -> Finding:
-    """Return a sentence's finding, which may say what to do."""
+    """Turn a sentence `problem; remedy` into a finding.
+
+    If the sentence has no remedy, the finding gets a general one.
+    """
     problem, _, remedy = sentence.partition("; ")
     return Finding(
         "stored data",
@@ -122,7 +128,7 @@ def _build_finding(sentence: str) -> Finding:
 def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     """Check the file before the engine opens.
 
-    Opening migrates, repairs and frees leases.
+    Opening the engine migrates and repairs the file, and frees leases.
 
     Raises:
         UsageProblem: Opening would migrate the file, and --mend was not given.
@@ -174,7 +180,8 @@ async def _check_learned_blocks(store: "GraphStore") -> Finding:
 async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]:
     """Check an opened engine.
 
-    That it opened proves the file, the schema, the settings, and that the numbers follow the log.
+    That the engine opened already shows that file, schema and settings are sound, and that the
+    numbers follow the log.
     """
     return [
         Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
@@ -189,9 +196,13 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
 
 
 async def find_lasting(look: Callable[[], Awaitable[Sequence[str]]]) -> list[str]:
-    """Return the problems that each of LOOKS looks finds.
+    """Repeat a check, and return the problems that it finds each time.
 
-    What a running service commits between two reads of one look may not fit together there.
+    A running service may commit between two reads of one check. The check then finds a problem that
+    is gone the next time.
+
+    Args:
+        look: The check; it is run LOOKS times at most, until no problem is left.
     """
     found = list(await look())
     for _ in range(LOOKS - 1):
@@ -203,7 +214,11 @@ async def find_lasting(look: Callable[[], Awaitable[Sequence[str]]]) -> list[str
 
 
 async def look_again(look: Callable[[], Awaitable[Finding]]) -> Finding:
-    """Return a problem only if each of LOOKS looks finds one."""
+    """Repeat a check while it finds a problem, LOOKS times at most.
+
+    Returns:
+        The last finding; it has a problem only if each check found one.
+    """
     finding = await look()
     for _ in range(LOOKS - 1):
         if finding.problem:
@@ -213,7 +228,10 @@ async def look_again(look: Callable[[], Awaitable[Finding]]) -> Finding:
 
 
 def _index(engine: "Engine") -> Finding:
-    """Report the index, which each start compares with the graph and repairs."""
+    """Report the state of the vector index.
+
+    Each start compares the index with the graph and repairs it.
+    """
     looked_at, stale = "vector index against the graph", engine.repaired_points
     if engine.index_problem:
         return Finding(
@@ -232,8 +250,7 @@ def _index(engine: "Engine") -> Finding:
 async def check_view(engine: "Engine") -> Finding:
     """Check that the numbers in memory agree with the log.
 
-    They must be neither ahead of the log nor behind it.
-    Other processes may learn meanwhile.
+    They must be neither ahead of the log nor behind it. Other processes may learn during the check.
     """
     store = engine.store
     before = await store.get_learned_through()

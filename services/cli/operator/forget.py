@@ -92,8 +92,8 @@ def forget(
 ) -> None:
     """Erase a client with its events, texts and numbers.
 
-    Others' texts that rest on it are erased, too. It cannot be undone. What others learned from it
-    stays (docs/erasure.md).
+    Texts of other clients that rest on the client are erased, too. This cannot be undone. What
+    other clients learned from the client stays (docs/erasure.md).
 
     JSON: the proto's ForgetClientResponse.
     """
@@ -134,7 +134,7 @@ def export_client(
     force: Force = False,
     address: Address = LOOPBACK,
 ) -> None:
-    """Export everything that is held on a client, as JSON Lines.
+    """Export all data about a client, as JSON Lines.
 
     Each line names its kind of record in `what`: texts, events, profile versions, filter rules,
     gradients, edges, merges, weights. FILE appears when it is complete, and only this user can read
@@ -182,10 +182,11 @@ def _parse_key(user: str | None, item: str | None) -> pb.ClientKey:
 
 
 def _confirm(question: str, yes: bool) -> None:
-    """Ask whether to go on.
+    """Ask whether to go on, unless `yes` is given.
 
     Raises:
         UsageProblem: There is no terminal to ask on.
+        Abort: The answer is no.
     """
     if yes:
         return

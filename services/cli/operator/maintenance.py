@@ -1,7 +1,7 @@
 """Commands that open the database themselves.
 
-They copy it, or make again what is derived: `propagation backup`, `restore`, `export` and
-`compact`; `init`, `rebuild`, `reindex` and `dead-letters`.
+`propagation backup`, `restore`, `export` and `compact` copy it; `init`, `rebuild`, `reindex` and
+`dead-letters` compute derived data again.
 """
 
 import os
@@ -57,8 +57,8 @@ def backup(
 ) -> None:
     """Copy the database as it is now into FILE.
 
-    The service may run. The copy holds what is forgotten later: keep back-ups no longer than you
-    may keep that.
+    The service may run. The copy still holds data that is forgotten later: keep back-ups no longer
+    than you may keep such data.
 
     JSON: {"file", "bytes", "seconds"}.
     """
@@ -141,7 +141,8 @@ def compact(
 ) -> None:
     """Write the database file anew without holes; stop the service first.
 
-    It drops what retention no longer keeps, and needs room for a second file of the same size.
+    Compaction drops what retention no longer keeps, and needs room for a second file of the same
+    size.
 
     JSON: {"dropped", "bytes_before", "bytes", "seconds"}.
     """
@@ -179,9 +180,9 @@ def init(
 ) -> None:
     """Bootstrap now (stage 0), and open an epoch.
 
-    It fits the embedder, finds routers and learns all interactions again. It runs by itself at
-    `bootstrap_items` items with text; run it by hand to do so earlier, or after settings changed
-    (taste.k, session.k, the embedder, the reasoner).
+    A bootstrap fits the embedder, finds routers and learns all interactions again. It runs by
+    itself at `bootstrap_items` items with text. Run this command to bootstrap earlier, or after
+    settings changed (taste.k, session.k, the embedder, the reasoner).
 
     JSON: {"epoch", "sequence", "seconds"}.
     """
@@ -209,8 +210,8 @@ def rebuild(
 ) -> None:
     """Compute the numbers again from the log, from the newest barrier on.
 
-    The result is equal to the bit. What is damaged or lost of the learned numbers is learned again;
-    if it lies before the barrier, everything is, in a new epoch, as by `init`.
+    The result is equal to the bit. Learned numbers that are damaged or lost are learned again. If
+    they lie before the barrier, everything is learned again in a new epoch, as by `init`.
 
     JSON: {"sequence", "seconds"}.
     """
@@ -266,7 +267,7 @@ def list_dead_letters(
 ) -> None:
     """List what failed, and why; opens the database.
 
-    `propagation status` shows the newest of a running service.
+    GetStatus has the newest dead letters of a running service (`propagation status --json`).
 
     JSON: {"dead_letters": [{"sequence", "reason"}]}.
     """
@@ -312,7 +313,11 @@ def replay_dead_letters(
 
 
 async def _replay_all(engine: "Engine") -> tuple[int, int]:
-    """Replay claim after claim until none repairs anything."""
+    """Replay claim after claim, until one repairs nothing.
+
+    Returns:
+        How many dead letters were repaired in all, and how many failed in the last claim.
+    """
     mended = 0
     while True:
         done, failed = await engine.replay_dead_letters()

@@ -98,7 +98,7 @@ def watch(
 
     try:
         ask(address, follow)
-    finally:  # however it ends, a service that was killed and Ctrl-C included
+    finally:  # also after Ctrl-C, or if the service was killed
         if go_on_token and not json:
             print_text(f"Go on with: propagation watch --resume {go_on_token}", wrap=False)
 

@@ -141,9 +141,10 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
 
 
 def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
-    """Return what each prompt has cost since the start.
+    """Describe the cost of each prompt, and of an average interaction.
 
-    The costs are in all and per interaction.
+    Returns:
+        Rows of label and text; costs count since the service started.
     """
     facts: list[tuple[str, object]] = []
     for one in spending.prompts:

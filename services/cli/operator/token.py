@@ -79,7 +79,7 @@ def list_(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """List names, roles and ends.
+    """List the tokens: name, roles, and when each expires.
 
     JSON: [{"name", "roles", "expires"}].
     """
@@ -124,7 +124,7 @@ def _parse_end(text: str) -> datetime:
     """Parse a time in ISO 8601, or days or hours from now.
 
     Raises:
-        UsageProblem: It is neither, or has passed.
+        UsageProblem: The text is neither, or the time has passed.
     """
     now = datetime.now(UTC).replace(microsecond=0)
     try:

@@ -48,8 +48,8 @@ def inspect(
 ) -> None:
     """Ask the graph on Neo4j one of the questions in cypher/inspect/.
 
-    Neo4j Browser draws them when they are pasted there. Needs the extra `inspect`; reads neo4j.uri,
-    neo4j.user and neo4j.password.
+    Paste a question into Neo4j Browser to see its answer drawn. This command needs the extra
+    `inspect`; it reads neo4j.uri, neo4j.user and neo4j.password.
 
     JSON: {"columns", "rows"}, or without a name [{"name", "about", "parameters"}].
     """
@@ -89,10 +89,11 @@ def inspect(
 
 
 def _format_cell(cell: object) -> object:
-    """Return a cell of the CSV.
+    """Return a cell of the CSV, safe for spreadsheets.
 
-    A text that is a formula begins with an apostrophe. Texts are quoted, so that none becomes two
-    cells where another character than the comma separates.
+    A text that a spreadsheet would read as a formula gets an apostrophe in front. The writer quotes
+    all texts, so that none becomes two cells in a program that separates by another character than
+    the comma.
 
     Control and invisible characters are escaped: some programs read a formula behind them.
     """

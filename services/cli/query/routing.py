@@ -51,7 +51,7 @@ def routers(
                     router.number,
                     router.name,
                     router.members,
-                    f"{router.mass:,.0f}" if as_of is None else "",  # the past has no numbers
+                    f"{router.mass:,.0f}" if as_of is None else "",  # past numbers are not kept
                     router.text,
                 )
                 for router in found

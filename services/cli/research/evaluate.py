@@ -1,4 +1,4 @@
-"""`propagation evaluate`."""
+"""`propagation evaluate`: measure ranking quality on a dataset."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""`propagation demo` and `fake-llm`: a tour and a scripted model.
+"""`propagation demo` and `fake-llm`: a tour, and a scripted language model.
 
-The language model is there for trying things.
+The scripted model lets you try the service without a real one.
 """
 
 import asyncio
@@ -33,9 +33,10 @@ def demo(
 ) -> None:
     """Show what propagation does to a dataset.
 
-    A service is run, and the dataset is loaded through its API. It takes less than three minutes
-    and leaves a picture, a page and the service's log in demo-out. The service and its database go
-    when the demo ends. It reads no settings file and no PROPAGATION_ variable.
+    A service is run, and the dataset is loaded through its API. The demo takes less than three
+    minutes and leaves a picture, a page and the service's log in demo-out. When it ends, the
+    service is stopped and its database is deleted. The demo reads no settings file and no
+    PROPAGATION_ variable.
     """
     from services.demo.run import demo as show
     from services.runtime.kernel_cache import compile_kernels
@@ -69,11 +70,11 @@ def fake_llm(
 ) -> None:
     """Run a scripted language model behind the OpenAI wire format.
 
-    It answers by a rule, until Ctrl-C.
+    The model answers by a rule, until Ctrl-C.
 
     Use it with `propagation serve --set reasoner=openai --set
-    openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen counts the
-    requests that it got.
+    openai.base_url=http://127.0.0.1:8089/v1 --set openai.model=scripted`. GET /seen returns counts
+    of the requests that arrived.
     """
     from services.fake_llm.script import Script
     from services.fake_llm.server import fake_llm as serve

@@ -59,7 +59,10 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 class Outcome:
     """A report with its tables, their notes and perhaps a picture.
 
-    `draw` raises OSError if it cannot write. What the report says of the dataset is printed first.
+    Attributes:
+        notes: Notes on the tables; the report has notes on the dataset.
+        draw: Draws the picture into a file, and raises OSError if it cannot write. None: the
+            protocol has no picture.
     """
 
     report: Measured | ByReasonerReport
@@ -68,7 +71,7 @@ class Outcome:
     draw: Callable[[Path], None] | None = None
 
     def show(self) -> None:
-        """Print the tables and the notes."""
+        """Print the notes on the dataset, the tables, and their notes."""
         print_text(*self.report.notes)
         for table in self.tables:
             print_table(*table)
@@ -130,9 +133,11 @@ def rank_stream(
     keep: Keep = lambda seed, known, ranked: None,
     reported: int | None = None,
 ) -> Report:
-    """Predict, then learn, every event under a progress bar of this name.
+    """Predict every event, then learn it, under a progress bar.
 
     Args:
+        name: The name of the progress bar.
+        keep: Called with a pass's seed, what was known, and the ranked events.
         reported: The seed whose pass is reported; None: the median one.
     """
     compile_kernels(EVALUATION)
@@ -158,7 +163,7 @@ def prequential(
     shown: Collection[str],
     keep: Keep,
 ) -> Outcome:
-    """Predict, then learn, every event."""
+    """Predict every event, then learn it."""
     report = rank_stream(stream.name, stream, settings, options, keep)
     title = (
         f"{report.dataset}: {pluralize(report.users, 'user')},"
@@ -181,7 +186,7 @@ def prequential(
 
 
 def _name_pass(report: StreamReport) -> str:
-    """Name the pass that all figures are of."""
+    """Name the pass that the figures come from."""
     seeds = len(report.settings.seeds)
     return f"seed {report.seed}" + (f", the median of {seeds}" if seeds > 1 else "")
 
@@ -199,7 +204,7 @@ def _slice_tables(title: str, slices: Sequence[Slice]) -> list[Table]:
 
 
 def _write_prequential_notes(report: Report) -> list[str]:
-    """Say what slices and negatives hold."""
+    """Say which events and negatives the figures count."""
     notes = [SLICE_FOOTNOTE]
     if any(part.events for part in report.slices if part.of == "user" and part.most == 0):
         notes.append("First events of users (history 0) are in no other figure.")
@@ -219,9 +224,9 @@ def cold_start(
     shown: Collection[str],
     keep: Keep,
 ) -> Outcome:
-    """Rank the stream's events, sliced by what was known.
+    """Rank the stream's events, sliced by how much was known before.
 
-    A slice is how much was known of the user and of the item.
+    There are slices by the user's history, and slices by the item's adopters.
 
     Source: RecNet, Figure 6.
     """
@@ -245,9 +250,9 @@ def leave_one_out(
     shown: Collection[str],
     keep: Keep,
 ) -> Outcome:
-    """Rank each user's last event in three settings.
+    """Rank each user's last event in three ways.
 
-    These are at the end, at the event's own moment, and with histories shuffled.
+    They are: after all other events, at the event's own moment, and with shuffled histories.
     """
     compile_kernels(EVALUATION)
     embedder = HashedEmbedder(settings.workflow.seed)
@@ -283,7 +288,7 @@ def leave_one_out(
 
 
 def write_cost_notes(seconds: float, embedder: str) -> list[str]:
-    """Return a footnote to the figures, and the time that they took."""
+    """Return the figures' footnote, and their time, embedder and release."""
     return [FOOTNOTE, f"{seconds:.0f} s; {embedder}; {release()}"]
 
 
@@ -304,9 +309,9 @@ def rank_by_reasoner(
 ) -> Outcome:
     """Rank each user's last event by a language model.
 
-    The model has learned all other events.
-    It runs the whole loop on the database of the settings, which is created if needed. What was
-    done before an error stays there: a stopped run goes on where it was.
+    All other events are learned first, by the whole loop. It runs on the database of the settings,
+    which is created if needed. After an error the database keeps the work so far, and the next run
+    goes on from there.
     """
     dataset = load_dataset(folder, settings.workflow.seed).first(first)
     print_error(*dataset.notes)

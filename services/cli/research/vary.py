@@ -88,9 +88,9 @@ def measure(
 
 
 def _parse(vary: str) -> tuple[str, list[float | None]]:
-    """Return the setting and its values; None means as in NONE_MEANS.
+    """Return the setting and its values; NONE_MEANS says what None is.
 
-    Of evolution `off` is always the first, because the others are compared with it.
+    The first value of evolution is always None (`off`): the others are compared with it.
     """
     of, equals, listed = vary.partition("=")
     if of not in LEAST or not equals:
@@ -166,7 +166,7 @@ def _vary_loop(
 ) -> Effect:
     """Run the whole loop once for each value of a setting.
 
-    It runs with the offline reasoner, on a temporary database.
+    The loop runs with the offline reasoner, on a temporary database.
     """
     compile_kernels()
     begun, points, first = time.monotonic(), [], None

@@ -1,4 +1,7 @@
-"""Events: RecordInteractions, StreamInteractions and RetractInteractions."""
+"""Events: RecordInteractions, StreamInteractions and RetractInteractions.
+
+Back-pressure: a caller that does not read its acknowledgements has to wait with its events.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -52,11 +55,11 @@ REJECTIONS = {
 class InteractionsHandler(Servicer):
     """Records events of batches and streams, and takes events back.
 
-    A bad event is rejected, and the others recorded.
+    A bad event is rejected, and the other events are recorded.
 
-    A stream has three steps (read, commit, acknowledge) with bounded queues between them. A caller
-    that does not read its acknowledgements thus stops the last step, then the second, then the
-    first, and HTTP/2 stops the caller.
+    Back-pressure: a stream has three steps (read, commit, acknowledge) with bounded queues between
+    them. A caller that does not read its acknowledgements thus stops the last step, then the
+    second, then the first, and HTTP/2 stops the caller.
     """
 
     async def RecordInteractions(
@@ -115,7 +118,7 @@ class InteractionsHandler(Servicer):
     ) -> None:
         """Queue the events of a stream, then None for its end.
 
-        If the service stops, the stream ends here, and what was queued is still committed.
+        If the service stops, no more events are read; events in the queue are still committed.
         """
         try:
             async for request in requests:
@@ -131,7 +134,7 @@ class InteractionsHandler(Servicer):
     async def _commit_groups(self, events: EventQueue, groups: OutcomeQueue) -> None:
         """Commit everything read so far as one group, until the events end.
 
-        A commit that fails ends the stream after the acknowledgements before it.
+        If a commit fails, the stream ends after the acknowledgements of the groups before it.
         """
         last = False
         try:

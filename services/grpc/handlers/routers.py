@@ -36,7 +36,7 @@ BANK_CHOICES = {
 
 
 class RoutersHandler(Servicer):
-    """Reads routers, and runs by hand what the schedule runs on them."""
+    """Reads routers, and runs rounds and evolutions on request."""
 
     async def ListRouters(
         self, request: pb.ListRoutersRequest, context: Context
@@ -110,7 +110,7 @@ class RoutersHandler(Servicer):
         return await parse_as_of(request, self._time_travel)
 
     async def _read_routers(self, bank: BankName) -> list[pb.Router]:
-        """Read the routers of a bank as they are, retired ones included."""
+        """Read a bank's routers as they are now, retired ones included."""
         mass = await self._engine.compute(compute_router_masses, bank)
         epoch = await self._store.get_current_epoch()
         texts: dict[int, RouterVersion] = {}
@@ -159,10 +159,15 @@ class RoutersHandler(Servicer):
     async def _list_taste_members(
         self, number: int, limit: int, at: int | None
     ) -> list[pb.RouterMember]:
-        """Read the first members.
+        """Read a taste router's first members that the caller may see.
 
-        Users whom the caller may not know come first, as a number. Items that too few users chose
-        are left out, and of the past all items: how their lifts move would tell of one user.
+        Users whom the caller may not know come first, as one number. Items that too few users chose
+        are left out. From the past, all items are left out for a caller who is no analyst: a
+        change of an item's lift could give away what a single user did.
+
+        Args:
+            limit: The largest number of members, not counting that first entry.
+            at: A sequence; None means now.
         """
         sees_users = admitted_caller.get().sees_users
         rows = limit if sees_users else 1 << 31
@@ -213,7 +218,7 @@ class RoutersHandler(Servicer):
         return pb.RunRoundResponse(note=await self._explain_no_change(drained=request.drain))
 
     async def _explain_no_change(self, *, drained: bool) -> str:
-        """Say since when nothing changed, and how many entries wait for reasoning."""
+        """Say since which round nothing changed, and how many entries are unreasoned."""
         last = await self._store.get_last_round()
         note = (
             f"nothing had changed since round {last.number}"
@@ -244,7 +249,7 @@ class RoutersHandler(Servicer):
     async def ListEvolutionRuns(
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
-        page = parse_page(request, "evolution runs")  # starts before the run that its token names
+        page = parse_page(request, "evolution runs")  # it starts before the run of the token
         runs = await self._store.get_evolution_runs(page.size + 1, page.start or None)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(

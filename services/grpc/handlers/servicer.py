@@ -29,8 +29,8 @@ def require_reading_of(key: ClientKey, operation: str) -> None:
 class Servicer:
     """Validates a request, asks the engine, and converts the result; decides nothing.
 
-    `stopping` is set when the service stops: streams end. `redact` takes the service's files and
-    servers out of texts for callers that are not operators.
+    `stopping` is set when the service stops, so that streams end. `redact` hides the service's
+    files and servers in texts for callers without the role admin.
     """
 
     def __init__(self, engine: Engine, worker: Worker, redact: Callable[[str], str] = str) -> None:
@@ -41,9 +41,9 @@ class Servicer:
         self.stopping = asyncio.Event()
 
     def _get_least_users(self, exempt: Role = Role.ANALYST, *, past: bool = False) -> int:
-        """Return how many users must stand behind what a caller sees.
+        """Return how many users must stand behind what the caller sees.
 
-        The caller is that of the running call.
+        See Caller.least_users. The caller is that of the running call.
         """
         return admitted_caller.get().least_users(
             self._engine.settings.min_support, exempt, past=past
@@ -54,11 +54,11 @@ class Servicer:
     ) -> pb.Reflects:
         """Say how much of the log an answer reflects.
 
-        Ask before reading what it answers with.
+        Call this before the answer's data is read.
 
         Args:
-            exact: Ask the store how far texts are; otherwise it may be 50 ms old.
-            applied_through: The sequence that the read itself saw; None means the view's.
+            exact: Ask the store how far texts are reasoned; else the number may be 50 ms old.
+            applied_through: The sequence that the read itself saw; None means that of the view.
         """
         if applied_through is None:
             applied_through = self._engine.applied_through
@@ -75,7 +75,7 @@ class Servicer:
 
         Raises:
             InvalidInput: min_sequence is negative.
-            NotReached: It was not reached a little before the caller's deadline.
+            NotReached: min_sequence was not reached shortly before the caller's deadline.
         """
         if not request.HasField("min_sequence"):
             return
@@ -94,6 +94,6 @@ class Servicer:
 
 
 def count_seconds_left(context: Context) -> float:
-    """Return a little less than the time until the caller's deadline."""
+    """Return 90% of the seconds until the caller's deadline; 30 without one."""
     seconds = context.time_remaining()
     return WAIT_SHARE * seconds if seconds is not None else DEFAULT_WAIT_SECONDS

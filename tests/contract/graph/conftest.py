@@ -1,4 +1,4 @@
-"""Cases of this folder see a store's ports alone, so that they hold for any store."""
+"""Hides everything but a store's ports, so that cases fit any store."""
 
 from inspect import get_annotations
 
@@ -10,7 +10,7 @@ PORTS = {name for port in GraphStore.__mro__ for name in (*vars(port), *get_anno
 
 
 class PortsOnly:
-    """A store of a class of its own, which has what the ports name and nothing else."""
+    """A store that has the members of its ports and no others."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Services as processes of their own on one Neo4j."""
+"""Services on one Neo4j, each a process of its own."""
 
 import asyncio
 import contextlib
@@ -18,12 +18,12 @@ SETTINGS = (
     "update_size=100",
     "round_interval=2",
     "neo4j.answer_seconds=40",
-)  # how long who is frozen inside of a commit keeps the others waiting
+)  # for so long a service that is frozen inside of a commit makes the others wait
 SECONDS = 180
 
 
 class Service:
-    """One process, and how callers reach it."""
+    """The process of a service, with a stub to call it."""
 
     def __init__(self, process, address):
         self.process, self.pid = process, process.pid

@@ -1,4 +1,4 @@
-"""A scripted server and a reasoner that asks it; `open_reasoner` starts them as told."""
+"""A scripted server, and a reasoner that asks it."""
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ScriptedModel:
 
     @property
     def calls(self):
-        """How many reached the server, probes and pings left out."""
+        """Number of calls that reached the server, without probes and pings."""
         return (
             self.server.seen.calls.total()
             - self.server.seen.calls["probe"]
@@ -34,7 +34,7 @@ class ScriptedModel:
 
 @pytest.fixture(autouse=True)
 def _short_backoff(monkeypatch):
-    """What failed is tried again at once."""
+    """Retry failed calls at once."""
     monkeypatch.setattr(endpoint, "BACKOFF_SECONDS", 0.01)
 
 
@@ -48,7 +48,10 @@ async def store(tmp_path):
 
 @pytest.fixture
 def open_reasoner(store):
-    """`async with open_reasoner(habits=..., faults=..., attempts=...) as asked`."""
+    """Return a function that starts the server and the reasoner.
+
+    Use: `async with open_reasoner(habits=..., faults=..., attempts=...) as asked`.
+    """
 
     @asynccontextmanager
     async def start(*, habits=(), faults=None, key=None, retry_after=0.01, **options):

@@ -10,7 +10,7 @@ K, DIMENSION = 20, 8
 
 
 def small_state(users: int, items: int, seed: int = 3) -> State:
-    """A started state: seeded centres and content, everything visible."""
+    """Make a state with random centres and content, and only visible items."""
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((2 * K + items, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -68,7 +68,7 @@ def learn(
 
 
 def list_arrays(state: State) -> dict[str, np.ndarray]:
-    """Every array of a state by name, banks included."""
+    """Return every array of a state by name, banks included."""
     found = {
         name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)
     }

@@ -1,4 +1,4 @@
-"""The engine closes what it opened, and wipes one erasure at a time."""
+"""The engine closes all that it opened, and wipes after an erasure."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ async def test_a_part_that_cannot_be_closed_keeps_none_of_the_others_open(settin
     monkeypatch.setattr(engine.learner, "close", fail)
     with pytest.raises(OSError, match="disk is full"):
         await engine.close()
-    again = build_engine(settings)  # refused while the first one holds the file's lock
+    again = build_engine(settings)  # it opens only if the first freed the file's lock
     await again.open()
     await again.close()
 

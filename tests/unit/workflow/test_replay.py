@@ -60,7 +60,11 @@ def make_engine(path):
 
 
 async def replay_and_read(path, step):
-    """Every text, router version, edge and number a replay left."""
+    """Replay a stream, and return the resulting state.
+
+    Returns:
+        (report, texts, edges, router versions, numbers).
+    """
     engine = make_engine(path)
     await engine.open()
     try:

@@ -1,5 +1,6 @@
-"""Two engines on one graph and one index, as two processes are: what one commits, the other's views
-follow."""
+"""Two engines on one graph and one index, like two processes.
+
+The views of each engine follow the commits of the other one."""
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
@@ -42,7 +43,7 @@ SETTINGS = WorkflowSettings(
 
 
 class Shared:
-    """A store that somebody else opens and closes."""
+    """A store that the test opens and closes, not the engine."""
 
     def __init__(self, store):
         self._store = store
@@ -301,7 +302,7 @@ async def test_a_bootstrap_that_is_due_for_both_is_one(engines, monkeypatch):
     await give_up_lease(here)
 
     async def return_true():
-        return True  # as it found before the other opened the epoch
+        return True  # as `there` would have found before `here` opened the epoch
 
     monkeypatch.setattr(there.stage0, "_is_due", return_true)
     await push(here, "ann", 7)
@@ -317,7 +318,7 @@ async def test_an_epoch_is_opened_on_what_others_learned_meanwhile(engines):
     here, there = engines
     await open_unmet_epoch(here, there)
     await push(here, "ann", 7, 9)
-    await here.drain()  # the other's view stands where it stood
+    await here.drain()  # the view of `there` stays behind
     await give_up_lease(here)
     epoch = await there.init()
     assert epoch.number == 2
@@ -355,7 +356,7 @@ async def test_an_epoch_that_one_opened_is_met_by_the_other_outside_of_learning(
 
 
 async def give_up_lease(engine):
-    """As when that process stops without having learned anything since."""
+    """Release the lease, as if the process stopped and learned nothing more."""
     await engine.store.release_lease(engine.learner._lease)
 
 
@@ -377,7 +378,7 @@ async def test_who_learns_next_learns_in_the_epoch_that_was_opened(engines):
     for n in range(5):
         await push(
             here, f"late-{n}", 2, 4
-        )  # the epoch's entry in the log is far behind what is learned next
+        )  # so that the log has many events before the epoch's entry
     epoch = await here.init()
     await give_up_lease(here)
     there.learner._block = 1
@@ -429,7 +430,10 @@ async def test_who_was_forgotten_by_one_is_in_no_memory_of_the_other(engines):
 async def test_a_view_that_could_not_be_read_again_at_a_barrier_is_read_at_the_next_step(
     engines, monkeypatch
 ):
-    """The other one forgot somebody, and nothing was learned since: only the barrier tells it."""
+    """The other engine forgot a user, and nothing was learned after it.
+
+    Only the barrier shows that the view is stale.
+    """
     here, there = engines
     for user in ("ann", "bob"):
         await push(here, user, 1, 3, 5)
@@ -467,7 +471,7 @@ async def test_doctor_looks_while_another_process_learns(engines):
 async def test_a_comparison_of_the_index_while_another_process_commits_makes_nothing_good(
     engines, monkeypatch
 ):
-    """It commits between the reads of the index and of the graph."""
+    """The other process commits between the reads of index and graph."""
     one, looking = engines
     await push(one, "ann", 1, 2, 3)
     await one.drain()

@@ -1,5 +1,7 @@
-"""warm_up compiles what the service runs: nothing is compiled after it, and what Python calls is
-compiled once."""
+"""`warm_up` compiles all kernels of the service: nothing is compiled later.
+
+Each kernel that Python calls is compiled for one signature.
+"""
 
 import importlib
 import json
@@ -43,7 +45,7 @@ CALLED_FROM_PYTHON = (
 
 
 def list_signatures() -> dict[str, list[str]]:
-    """Every kernel of propagation.numbers with the argument types it is compiled for."""
+    """Return the compiled signatures of every kernel of propagation.numbers."""
     found = {}
     for module in pkgutil.walk_packages(propagation.numbers.__path__, "propagation.numbers."):
         loaded = importlib.import_module(module.name)
@@ -59,8 +61,11 @@ def list_signatures() -> dict[str, list[str]]:
 
 
 async def run_life(path: str) -> None:
-    """A process that records, learns, reasons and reads; one that starts from what it left, from
-    blocks and from a checkpoint; a rebuild; clients that are forgotten."""
+    """Run three engines on one database, one after another.
+
+    Each records, learns, reasons and reads. The later ones start from blocks and from a checkpoint.
+    The second one rebuilds its numbers, and the third one forgets clients.
+    """
     from propagation.adapters.offline.embedder import HashedEmbedder
     from propagation.model import ClientKey, ClientKind
     from propagation.workflow.learn.rebuild import rebuild

@@ -1,5 +1,5 @@
 // name: forget/export/texts/profile_version
-// purpose: the versions of the client's text: its columns, then when and for what each was written
+// purpose: the versions of the client's text: the columns of each, then its sequence, its time and its author
 // parameters: ref
 MATCH (p:ProfileVersion)
 WHERE p.ref = $ref AND p.version > 0

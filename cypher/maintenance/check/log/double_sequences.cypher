@@ -1,5 +1,5 @@
 // name: maintenance/check/log/double_sequences
-// purpose: sequences of both an interaction and another log entry
+// purpose: sequences that belong to both an interaction and another log entry
 // parameters: limit
 MATCH (e:LogEntry)
 WHERE e.sequence > 0

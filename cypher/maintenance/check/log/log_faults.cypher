@@ -1,5 +1,5 @@
 // name: maintenance/check/log/log_faults
-// purpose: how many entries the log lacks, how many it has too many, where learn has passed it, where reason has passed learn, how many versions of texts and merges are missing; null where it is sound
+// purpose: how many entries the log lacks, how many it has too many, where learn is if it has passed the log, where reason is if it has passed learn, how many versions of texts are missing, and how many merges; each is null if it is sound
 // parameters: none
 // scans: Client, the versions of each one's text are added up
 MATCH (log:Progress {name: 'log'})

@@ -1,5 +1,5 @@
 // name: maintenance/check/numbers/lost_last_blocks
-// purpose: a checkpoint behind which the learned blocks end
+// purpose: checkpoints beyond the end of the learned blocks
 // parameters: limit
 // scans: Checkpoint, of which there is one beside the barriers
 OPTIONAL MATCH (b:LearnedBlock)

@@ -1,5 +1,5 @@
 // name: maintenance/check/routing/missing_attributes
-// purpose: names of attributes that clients hold and that are missing
+// purpose: names of missing attributes that clients hold
 // parameters: limit
 // scans: Client, a check looks at every one
 MATCH (c:Client)

@@ -1,5 +1,5 @@
 // name: maintenance/check/routing/missing_edges
-// purpose: rounds with more or fewer stored edges than the round says: [edges that it says, round, edges stored]
+// purpose: rounds with more or fewer stored edges than they should have: [edges that should be stored, round, edges that are]
 // parameters: limit
 MATCH (d:Round)
 WHERE d.number > 0 AND d.edges IS NOT NULL

@@ -1,5 +1,5 @@
 // name: maintenance/check/routing/missing_messages
-// purpose: rounds with more or fewer stored messages than the round says: [messages that it says, round, messages stored]
+// purpose: rounds with more or fewer stored messages than they should have: [messages that should be stored, round, messages that are]
 // parameters: limit
 MATCH (d:Round)
 WHERE d.number > 0 AND d.messages IS NOT NULL

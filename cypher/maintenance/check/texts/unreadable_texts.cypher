@@ -1,5 +1,5 @@
 // name: maintenance/check/texts/unreadable_texts
-// purpose: versions of texts whose lists of lines, attributes, sources and rules are missing, of different lengths, or no such lists
+// purpose: versions of texts whose lists of lines, attributes, sources or rules are missing, differ in length, or hold values of other kinds
 // parameters: limit
 // scans: ProfileVersion, a check looks at every one
 MATCH (p:ProfileVersion)

@@ -5,7 +5,11 @@ from propagation.ports import LONGEST_LEASE_MS, Lease
 
 
 class Neo4jLeases(StorePart):
-    """Leases by the server's clock, which all processes share; tokens by count."""
+    """Keeps leases and named facts.
+
+    Leases expire by the server's clock, which all processes share. A lease's token counts up each
+    time that the lease is acquired, but not when it is renewed.
+    """
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
         token = await self._database.write(

@@ -15,7 +15,7 @@ def load_schema_steps() -> dict[int, list[str]]:
     """Read the files schema/NNNN_name.cypher.
 
     Returns:
-        The statements that lead to each schema version, in ascending order.
+        The statements that lead to each schema version, by version in ascending order.
     """
     files = find_cypher_folder().joinpath("schema").iterdir()
     return {
@@ -28,8 +28,8 @@ def load_schema_steps() -> dict[int, list[str]]:
 async def open_database(database: Neo4jDatabase) -> None:
     """Connect to the database, check it, and migrate its schema.
 
-    The checks include that the database is ours. The schema becomes that of this release.
-    Nothing is written before the checks have passed.
+    One check is that the database is empty or ours. Nothing is written before all checks have
+    passed. Then the schema becomes that of this release.
 
     Raises:
         StoreUnreachable: The server does not answer.
@@ -81,7 +81,11 @@ async def _read_stored_version(database: Neo4jDatabase) -> int | None:
     """Read the schema version of the database.
 
     Returns:
-        None where the database is empty.
+        The version; None if the database is empty.
+
+    Raises:
+        StoreForeign: The database holds data of another application.
+        StoreCorrupt: The stored version is not a number.
     """
     stored = await database.value("connection/schema_version")
     if stored is None and await database.value("connection/count_nodes"):

@@ -1,6 +1,6 @@
 """Exports everything stored about a client (ExportStore).
 
-There is one statement for each kind of record but the weights.
+There is one statement for each kind of record except the weights, which several statements read.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -35,7 +35,7 @@ AS_JSON = "metadata"
 
 
 class Neo4jExport(StorePart):
-    """Exports one kind after another; each kind is read in one snapshot."""
+    """Exports one kind of record after another."""
 
     async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:

@@ -1,6 +1,6 @@
 """Rows of learned blocks that a withdrawal reads, marks and clears.
 
-They are marked in the commit of the withdrawal and written into their blocks after it, some blocks
+The commit of the withdrawal marks the rows. Later commits write them into their blocks, some blocks
 per commit.
 """
 
@@ -26,7 +26,7 @@ BLOCKS_PER_COMMIT = 16
 
 
 async def read_learned_weights(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
-    """See ErasureStore.get_learned_weights."""
+    """Read the weights that interactions wrote (see ErasureStore.get_learned_weights)."""
     found = [part async for part in read_blocks_with_rows(database, sequences)]
     total, learned = 0, {}
     for through, size in (
@@ -44,12 +44,14 @@ async def read_learned_weights(database: Neo4jDatabase, sequences: Sequence[int]
 async def mark_rows(
     transaction: Transaction, emptied: Sequence[int], promoted: Sequence[PromotedRepeat]
 ) -> frozenset[int]:
-    """Mark rows as empty, and rows of promoted repeats as reweighted.
+    """Mark the rows of interactions that a withdrawal clears or promotes.
 
-    The marks of promoted repeats have their new weights.
+    Args:
+        emptied: Sequences of the interactions whose rows will be cleared.
+        promoted: Repeats, with the new routers and weights of their rows.
 
     Returns:
-        Those of the emptied interactions that had a row.
+        The sequences in `emptied` that have a row.
     """
     moved = {row.sequence: row for row in promoted}
     distinct = np.array(sorted({*emptied, *moved}), np.int64)

@@ -68,7 +68,7 @@ async def enqueue_texts(transaction: Transaction, texts: Sequence[ClientText]) -
 async def enqueue_messages(transaction: Transaction, messages: Iterable[RouterVersion]) -> None:
     """Add messages whose text changed to the outbox.
 
-    The transaction is the one that changes them.
+    The caller passes the transaction that changes the messages.
     """
     await transaction.execute(
         "index/outbox/add_changes",

@@ -1,6 +1,7 @@
 """Points of the NumPy index, kept in the graph (see adapters/numpy/index.py).
 
-They are derived and versioned, so that a start embeds only what changed.
+Points are derived from texts and have their versions, so that a start embeds only texts that
+changed.
 """
 
 from collections.abc import Sequence
@@ -17,9 +18,8 @@ DESCRIPTION = "vector_index"
 class Neo4jPoints(StorePart):
     """Stores points as nodes `(:Point)`.
 
-    Keys are JSON, so that 7 and "7" differ.
-    Several processes with the same embedder may share them: a point's vector follows from its
-    version.
+    Keys are JSON, so that 7 and "7" differ. Several processes with the same embedder may share the
+    points: the vector of a point follows from its version.
     """
 
     async def get_description(self) -> bytes | None:

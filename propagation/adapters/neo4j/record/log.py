@@ -18,8 +18,9 @@ class LogEnd:
     """The end of the log inside a transaction that has locked it.
 
     Attributes:
-        next_index: Of the next user, and of the next item.
-        at: The time of the commit.
+        sequence: The last sequence that was taken.
+        next_index: The index of the next user, and that of the next item.
+        at: The time of the commit, in milliseconds since 1970.
     """
 
     sequence: int
@@ -61,7 +62,15 @@ async def append_entry(
     refs: Sequence[int] = (),
     number: int = 0,
 ) -> int:
-    """Append an entry other than an interaction; the caller calls `set_log_end` later."""
+    """Append an entry other than an interaction; the caller calls `set_log_end` later.
+
+    Args:
+        refs: The clients that the entry concerns, as in LogEntry.
+        number: Number of the round, epoch or run, as in LogEntry.
+
+    Returns:
+        The entry's sequence.
+    """
     sequence = end.take_sequences(1)
     await transaction.execute(
         "record/log/create_entry",
@@ -77,7 +86,7 @@ async def append_entry(
 async def set_log_end(transaction: Transaction, end: LogEnd) -> None:
     """Store the new end of the log.
 
-    It is the last statement of a commit that appends.
+    A commit that appends runs this statement last.
     """
     await transaction.execute("record/log/set_log_end", **build_end_parameters(end))
 
@@ -95,9 +104,9 @@ def build_end_parameters(end: LogEnd) -> dict[str, int]:
 class Neo4jLog(StorePart):
     """Reads the log.
 
-    Neo4j may show the nodes of a commit a moment before or after its counters. The log has no gaps
-    except those of withdrawn interactions, so a part with other gaps is read again after the
-    running commit.
+    Neo4j may show the nodes of a commit a moment before or after the end of the log that it set.
+    Only withdrawn interactions leave gaps in the log. So if a part has other gaps, it is read again
+    after the running commit.
     """
 
     async def get_recorded_through(self) -> int:

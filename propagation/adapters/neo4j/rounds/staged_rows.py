@@ -16,7 +16,7 @@ class StagedRows:
     """Rows of one statement, and its other parameters.
 
     Attributes:
-        pack: Converts the rows of one commit to the statement's parameter.
+        pack: Converts the rows of one commit to the statement's parameter `rows`.
     """
 
     name: str
@@ -30,9 +30,9 @@ class StageCall:
     """The rows that one call stages for a round.
 
     Attributes:
-        first: Rows that the others need.
+        first: Rows that all others need.
         then: Rows that touch no client.
-        held: The attributes that clients now hold.
+        held: The attributes that clients now hold, by ref.
         closed: Edges to close, as (router, ref).
         opened: Edges to open.
     """
@@ -80,7 +80,7 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
     concurrently.
 
     Args:
-        most: About how many rows a commit has.
+        most: A commit ends with the client that brings it to so many rows.
     """
     held: dict[int, Sequence[str]] = {
         ref: names for call in calls for ref, names in call.held.items()
@@ -108,8 +108,8 @@ def _build_client_rows(
 ) -> list[StagedRows]:
     """Build the rows of the three statements that change clients.
 
-    They are stage_client_attributes [ref, [name, ...]], close_edges [ref, [router, ...]] and
-    open_edges [ref, [[place, score], ...]], with places in its parameter `routers`.
+    The rows are [ref, [name, ...]] of stage_client_attributes, [ref, [router, ...]] of close_edges
+    and [ref, [[place, score], ...]] of open_edges, with places in its parameter `routers`.
     """
     routers = sorted({edge.router for ref in refs for edge in entering.get(ref, ())})
     places = {router: place for place, router in enumerate(routers)}

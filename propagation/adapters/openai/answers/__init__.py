@@ -1,1 +1,1 @@
-"""Questions to a model and what is made of its answers."""
+"""Questions to a model, and how its answers are read."""

@@ -1,6 +1,6 @@
 """Modes in which a server answers in JSON.
 
-A server's mode is found out once by asking, and remembered for the endpoint and model.
+A server's mode is found out once by asking, and then stored for its address and model.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Mode(StrEnum):
     Attributes:
         BOUNDED: It enforces a schema that may bound the length of texts and lists.
         SCHEMA: It enforces a schema.
-        JSON: It promises an object.
+        JSON: It promises a JSON object.
         PLAIN: It promises nothing.
     """
 
@@ -71,7 +71,11 @@ class JsonModeDetector:
         )
 
     async def mode(self) -> Mode:
-        """Return the mode to ask in. Raises ReasonerUnavailable if nothing is answered."""
+        """Return the mode to ask in.
+
+        Raises:
+            ReasonerUnavailable: The endpoint answers no call now.
+        """
         async with self._lock:
             if self._mode is None:
                 blob = await self._store.get_blob(self._place)
@@ -79,13 +83,20 @@ class JsonModeDetector:
             return self._mode
 
     async def after(self, given_up: Mode, *, refused: bool) -> Mode:
-        """Choose the mode after a question was given up in another.
+        """Choose the next mode after a question was given up.
 
         A server that refused the form is asked in a simpler mode. Otherwise the mode is found out
-        again, at most once in LOOK_SECONDS: servers are exchanged behind their address.
+        again, at most once in LOOK_SECONDS: another server may have taken over the address.
+
+        Args:
+            given_up: The mode in which the question was asked.
+            refused: Whether the server refused the form of the answer.
+
+        Returns:
+            `given_up` itself if no other mode is known.
 
         Raises:
-            ReasonerUnavailable: Nothing is answered now.
+            ReasonerUnavailable: The endpoint answers no call now.
         """
         async with self._lock:
             if self._mode is given_up and refused and given_up in SIMPLER:
@@ -102,10 +113,9 @@ class JsonModeDetector:
     async def _probe(self) -> Mode:
         """Find the JSON mode of the server by probing it.
 
-        The probe's schema demands a random word that no model says unasked. A schema is obeyed if
-        the word comes back.
-
-        Bounds may be refused, and servers that take them need not keep to them.
+        The probe's schema demands a random word that no model says unasked. If the word comes back,
+        the server enforces schemas. A server may refuse bounds of length, or accept and ignore
+        them.
         """
         for mode, bound in ((Mode.BOUNDED, BOUND), (Mode.SCHEMA, {})):
             word = secrets.token_hex(5)

@@ -40,7 +40,7 @@ from propagation.ports import AnswerPart, GraphStore
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000
-AGAIN_TEMPERATURE = 0.7  # what a model answered badly at 0 it answers the same way at 0
+AGAIN_TEMPERATURE = 0.7  # at 0 a model would repeat its bad answer
 COMPLAINTS: Mapping[Fault | None, str] = {
     Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
     Fault.EMPTY: "Your answer was empty.",
@@ -56,7 +56,8 @@ class Answered:
     """An answer to a question.
 
     Attributes:
-        parts: By name, what was asked for or the ReasonerFailed that says why it is missing.
+        parts: By name, the value that was asked for, or a ReasonerFailed that says why it is
+            missing.
     """
 
     parts: Mapping[str, Any]
@@ -69,12 +70,12 @@ class Exchange:
 
     Attributes:
         data: The document that the prompt shows.
-        missing: The parts without a usable answer.
-        tokens: The most that the next answer may have.
-        before: The last answer and what is wrong with it.
+        missing: The expected parts that have no usable answer yet.
+        tokens: The most tokens that the next answer may have.
+        before: Messages with the last answer and a complaint about it; empty at first.
         raw: The usable parts as the model wrote them.
         parts: The parts as they were read.
-        usage: What was spent.
+        usage: The usage of all calls so far.
     """
 
     question: Question
@@ -91,14 +92,14 @@ class QuestionAsker:
     """Asks questions of one endpoint.
 
     A question is asked again once, for its unusable parts alone. After an answer that was cut off
-    while the model thought, answers get more room.
+    while the model thought, all further answers get more room.
     """
 
     def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
         self._endpoint = endpoint
         self._json_modes = JsonModeDetector(endpoint, store)
         self._cache = BlobCache(store, "answer", endpoint.options.cached_answers)
-        # Nobody waits for its commit: an answer that is not kept costs one call.
+        # Answers are cached in the background: an answer that gets lost costs only one call.
         self.keeping = BackgroundWork()
         self._for_thoughts = 0
 
@@ -107,7 +108,7 @@ class QuestionAsker:
 
         Raises:
             ReasonerFailed: No part of the answer is usable.
-            ReasonerUnavailable: Nothing is answered now.
+            ReasonerUnavailable: The endpoint answers no call now.
         """
         data = write_document(question.data)
         label, ledger = question.prompt.label, self._endpoint.ledger
@@ -214,9 +215,8 @@ class QuestionAsker:
 def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
     """Write the messages of a question: the instructions, then the data.
 
-    The instructions come first because they are the same every time.
-
-    Without a grammar the form of the answer is described in words.
+    The instructions come first because they are the same every time. If no grammar enforces the
+    form of the answer, or after a bad answer, they describe the form in words.
     """
     instructions, before = exchange.question.prompt.instructions, exchange.before
     if mode not in ENFORCED or before:
@@ -226,7 +226,7 @@ def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
         instructions += "\nAnswer in JSON."
     content = exchange.data
     if before and before[0]["role"] == "user":
-        # of an empty answer nothing is shown, and some models take no two messages of one role
+        # An empty answer is not shown, and some models refuse two messages of one role in a row.
         content, before = f"{content}\n{before[0]['content']}", ()
     return [
         {"role": "system", "content": instructions},
@@ -236,7 +236,7 @@ def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
 
 
 def _write_complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
-    """Show what is wrong with an answer, and ask for unusable parts."""
+    """Complain about an answer, and ask again for its unusable parts."""
     part = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
     text = f"{what} Answer again with one JSON object of {part} only."

@@ -1,6 +1,6 @@
 """Limits of calls: the rate limiter, the circuit breaker and the shutdown.
 
-They decide when calls may begin and when they must end.
+These limits decide when calls may begin and when they must end.
 """
 
 import asyncio
@@ -22,10 +22,11 @@ BURST = 10.0
 class RateLimiter:
     """Gives slots in the order of asking, at most `concurrency` at once.
 
-    It counts calls and tokens a minute. Fewer calls are in flight while the server is slower than
-    they come: it goes on with calls that timed out, and the next ones wait behind them.
+    The limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in
+    flight, since a slow server still works on calls that timed out, and the next ones wait behind
+    them.
 
-    Everything that reaches the endpoint passes through one of these, and nothing twice.
+    Every attempt of every call takes exactly one slot of its endpoint's limiter.
     """
 
     def __init__(
@@ -49,10 +50,10 @@ class RateLimiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
-        """Wait for a slot of a call, and hold it.
+        """Wait for a slot, and hold it during an attempt.
 
         Args:
-            tokens: About how many tokens the call has.
+            tokens: About how many tokens the prompt and the answer have.
         """
         async with self._order:
             while self.running >= self.concurrency:
@@ -71,7 +72,7 @@ class RateLimiter:
     def reduce(self) -> None:
         """Halve the calls in flight, down to one, after a time-out.
 
-        Of a burst of time-outs only the first counts.
+        Further time-outs within BURST seconds do not count.
         """
         if self._clock() >= self._slower_at + BURST:
             self._slower_at = self._clock()
@@ -81,7 +82,7 @@ class RateLimiter:
     def restore(self) -> None:
         """Count an answer, and allow one more call after enough answers.
 
-        As many answers are needed as calls are allowed in flight.
+        Enough answers are as many as calls are allowed in flight.
         """
         if self.concurrency < self._most:
             self._answers += 1
@@ -94,8 +95,8 @@ class RateLimiter:
         """Let no call begin for so many seconds.
 
         Returns:
-            By how many seconds the pause is longer than before: calls in flight together may each
-            bring the same one.
+            By how many seconds this lengthens the pause; about 0 if another call in flight already
+            brought the same pause.
         """
         now = self._clock()
         before = max(self._not_before, now)
@@ -122,8 +123,8 @@ class RateLimiter:
 class CircuitBreaker:
     """Opens after FAILURES failures in a row, of whatever calls.
 
-    It stays open for OPEN_SECONDS after each failed trial: one call in that time costs a server
-    nothing, and work goes on soon after it is back.
+    An open breaker admits one trial call every OPEN_SECONDS. So few calls cost a server nothing,
+    and work goes on soon after the server is back.
     """
 
     def __init__(
@@ -165,14 +166,14 @@ class CircuitBreaker:
     def record_answer(self) -> None:
         """Close the breaker."""
         self._failed = 0
-        if self._trial is not None:  # a call of before it was open was answered after all
+        if self._trial is not None:  # a call from before the breaker opened may be answered, too
             self._trial.set()
             self._trial = asyncio.Event()
 
     def release(self, *, trial: bool) -> None:
         """End an admitted call, whatever came of it.
 
-        `record_answer` or `record_failure` follows if that says something about the endpoint.
+        `record_answer` or `record_failure` follows if the outcome concerns the endpoint.
         """
         if trial and self._trial is not None:
             self._trial.set()
@@ -189,7 +190,7 @@ class CircuitBreaker:
 class CallShutdown:
     """Ends all calls when the service stops.
 
-    Calls under way get some more seconds.
+    Calls under way get a few more seconds.
     """
 
     def __init__(self) -> None:
@@ -199,7 +200,7 @@ class CallShutdown:
     def begin(self, seconds: float) -> None:
         """Allow no new calls, and end those under way after `seconds`.
 
-        Called again, the shorter time counts.
+        If the shutdown has begun already, the earlier deadline counts.
         """
         self._stopping = True
         deadline = asyncio.get_running_loop().time() + seconds

@@ -1,4 +1,4 @@
-"""The typed client of an endpoint, and what its answers hold."""
+"""The typed client of an endpoint, and the form of its answers."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +26,13 @@ class Response:
     """The answer to a call.
 
     Attributes:
-        prompt_tokens: None if the server does not tell them; so are `completion_tokens`.
-        text: Of a chat; None if the answer has none.
-        vectors: Of embeddings, as the server sent them: the place of the text, or None if the
-            server does not tell it, and the vector; both unchecked.
-        usage: What the call cost with all retries; the endpoint adds it.
+        prompt_tokens: The server's count, or None if it sends none; likewise `completion_tokens`.
+        text: The text of a chat; None if the answer has none.
+        finish: The server's reason for the end of a chat; None if it sends none.
+        refusal: Why the model refused a chat; None if it did not, or if there is a text.
+        vectors: A pair for each embedding, as the server sent it, unchecked: the place of its text
+            (None if the server does not say), and the vector.
+        usage: The cost of the call with all retries; the endpoint adds it.
     """
 
     prompt_tokens: int | None
@@ -44,7 +46,9 @@ class Response:
 
 
 class ModelClient:
-    """An OpenAI-compatible server, asked once a call: retries are the endpoint's affair.
+    """A client of an OpenAI-compatible server.
+
+    Each call is sent once: only the endpoint retries.
 
     Raises:
         PlainSecret: The key would be sent over a network unencrypted.
@@ -58,7 +62,7 @@ class ModelClient:
             api_key=key or "none",  # local servers want no key
             max_retries=0,
             timeout=options.timeout,
-            # a small body may unpack to one without end
+            # A small compressed body may unpack to an endless one.
             default_headers={"Accept-Encoding": "identity"},
             http_client=DefaultAsyncHttpxClient(
                 max_redirects=2,
@@ -72,8 +76,13 @@ class ModelClient:
         await self._client.close()
 
     async def complete(self, parameters: dict[str, Any]) -> Response:
-        """Ask for a chat completion. Raises NoAnswer and errors of the client."""
-        # as extra_body, since the client walks through its own parameters and copies them (0.4 ms)
+        """Ask for a chat completion.
+
+        Raises:
+            NoAnswer: The response has no choices, or an error in place of the text.
+            Exception: Any error of the openai client.
+        """
+        # extra_body, since the client walks through its own parameters and copies them (0.4 ms).
         response = await self._client.chat.completions.with_raw_response.create(
             model=parameters["model"], messages=[], extra_body=parameters
         )
@@ -98,7 +107,12 @@ class ModelClient:
         )
 
     async def embed(self, parameters: dict[str, Any]) -> Response:
-        """Ask for embeddings. Raises NoAnswer and errors of the client."""
+        """Ask for embeddings.
+
+        Raises:
+            NoAnswer: The response has no data.
+            Exception: Any error of the openai client.
+        """
         response = await self._client.embeddings.with_raw_response.create(**parameters)
         answer: Any = response.parse()
         data = getattr(answer, "data", None)
@@ -122,7 +136,7 @@ async def _limit_body(most_bytes: int, response: httpx2.Response) -> None:
 
 @dataclass(frozen=True)
 class LimitedStream(httpx2.AsyncByteStream):
-    """A body of at most so many bytes."""
+    """A body that breaks off as an error after `most_bytes` bytes."""
 
     stream: httpx2.AsyncByteStream
     most_bytes: int
@@ -159,7 +173,8 @@ def _raise_error(answer: object, missing: str) -> NoReturn:
 def _read_text_of_choice(choice: object) -> str | None:
     """Return the content of a choice, or else its reasoning.
 
-    Some servers put the answer into the reasoning.
+    Some servers put the answer into the reasoning. Reasoning that does not begin as a JSON object
+    is marked as a thought.
     """
     message = getattr(choice, "message", None)
     content = _read_text_of_content(getattr(message, "content", None))
@@ -172,7 +187,10 @@ def _read_text_of_choice(choice: object) -> str | None:
 
 
 def _read_text_of_content(content: object) -> str | None:
-    """Return a text, or the texts of a list of parts."""
+    """Return a text, or the joined texts of a list of parts.
+
+    Parts with reasoning are left out.
+    """
     if not isinstance(content, list):
         return _read_string(content)
     parts = (part for part in content if isinstance(part, Mapping))

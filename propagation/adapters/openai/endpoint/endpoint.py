@@ -1,6 +1,6 @@
 """The endpoint of a language model.
 
-It is the only place that retries, waits and counts calls.
+No other module retries, delays or counts calls.
 """
 
 import asyncio
@@ -57,10 +57,10 @@ class Call:
     """A call to make.
 
     Args:
-        prompt_tokens: Estimated.
-        completion_tokens: The most that the answer may have.
-        parameters: Makes the parameters of the request, which depend on what the server refused.
-        send: Sends them.
+        prompt_tokens: The estimated tokens of the prompt.
+        completion_tokens: The most tokens that the answer may have.
+        parameters: Builds the parameters of the request, without those that the server refused.
+        send: Sends a request with these parameters.
     """
 
     label: str
@@ -93,7 +93,7 @@ class Endpoint:
         self.key = key
         self.client = ModelClient(options, key)
         self._refused: set[str] = set()
-        self._takes_system = False  # as long as no system message was answered
+        self._takes_system = False  # until a system message is answered
         self._role_lock = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
         self._pause_reason = ""
@@ -111,12 +111,15 @@ class Endpoint:
         """Get an answer, whatever it says.
 
         Args:
-            tokens: The most that the answer may have.
+            tokens: The most tokens that the answer may have.
+            response_format: None: any text will do.
             attempts: None: as many as the options say.
+            least_temperature: Raises a lower temperature of the options.
 
         Raises:
-            ReasonerFailed: This question will not be answered. Its `usage` is what that cost.
-            ReasonerUnavailable: No question is answered now.
+            FormatRefused: The server does not take the response format.
+            ReasonerGaveUp: This question will not be answered. The error has the usage.
+            ReasonerUnavailable: The endpoint answers no call now.
         """
         call = Call(
             label,
@@ -129,15 +132,20 @@ class Endpoint:
             return await self._retry(call, attempts or self.options.attempts)
 
     async def embeddings(self, texts: Sequence[str]) -> Response:
-        """Get the server's embeddings, unchecked. Raises as `chat` does."""
+        """Get the server's embeddings, unchecked.
+
+        Raises:
+            ReasonerGaveUp: These texts will not be embedded. The error has the usage.
+            ReasonerUnavailable: The endpoint answers no call now.
+        """
         async with self.shutdown.allow_call():
             return await self._retry(self._build_embedding_call(texts), self.options.attempts)
 
     @property
     def pause(self) -> str:
-        """Why nothing is asked now, and for how long.
+        """The reason and the rest of the present pause; "" without one.
 
-        It is empty without such a pause.
+        Pauses of less than LOGGED_PAUSE_SECONDS do not count.
         """
         seconds = self._paused_until - time.monotonic()
         return f"{self._pause_reason}; asked again in {seconds:.0f} s" if seconds > 0 else ""
@@ -169,7 +177,7 @@ class Endpoint:
             omitted.add(outcome.parameter)
             if outcome.then == "never" or attempts == most_attempts:
                 break
-            if attempts:  # with full jitter; for as long as the server asked, the limiter waits
+            if attempts:  # full jitter; the limiter waits for as long as the server asked
                 longest = min(BACKOFF_SECONDS * 2**attempts, LONGEST_BACKOFF_SECONDS)
                 seconds = BACKOFF_SECONDS if outcome.pause else longest
                 await asyncio.sleep(random.uniform(0, seconds))
@@ -182,8 +190,15 @@ class Endpoint:
     async def _do_roles_explain(self, call: Call, failure: Failure, usage: Usage) -> bool:
         """Find out whether a call failed because of its system messages.
 
-        This is asked only while it is unknown whether the model takes system messages. Some servers
-        do not tell. If neither question is answered, it stays unknown.
+        Some servers do not say so. While it is unknown whether the model takes system messages, a
+        small question is asked with such a message and, if that fails, without one. If neither is
+        answered, it stays unknown.
+
+        Returns:
+            Whether the server refuses system messages, so that the call is tried without them.
+
+        Raises:
+            EndpointUnavailable: The failure is final, and its cause stays unknown.
         """
         if not (failure.unexplained and has_system(call.parameters(call))):
             return False
@@ -198,11 +213,11 @@ class Endpoint:
 
     @property
     def _roles_unknown(self) -> bool:
-        """Whether nothing tells yet if the model takes system messages."""
+        """Whether it is still unknown if the model takes system messages."""
         return not self._takes_system and SYSTEM not in self._refused
 
     async def _is_alive(self, call: Call) -> bool:
-        """Find out whether the endpoint answers anything at all of this kind."""
+        """Find out whether the endpoint answers the smallest call of this kind."""
         smallest = self._ping(PING) if call.is_chat else self._build_embedding_call([PLAIN_TEXT])
         return await self._does_answer(smallest)
 
@@ -241,7 +256,7 @@ class Endpoint:
         """Make one attempt and count it.
 
         Returns:
-            What came of it, and what it cost.
+            The response or the failure, and the usage of the attempt.
 
         Raises:
             ReasonerUnavailable: The breaker is open, a budget is spent, or the service stops.
@@ -266,7 +281,7 @@ class Endpoint:
         finally:
             self.breaker.release(trial=trial)
         self._learn(outcome, parameters)
-        with suppress(PropagationError):  # the cost is written down after a later call, then
+        with suppress(PropagationError):  # if this fails, a later call saves the cost
             await self.ledger.save()
         return outcome, usage
 
@@ -274,7 +289,7 @@ class Endpoint:
         try:
             async with asyncio.timeout(self.options.timeout):
                 return await call.send(parameters)
-        # whatever a client makes of whatever a server sends: one policy says what to do
+        # The client raises many errors on bad answers, and one policy covers them all.
         except Exception as error:
             return classify_failure(error, parameters)
 
@@ -283,8 +298,8 @@ class Endpoint:
     ) -> PromptCost:
         """Compute the cost of a call.
 
-        Tokens are counted as the server does, or by length if it does not count them. An answer
-        that broke off counts as all that it may have cost.
+        The server's counts of tokens are used, or estimates by length if it sends none. An answer
+        that broke off counts with the most that it may have cost.
         """
         prompt_tokens = completion_tokens = 0
         if isinstance(outcome, Failure):
@@ -335,7 +350,7 @@ class Endpoint:
     ) -> dict[str, Any]:
         """Return the parameters of a chat completion.
 
-        Nothing is sent that is not needed or that this server refused before.
+        A parameter is left out if it is not needed, or if this server refused it before.
         """
         limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
         sent: dict[str, Any] = {
@@ -363,7 +378,7 @@ def _remove_system_message(messages: Messages) -> list[Mapping[str, str]]:
 
 
 class EndpointAdapter:
-    """Base of the ports on an endpoint: name, costs and end."""
+    """Base class of ports on an endpoint: name, costs and shutdown."""
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint

@@ -46,18 +46,18 @@ class Failure:
     """A failed attempt.
 
     Attributes:
-        then: again: it is tried again; never: this question gets no answer; later: no question gets
-            one now.
+        then: "again": the call may be tried again; "never": this question gets no answer; "later":
+            no question gets an answer now.
         pause: Seconds in which no call should begin.
-        counts: The endpoint may be ill.
-        parameter: One of ours that the server does not take; SYSTEM for messages of that role.
-        shorter: It takes no answer as long as was asked for.
-        bound: That is a limit of its own, whatever the prompt.
-        busy: It says nothing about the question, however often it comes.
-        sure: It is this question's fault.
-        unexplained: It does not say what is wrong with the question, if anything is.
-        answering: An answer was under way, which servers charge for.
-        slow: Nothing was answered in time.
+        counts: Whether the circuit breaker counts the failure: the endpoint may be ill.
+        parameter: The parameter that the server does not take; SYSTEM for messages of that role.
+        shorter: Whether the server refuses an answer as long as was asked for.
+        bound: Whether this length is a limit of the server's own, whatever the prompt.
+        busy: Whether the server is only busy, which says nothing about the question.
+        sure: Whether this question is certainly at fault.
+        unexplained: Whether the server does not say what is wrong with the question.
+        answering: Whether an answer had begun, which servers charge for.
+        slow: Whether no answer came in time.
     """
 
     reason: str
@@ -75,7 +75,11 @@ class Failure:
 
 
 def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure:
-    """Decide how to take an error of the client."""
+    """Decide what follows from an error of the client.
+
+    Args:
+        parameters: The parameters that were sent.
+    """
     if isinstance(error, APITimeoutError | TimeoutError):
         return Failure("timed out", "again", pause=AFTER_TIMEOUT, slow=True)
     if isinstance(error, APIStatusError):
@@ -125,7 +129,13 @@ def _classify_status(
 def _find_refusal(reason: str, lowered: str, sent: Mapping[str, Any]) -> Failure | None:
     """Find the part of a question that a server's error refuses.
 
-    It is found by the words of the error.
+    Args:
+        reason: The status and the message.
+        lowered: The message in lower case, by whose words the part is found.
+        sent: The parameters that were sent.
+
+    Returns:
+        None if the message names no part.
     """
     too_long = any(words in lowered for words in CONTEXT)
     if (
@@ -149,18 +159,18 @@ def _find_refusal(reason: str, lowered: str, sent: Mapping[str, Any]) -> Failure
 
 
 def has_system(parameters: Mapping[str, Any]) -> bool:
-    """Return whether a message of the parameters has the system's role."""
+    """Return whether the parameters have a message of the role `system`."""
     return any(message["role"] == SYSTEM for message in parameters.get("messages", ()))
 
 
 def read_requested_pause(headers: Mapping[str, str], otherwise: float = 1.0) -> float:
     """Return how many seconds the server asks us to wait.
 
-    It asks by Retry-After; else we wait until the last exhausted rate limit is reset. We never wait
-    for longer than LONGEST_ASKED.
+    The server asks by Retry-After; without that header we wait until the last exhausted rate limit
+    is reset. We never wait for longer than LONGEST_ASKED.
 
     Args:
-        otherwise: The answer where the headers ask for nothing.
+        otherwise: The seconds if the headers ask for nothing.
     """
     if "retry-after" in headers:
         return _limit_pause(_parse_seconds(headers["retry-after"]))

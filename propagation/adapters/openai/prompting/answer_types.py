@@ -37,7 +37,7 @@ class Answer(BaseModel):
     _stands_for: ClassVar[str]
 
     def __init_subclass__(cls, stands_for: str = "") -> None:
-        """Take the field that a bare value means, if there is one."""
+        """Set the field for which a bare value stands; "": none."""
         cls._stands_for = stands_for
 
     @model_validator(mode="before")
@@ -46,7 +46,8 @@ class Answer(BaseModel):
         """Find the fields, whatever the case of their names.
 
         Raises:
-            ValueError: The object holds nothing that was asked for: it is no empty answer.
+            ValueError: The object has fields but none of the expected ones, so it is not taken for
+                an empty answer; or a number is not finite.
         """
         if not isinstance(value, dict):
             if cls._stands_for and value not in (None, ""):
@@ -81,14 +82,17 @@ def to_list(value: Any) -> Any:
 
 
 def _read_names(value: Any) -> list[Any]:
-    """Return names as a list; what is no name is left out."""
+    """Return names as a list, without lists, objects and infinite numbers."""
     return [
         one for one in to_list(value) if not isinstance(one, list | dict) and not _is_no_number(one)
     ]
 
 
 def read_several(value: Any) -> Any:
-    """Return things that are texts or objects as a list."""
+    """Return texts or objects as a list.
+
+    Unlike `to_list`, this does not split a text at its commas.
+    """
     return to_list(value if isinstance(value, list) else [value])
 
 
@@ -113,7 +117,10 @@ def _keep_good_ones(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
 def _number(value: Any) -> Any:
     """Read a number as small models write it.
 
-    They write "Candidate 2", "line 3", "first" and "". A text with two numbers is none.
+    They write "Candidate 2", "line 3" or "first"; "" means 0.
+
+    Returns:
+        Any other value unchanged, such as a text with two numbers; its type then refuses it.
     """
     if value is None or value == "":
         return 0
@@ -130,8 +137,8 @@ def _number(value: Any) -> Any:
 def _read_truth(value: Any) -> Any:
     """Read whether something helped.
 
-    Models say it in words, in part, or as a share of 1. Where the model said nothing, it did no
-    harm.
+    Models answer in words ("yes", "partly") or with a share of 1, of which 0.5 is enough. An empty
+    answer counts as true: the model saw no harm.
     """
     if value is None or value == "":
         return True

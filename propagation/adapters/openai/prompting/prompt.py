@@ -38,7 +38,7 @@ class Prompt:
 class ExpectedPart:
     """A part of an answer: its type, and how it is read.
 
-    `read` raises ValueError in words for the model.
+    `read` raises ValueError with a message for the model.
     """
 
     model: type[BaseModel]
@@ -51,7 +51,7 @@ class Question:
 
     Attributes:
         parts: The parts of the answer, by name.
-        tokens: The most that the answer may have.
+        tokens: The most tokens that the answer may have.
     """
 
     prompt: Prompt
@@ -63,8 +63,8 @@ class Question:
 def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[str, Any]:
     """Build a JSON schema that servers with grammars take.
 
-    It has types, names and short enums only. If `bounded`, it also bounds texts and lists: a model
-    that begins to repeat itself in one part still comes to the others.
+    The schema has types, names and short enums only. If `bounded`, it also bounds texts and lists,
+    so that a model that begins to repeat itself in one part still reaches the others.
     """
     return {
         "type": "object",
@@ -80,8 +80,8 @@ def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[st
 def _build_shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
     """Build the schema of a type.
 
-    Each type is built once, since it takes pydantic milliseconds. Texts and lists without bounds of
-    their own get those of a line, a name and a few names.
+    Schemas are cached, since pydantic takes milliseconds to build one. If `bounded`, texts and lists
+    without bounds of their own get those of a line, a name and a few names.
     """
     schema = model.model_json_schema()
 
@@ -138,7 +138,7 @@ def describe_schema(schema: Mapping[str, Any]) -> str:
 def list_answer_names(parts: Mapping[str, ExpectedPart]) -> Collection[str]:
     """Return the names by which an answer is recognised.
 
-    They are its parts, and the fields of a lone part.
+    They are the names of its parts and, if there is only one part, of that part's fields.
     """
     fields = [name for part in parts.values() for name in part.model.model_fields]
     return [*parts, *(fields if len(parts) == 1 else ())]
@@ -171,7 +171,7 @@ def check_part(answer: ParsedAnswer, name: str, part: ExpectedPart) -> AnswerPar
     """Read a part of an answer, and check it.
 
     Returns:
-        What was asked for, or a failure that tells the model in words what is wrong.
+        The result of `part.read`, or a failure that tells the model in words what is wrong.
     """
     if name not in answer.value:
         return ReasonerFailed(

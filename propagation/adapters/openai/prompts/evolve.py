@@ -59,7 +59,7 @@ class Decision(Answer):
 
 
 def build_question(case: RouterCase) -> Question:
-    """Ask for one part, the decision."""
+    """Ask for a decision on a router, as the only part `decision`."""
     return Question(
         PROMPT,
         {"router": _show(case)},

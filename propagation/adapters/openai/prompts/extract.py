@@ -32,7 +32,7 @@ imply.""",
 
 
 class CatalogueLine(Answer, stands_for="text"):
-    """A line that says what a catalogue says."""
+    """A line from a client's own text, with its attributes."""
 
     text: str
     attributes: Names
@@ -58,7 +58,11 @@ def build_question(clients: Sequence[Client]) -> Question:
 
 
 def build_edits(answer: ProfileAnswer) -> Sequence[Edit]:
-    """Turn the answer into lines of the catalogue."""
+    """Turn the answer into new catalogue lines.
+
+    Raises:
+        ValueError: The answer has no line with a text.
+    """
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:
         raise ValueError("there is no line: write at least one")

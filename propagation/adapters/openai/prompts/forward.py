@@ -25,10 +25,10 @@ NAMES = ("user", "candidate_1", "candidate_2")
 
 
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
-    """Ask about a user and the candidates.
+    """Ask about a user and one or two candidates.
 
-    Parts: each of user, candidate_1 and candidate_2 that has messages, and prediction if there are
-    two candidates.
+    The answer has a part for each of user, candidate_1 and candidate_2 that has messages. With two
+    candidates it also has a part `prediction`.
     """
     parties = (user, *candidates)
     letters = Letters(parties)

@@ -37,14 +37,14 @@ PROMPT = Prompt("merge@3", RULES + "\n" + HOW)
 
 
 class ReceptionAnswer(Answer, stands_for="edits"):
-    """At most two edits, and the messages they rest on."""
+    """At most two edits, and the messages on which they rest."""
 
     used: Annotated[Names, limit_length(MESSAGES)]
     edits: Edits
 
 
 def build_question(party: Party) -> Question:
-    """Ask for one part, what the client takes in."""
+    """Ask what a client takes in, as the only part `client`."""
     letters = Letters([party])
     return Question(
         PROMPT,
@@ -62,8 +62,11 @@ def build_reception_part(party: Party, letters: Letters) -> ExpectedPart:
 def merge_of(party: Party, letters: Letters, answer: ReceptionAnswer) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
-    A message that no edit rests on was declined. An edit that names none rests on all of the
-    client's.
+    The edits rest on the used messages, or on all of the client's messages if the answer names
+    none. A message on which no edit rests was declined.
+
+    Raises:
+        ValueError: The answer names only messages that the client does not have.
     """
     known = letters.list_heard_by(party)
     used: dict[str, RouterVersion] = {}

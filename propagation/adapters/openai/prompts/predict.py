@@ -26,14 +26,14 @@ PROMPT = Prompt("predict@2", RULES + "\n" + HOW)
 
 
 class Choice(Answer, stands_for="choice"):
-    """The number of the candidate, and why."""
+    """The number of the chosen candidate (1 or 2), and the reason."""
 
     why: Annotated[Words, limit_chars(WHY_CHARS)] = ""
     choice: Number
 
 
 def build_question(user: Party, first: Party, second: Party) -> Question:
-    """Ask for one part, the prediction."""
+    """Ask which item the user would choose, as the only part `prediction`."""
     return Question(
         PROMPT,
         {
@@ -47,7 +47,11 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
 
 
 def read_prediction(answer: Choice) -> bool:
-    """Return whether the user would choose the first candidate."""
+    """Return whether the user would choose the first candidate.
+
+    Raises:
+        ValueError: The answer names neither candidate.
+    """
     if answer.choice not in (1, 2):
         raise ValueError(f"choice is {answer.choice}; the candidates are 1 and 2")
     return answer.choice == 1

@@ -1,6 +1,6 @@
 """The model as a ranker of numbered candidates.
 
-The order in which they are shown says nothing.
+The order in which the candidates are shown says nothing.
 
 Source:
     RecNet 3.1.3.
@@ -48,7 +48,7 @@ class Ranking(Answer, stands_for="order"):
 
 
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
-    """Ask for one part, the ranking."""
+    """Ask for an order of the candidates, as the only part `ranking`."""
     return Question(
         PROMPT,
         {
@@ -63,7 +63,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
 
 
 def read_order(answer: Ranking, count: int) -> list[int]:
-    """Return the places of the candidates, best first.
+    """Return the places of the candidates (from 0), best first.
 
     Raises:
         ValueError: A number is missing, repeated or out of range.

@@ -1,4 +1,4 @@
-"""Prompt_summarize (eq. 3): routers take what arrived into their profiles."""
+"""Prompt_summarize (eq. 3): routers take new attributes into their profiles."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -44,7 +44,7 @@ class Router(Answer):
 
 
 def build_question(routers: Sequence[Integration]) -> Question:
-    """Ask about several routers; parts: router_1, router_2, ... in order."""
+    """Ask for one part for each router, in order: router_1, router_2, ..."""
     return Question(
         PROMPT,
         {f"router_{place}": _show(one) for place, one in enumerate(routers, 1)},
@@ -71,7 +71,11 @@ def _show(one: Integration) -> dict[str, Any]:
 
 
 def read_summary(answer: Router) -> Summary:
-    """Turn the answer into a bounded name and text."""
+    """Turn the answer into a bounded name and text.
+
+    Raises:
+        ValueError: The name or the text is empty.
+    """
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")

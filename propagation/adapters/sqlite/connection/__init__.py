@@ -1,4 +1,4 @@
-"""The file: connections, threads, schema, lock, leases, ids in memory."""
+"""The database file: connections, threads, schema, lock, leases and ids."""
 
 from propagation.adapters.sqlite.connection.backup_digest import (
     append_digest,

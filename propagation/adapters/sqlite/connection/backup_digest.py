@@ -9,7 +9,7 @@ from propagation.model import StoreCorrupt
 
 MARK, END, HEX_CHARS = b"\npropagation back-up, blake2b ", b"\n", 64
 SIZE = len(MARK) + HEX_CHARS + len(END)
-PAGE_BYTES = 512  # a database has a multiple of this, and so never the size of a back-up
+PAGE_BYTES = 512  # a database's size is a multiple of this, so a back-up's never is
 CHUNK_BYTES = 4 << 20
 
 
@@ -22,7 +22,7 @@ def append_digest(path: Path) -> None:
 
 
 def is_backup(path: Path) -> bool:
-    """Check whether a file ends with a digest, right or wrong."""
+    """Tell whether a file ends with a digest, right or wrong."""
     size = path.stat().st_size
     if size % PAGE_BYTES != SIZE:
         return False

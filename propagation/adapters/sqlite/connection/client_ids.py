@@ -15,8 +15,8 @@ Mark = tuple[Changes, list[int], int, int]
 class Directory:
     """Maps ids to refs and back.
 
-    The writer sees additions of its transaction at once, readers when it is durable; a failed
-    transaction's additions are undone.
+    The writer sees the changes of its transaction at once, readers after its commit. The changes of
+    a failed transaction are undone.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -29,7 +29,7 @@ class Directory:
         self._at = 0
 
     def load(self, connection: sqlite3.Connection) -> None:
-        """Load what the file holds."""
+        """Load all ids, the last sequence and the last commit time."""
         for kind, id_, ref in connection.execute("SELECT kind, id, ref FROM client"):
             self._committed[kind][id_] = ref
             self._ids[ref] = id_
@@ -42,11 +42,11 @@ class Directory:
         self._at = get_commit_time(connection, self._sequence)
 
     def mark(self) -> Mark:
-        """Return the state to which `undo` leads back."""
+        """Return a copy of the state, to which `undo` can go back."""
         return dict(self._changes), list(self._next), self._sequence, self._at
 
     def undo(self, mark: Mark) -> None:
-        """Undo all changes since a mark, which is used up."""
+        """Undo all changes since a mark; a mark can be used once."""
         self._changes, self._next, self._sequence, self._at = mark
 
     def keep(self) -> None:
@@ -61,16 +61,16 @@ class Directory:
         self._changes.clear()
 
     def ref(self, kind: int, id_: str) -> int | None:
-        """Return the ref that readers see."""
+        """Return the ref that readers see; None for an unknown id."""
         return self._committed[kind].get(id_)
 
     def key(self, ref: int) -> ClientKey | None:
-        """Return the key that readers see."""
+        """Return the key that readers see; None for an unknown ref."""
         id_ = self._ids.get(ref)
         return None if id_ is None else ClientKey(get_kind(ref), id_)
 
     def ref_now(self, kind: int, id_: str) -> int | None:
-        """Return the ref that the writer's transaction sees."""
+        """Return the ref that the writer sees; None for an unknown id."""
         return self._changes.get((kind, id_), self._committed[kind].get(id_))
 
     def count(self, kind: ClientKind) -> int:
@@ -89,14 +89,14 @@ class Directory:
         self._changes[int(kind), id_] = None
 
     def take_sequences(self, count: int) -> int:
-        """Return the first of `count` new sequences."""
+        """Take `count` new sequences; return the first."""
         self._sequence += count
         return self._sequence - count + 1
 
     def now(self) -> int:
-        """Return the commit time, which is never earlier than the last.
+        """Return the commit time in milliseconds since 1970.
 
-        It stays at the last one while the clock is behind it.
+        It never goes back: while the clock is behind the last commit time, it stays at that time.
         """
         self._at = max(self.clock.now_ms(), self._at)
         return self._at
@@ -114,9 +114,9 @@ def read_recorded_through(connection: sqlite3.Connection) -> int:
 
 
 def get_commit_time(connection: sqlite3.Connection, sequence: int) -> int:
-    """Return the commit time of a sequence or the last before it.
+    """Return when the last stored sequence up to this one was committed.
 
-    It rises with the sequence.
+    The time never falls as the sequence rises. It is 0 if there is none.
     """
     return max(
         read_one(

@@ -16,7 +16,7 @@ from propagation.ports import LONGEST_LEASE_MS, Lease
 
 
 class SqliteLeases(SqlitePart):
-    """Leases by the clock of this machine, tokens by count."""
+    """Stores leases, which expire by this machine's clock, and named bytes."""
 
     @writes
     def acquire_lease(

@@ -1,4 +1,4 @@
-"""Methods of the ports that are one transaction each, on one database."""
+"""Decorators that make a port's method one transaction on the database."""
 
 import sqlite3
 from collections.abc import Callable, Coroutine
@@ -10,7 +10,7 @@ from propagation.ports import Lease
 
 
 class SqlitePart:
-    """One port of the store."""
+    """Base of the classes that implement the ports on one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

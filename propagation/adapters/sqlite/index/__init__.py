@@ -1,1 +1,1 @@
-"""Feed of the vector index: its outbox, and the NumPy index's points."""
+"""The vector index's outbox, and the points of the NumPy index."""

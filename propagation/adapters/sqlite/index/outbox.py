@@ -27,7 +27,7 @@ PUT = (
 
 
 class SqliteOutbox(SqlitePart):
-    """Rows by (collection, key, round)."""
+    """Stores index changes as rows, one for each (collection, key, round)."""
 
     @writes_under_lease
     def stage_changes(
@@ -75,7 +75,11 @@ class SqliteOutbox(SqlitePart):
 def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], at: int) -> None:
     """Put new versions of clients' texts into the outbox.
 
-    Call it in the transaction that writes them.
+    Call it in the transaction that writes the texts.
+
+    Args:
+        versions: New version of each client's text, by ref.
+        at: Commit time in milliseconds since 1970.
     """
     rows = [
         (COLLECTIONS[get_kind(ref)], to_json(ref), 0, version) for ref, version in versions.items()
@@ -86,7 +90,7 @@ def put_texts_out(connection: sqlite3.Connection, versions: Mapping[int, int], a
 def put_messages_out(
     connection: sqlite3.Connection, messages: Iterable[RouterVersion], at: int
 ) -> None:
-    """Put messages whose text changed, under the same version, into the outbox."""
+    """Put messages into the outbox whose text changed under the same version."""
     rows = [
         (Collection.ROUTERS, to_json(message.router), message.round, message.version)
         for message in messages
@@ -95,7 +99,7 @@ def put_messages_out(
 
 
 def publish_changes(connection: sqlite3.Connection, round_: int, at: int) -> None:
-    """Make staged changes wait, in the transaction that publishes the round."""
+    """Make staged changes pending; call it where the round is published."""
     connection.execute(
         "INSERT OR REPLACE INTO outbox (collection, key, round, version, at)"
         " SELECT collection, key, ?, version, ? FROM staged_outbox",

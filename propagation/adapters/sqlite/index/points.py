@@ -1,4 +1,4 @@
-"""The NumPy index's points in the graph's file: derived, with versions."""
+"""The NumPy index's points, in the graph's file."""
 
 import sqlite3
 from collections.abc import Sequence

@@ -1,10 +1,9 @@
 """Commands of operators on a database file.
 
-Those that only read it may run beside a service. A back-up is SQLite's online copy of one
-snapshot, made by another process while a service runs. The reader's transaction holds the
-snapshot while the copy proceeds in steps; the writer goes on appending to its log. The
-service's lock is not taken: it guards against a second writer, and this process reads. What is
-restored, imported or compacted replaces a database, which takes the lock.
+Back-up and export only read, and may run while a service holds the database. They do not take the
+service's lock, which guards against a second writer. A back-up is SQLite's online copy of one
+snapshot: a reader's transaction holds the snapshot while the copy proceeds in steps, and the
+service's writer goes on appending to its log. All other commands take the lock.
 """
 
 import os
@@ -47,14 +46,17 @@ from propagation.model import PropagationError, StoreBusy, StoreCorrupt
 
 FOLD_MS = 5_000
 PAGES_A_STEP = 1_024
-# After each step the disk has what was copied, so that a service's commit never waits for more than
-# that behind it.
+# Each step is flushed to the disk, so that a service's commit waits for one step at most. Then the
+# copy rests for this share of the time that the step took.
 REST = 0.25
 SQLITE_HEADER = b"SQLite format 3\0"
 
 
 class SqliteFiles:
-    """One database, which need not be open; progress is (done, all)."""
+    """The commands on one database file, which need not be open.
+
+    `progress` is always called with (done, all).
+    """
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -64,14 +66,15 @@ class SqliteFiles:
 
         Args:
             progress: Called with (pages done, all pages).
+            replace: Replace `target` if it exists.
 
         Returns:
-            Its size in bytes.
+            The size of the back-up in bytes.
 
         Raises:
-            StoreCorrupt: It is damaged.
-            SchemaTooNew: A newer release wrote it.
-            PropagationError: `target` exists.
+            StoreCorrupt: The database is damaged.
+            SchemaTooNew: A newer release wrote the database.
+            PropagationError: `target` exists and may not be replaced, or is the database.
         """
         database = self._database
         if database.resolve() == target.resolve():
@@ -89,13 +92,17 @@ class SqliteFiles:
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
         """Export one snapshot of the database, which may be in use.
 
+        Args:
+            progress: Called with (rows done, all rows).
+            replace: Replace `target` if it exists.
+
         Returns:
-            How many rows.
+            How many rows were exported.
 
         Raises:
-            StoreCorrupt: It is damaged.
-            SchemaTooNew: A newer release wrote it.
-            PropagationError: `target` exists.
+            StoreCorrupt: The database is damaged.
+            SchemaTooNew: A newer release wrote the database.
+            PropagationError: `target` exists and may not be replaced.
         """
         with (
             translate_errors(self._database),
@@ -114,7 +121,7 @@ class SqliteFiles:
             StoreBusy: A service holds the database.
             PropagationError: The database exists and may not be replaced.
             SchemaTooNew: A newer release wrote `source`.
-            StoreCorrupt: `source` is not sound, or not as it was written.
+            StoreCorrupt: `source` is not sound, or was changed after it was written.
             BrokenData: A line of an export cannot be read.
         """
         is_copy = is_backup(source)
@@ -145,10 +152,10 @@ class SqliteFiles:
         """Write the file anew without free pages.
 
         Returns:
-            Its bytes before and after.
+            The size of the file before and after, in bytes.
 
         Raises:
-            StoreBusy: A service holds it.
+            StoreBusy: A service holds the database.
             StoreFull: There is no room for both files.
         """
         database, before = self._database, self._database.stat().st_size
@@ -162,21 +169,24 @@ class SqliteFiles:
         return before, database.stat().st_size
 
     def find_older_schema(self) -> int | None:
-        """Return the schema of a database that opening would migrate.
+        """Return the schema version of a database that opening would migrate.
 
         Returns:
-            None if it would not.
+            The version; None if the schema is the newest.
         """
         with self._hold(open_reader) as reader:
             return _find_older_schema(reader)
 
     def list_leftovers(self) -> Sequence[str]:
-        """Count what killed processes left behind.
+        """Count the remains of killed processes.
+
+        Returns:
+            A phrase for each kind of remains, e.g. "2 claims of a process that is gone".
 
         Raises:
             StoreBusy: A service holds the database.
-            StoreCorrupt: It is no database of this service.
-            SchemaTooNew: A newer release wrote it.
+            StoreCorrupt: The file is no database of this service.
+            SchemaTooNew: A newer release wrote the database.
         """
         with self._hold(open_reader) as reader:
             copies = [
@@ -192,7 +202,7 @@ class SqliteFiles:
             ]
 
     def drop_leftovers(self) -> None:
-        """Remove what killed processes left behind; raises as `list_leftovers`."""
+        """Remove the remains of killed processes; raise as `list_leftovers`."""
         with self._hold(connect) as connection:
             drop_leftovers(connection)
             drop_partial_files(self._database)
@@ -210,15 +220,15 @@ class SqliteFiles:
 
 
 def _find_older_schema(connection: sqlite3.Connection) -> int | None:
-    """Return the schema of a database that opening would migrate."""
+    """Return the schema version if opening would migrate it, else None."""
     schema = int(connection.execute("PRAGMA user_version").fetchone()[0])
     return schema if schema < get_newest_version() else None
 
 
 def _settle(partial: Path) -> None:
-    """Make a copy stand alone, in one file.
+    """Make a copy complete in one file.
 
-    What a running process held or had begun is taken out.
+    The leases, claims and staged rows of a running process are removed from it.
     """
     with closing(connect(partial)) as copy:
         copy.execute("PRAGMA journal_mode=DELETE")
@@ -226,9 +236,10 @@ def _settle(partial: Path) -> None:
 
 
 def _copy_in_steps(reader: sqlite3.Connection, partial: Path, progress: OnProgress) -> None:
-    """Copy what a reader sees, at a pace that spares the disk.
+    """Copy the reader's snapshot, slowly enough for a service beside it.
 
-    A service may use the disk meanwhile.
+    Args:
+        progress: Called with (pages done, all pages).
     """
     began = time.monotonic()
 
@@ -249,17 +260,18 @@ def _copy_in_steps(reader: sqlite3.Connection, partial: Path, progress: OnProgre
 def _replace_database(database: Path, *, replace: bool) -> Iterator[Path]:
     """Yield a path for a database that takes the place of `database`.
 
-    The old write-ahead log is folded into the old file first: beside the new file, SQLite would
-    replay it.
+    The old write-ahead log is folded into the old file first, because SQLite would replay a log
+    that it finds beside the new file.
 
     Raises:
-        StoreBusy: A service holds it, or a program reads it, so that its log cannot be folded.
+        StoreBusy: A service holds the database, or a program reads it, so that its log cannot be
+            folded.
         StoreFull: There is no room.
         PropagationError: The database exists and may not be replaced.
     """
     database = database.resolve()
     with hold_database(database), write_atomically(database, replace=replace) as partial:
-        _fold_log(database)  # what keeps it from that is told before the work
+        _fold_log(database)  # first here, so that it fails before the work
         yield partial
         _fold_log(database)
         for end in SIDE_FILES:
@@ -270,8 +282,8 @@ def _look_over(partial: Path, source: Path) -> None:
     """Migrate a copy to this release's schema and check it.
 
     Raises:
-        StoreCorrupt: It is not sound; names the first finding.
-        SchemaTooNew: A newer release wrote it.
+        StoreCorrupt: The copy is not sound; the message names the first finding.
+        SchemaTooNew: A newer release wrote the copy.
     """
     with closing(open_file(partial)) as migrated:
         migrated.execute("PRAGMA journal_mode=DELETE")
@@ -284,10 +296,10 @@ def _look_over(partial: Path, source: Path) -> None:
 def _fold_log(database: Path) -> None:
     """Fold the write-ahead log into the file.
 
-    A damaged or foreign file has nothing to save.
+    The log of a damaged or foreign file is left alone, as there is nothing to save.
 
     Raises:
-        StoreBusy: A program reads it.
+        StoreBusy: A program reads the file.
         StoreFull: There is no room.
     """
     if not database.exists():

@@ -16,7 +16,7 @@ KEEP_BEFORE = (
     f"{', '.join(CONTENT)}"
     " FROM json_each(?) e CROSS JOIN client ON ref = e.value"
 )
-# As the clients were at a sequence; where it is null, as they are.
+# The clients as they were at a sequence; with NULL, as they are now.
 AS_OF = (
     "SELECT c.ref, c.kind, c.id, "
     + ", ".join(f"iif(b.ref IS NULL, c.{name}, b.{name})" for name in CONTENT)
@@ -34,7 +34,7 @@ CONTENTS = (
 
 
 class SqliteClients(SqlitePart):
-    """Clients by ref; ids are answered from memory."""
+    """Reads clients; ids and refs are looked up in memory."""
 
     async def find_refs(self, keys: Sequence[ClientKey]) -> Sequence[int | None]:
         return [self._directory.ref(key.kind, key.id) for key in keys]
@@ -81,9 +81,9 @@ def read_clients(
 
 
 def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
-    """Insert new clients and new content.
+    """Insert new clients and new content at a sequence.
 
-    Old content is kept up to this sequence.
+    The content before is kept in `client_before`.
     """
     connection.execute(KEEP_BEFORE, (sequence, to_json([client.ref for client in clients])))
     rows = [

@@ -97,7 +97,7 @@ def _read_entries(connection: sqlite3.Connection, after: int, through: int) -> l
 def _read_weights(connection: sqlite3.Connection, sequence: I64, after: int, through: int) -> F64:
     """Return weights as stored, since JSON would keep 15 digits.
 
-    Nearly all are 1.
+    Nearly all weights are 1, so only the others are read.
     """
     weights = np.ones(len(sequence))
     for number, weight in connection.execute(

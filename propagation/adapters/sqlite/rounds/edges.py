@@ -1,6 +1,6 @@
 """The routing table: current edges in `edge`, ended ones in `edge_past`.
 
-Changes of unpublished rounds are skipped by their number.
+Reads skip changes whose round number is not published yet.
 
 Source: RecNet 2.2.3.
 """
@@ -21,13 +21,13 @@ from propagation.model import Round, RoutingEdge
 SEQUENCED = (
     "SELECT e.router, e.ref, e.score, o.sequence FROM ({}) e JOIN round o ON o.number = e.opened"
 )
-# Edges that were current at the end of round ?1: those that still are, and those that ended later.
+# Edges that were current at the end of round ?1: some still are, others ended later.
 CURRENT_AT = (
     "SELECT router, ref, score, opened, NULL AS closed FROM edge WHERE opened <= ?1 AND {0}"
     " UNION ALL SELECT router, ref, score, opened, closed FROM edge_past WHERE closed > ?1 AND "
     "opened <= ?1 AND {0}"
 )
-# By client, so that of what it had long ago nothing is read.
+# By client and end, so that edges that ended long ago are not read.
 OF_CLIENTS = SEQUENCED.format(
     (
         "SELECT e.* FROM json_each(?2) j CROSS JOIN edge e ON e.ref = j.value WHERE e.opened <= ?1"
@@ -40,8 +40,8 @@ MEMBERS = (
     SEQUENCED.format(CURRENT_AT.format("router = ?2")) + " ORDER BY e.score DESC, e.ref LIMIT ?3"
 )
 OF_ROUTERS = CURRENT_AT.format("router IN (SELECT value FROM json_each(?2))")
-# An edge that is opened anew ends as it was, whichever part of the round's change comes first; a
-# part that comes twice changes nothing.
+# If an edge is opened anew, its old score is kept in edge_past, whichever part of the round's
+# changes is staged first. A part that is staged twice changes nothing.
 CLOSE_EDGES = (
     "INSERT INTO edge_past (router, ref, score, opened, closed) SELECT e.router, e.ref, e.score, "
     "e.opened, ?1"
@@ -60,7 +60,7 @@ OPEN_EDGES = (
 
 
 class SqliteEdges(SqlitePart):
-    """Stages changes of the routing table, and reads it as it was."""
+    """Stages changes of the routing table, and reads it at any round."""
 
     @writes_under_lease
     def stage_edges(
@@ -126,7 +126,7 @@ class SqliteEdges(SqlitePart):
 
 
 def discard_edges(connection: sqlite3.Connection, last: int) -> None:
-    """Discard what rounds after the last published one did to the table."""
+    """Undo the changes that rounds after the last published one staged."""
     connection.execute("DELETE FROM edge WHERE opened > ?", (last,))
     connection.execute(
         "INSERT OR REPLACE INTO edge (router, ref, score, opened) SELECT router, ref, score, "

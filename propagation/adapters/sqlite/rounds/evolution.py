@@ -1,4 +1,7 @@
-"""EvolutionStore on SQLite: one transaction publishes; barrier and round were staged before."""
+"""EvolutionStore on SQLite.
+
+One transaction publishes an evolution, whose barrier and round were staged before.
+"""
 
 import sqlite3
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ CLIENTS_A_READ = 2_000
 
 
 class SqliteEvolution(SqliteCheckpoints):
-    """Stores runs, maps and lineage."""
+    """Stores evolution runs, router maps and lineage."""
 
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication

@@ -1,6 +1,8 @@
-"""Another OpenAI-compatible server than ours: threads and http.server, an own small rule, and a bad
-habit at a time. It shares no code with the scripted server or the client, so that a
-misunderstanding of the wire is not one on both sides."""
+"""A second OpenAI-compatible server, with one bad habit at a time.
+
+It runs on http.server in threads and answers by a small rule. It shares no code with the scripted
+server or the client, so that both sides cannot misunderstand the protocol in the same way.
+"""
 
 import json
 import threading
@@ -11,7 +13,7 @@ from random import Random
 
 
 def answer_prompt(prompt):
-    """The least answer to one of our prompts that says something, as an object."""
+    """Return a minimal useful answer to one of our prompts."""
     if "<data>" not in prompt:
         return {"word": "harbour"}
     data = json.loads(prompt.split("<data>\n")[1].split("\n</data>")[0])
@@ -93,12 +95,12 @@ def text_completion(text, **others):
 
 
 def write_as_python(answer):
-    """As a model writes that learned from Python."""
+    """Write an answer like a model that learned from Python."""
     return repr(answer)
 
 
 def write_loosely(answer):
-    """Single quotes nowhere escaped, trailing commas, a comment."""
+    """Write an answer with unescaped single quotes, trailing commas and a comment."""
     return (
         "{ // here\n"
         + ",\n".join(f"'{name}': {json.dumps(part)[:-1]},}}" for name, part in answer.items())
@@ -113,7 +115,7 @@ def rename_keys(answer, name):
 
 
 def turn_into_strings(answer):
-    """Every number and truth as text."""
+    """Turn every number and truth value into text."""
     if isinstance(answer, dict):
         return {key: turn_into_strings(value) for key, value in answer.items()}
     if isinstance(answer, list):
@@ -215,9 +217,17 @@ UNANSWERED: dict[str, Form] = {
 
 
 class Other:
-    """`form` of the next answers, or None: any, as the seed says. `prompts`: those with data that
-    came, in order. `refuses`: a body to (status, error) or None. `asked`: every body that came.
-    `probed`: what it says where only a grammar would say the word."""
+    """Decides the answers, and keeps the requests.
+
+    Attributes:
+        form: Form of the next answers; None: each answer has a form drawn by the seed.
+        refuses: Maps a request's body to (status, error) if the request is refused, else to None.
+        asked: The bodies of all requests, in order.
+        probed: Maps the word that a probe's schema demands to the word of the answer; None: probes
+            are answered like other prompts.
+        prompts: The prompts with data, in order.
+        embedding: Maps texts to the answer of /embeddings.
+    """
 
     def __init__(self, seed=7):
         self.form: Form | None = READ["as it should be"]
@@ -259,7 +269,7 @@ class Other:
 
 @contextmanager
 def other_server():
-    """On a free port of this machine, in threads of its own."""
+    """Serve on a free port while the body runs, in threads."""
     other = Other()
 
     class Handler(BaseHTTPRequestHandler):
@@ -280,7 +290,7 @@ def other_server():
 
     class Server(ThreadingHTTPServer):
         request_queue_size = (
-            128  # of http.server's five, thirty at once are reset on a busy machine
+            128  # with the default of 5, thirty connections at once are reset on a busy machine
         )
 
     server = Server(("127.0.0.1", 0), Handler)

@@ -1,5 +1,7 @@
-"""The round that gives a bootstrap's routers their first profiles is due until it was published,
-whatever stopped it."""
+"""The first round of a bootstrap is due until it is published.
+
+It gives the routers their first profiles, and may have been stopped in several ways.
+"""
 
 import contextlib
 
@@ -70,7 +72,7 @@ async def record_history(engine):
 
 
 async def read_messages(engine):
-    """What routers say, and to whom."""
+    """Return the routers' texts and versions, and the edges by client."""
     store = engine.store
     versions = {
         version.router: (version.text, version.version)

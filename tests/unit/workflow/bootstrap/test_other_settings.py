@@ -1,5 +1,7 @@
-"""`init` under other settings than the data was made with (operations.md, "Switching the policy, K,
-...")."""
+"""`init` under other settings than the data was made with.
+
+Source: operations.md, "Switching the policy, K, ...".
+"""
 
 from contextlib import asynccontextmanager
 
@@ -110,7 +112,7 @@ async def test_of_data_that_was_bootstrapped(tmp_path, settings):
 @pytest.mark.parametrize("policy", ["adoption", "semantic"])
 @pytest.mark.parametrize("settings", [THREE, SEED], ids=["taste.k", "seed"])
 async def test_of_data_whose_index_is_behind(tmp_path, settings, policy):
-    """Clients that were learned and not described yet: `init` describes them first."""
+    """`init` first describes clients that are learned and not yet described."""
     settings = settings.model_copy(update={"policy": policy})
     async with open_engine(tmp_path, SETTINGS.model_copy(update={"policy": policy})) as engine:
         await record_history(engine)
@@ -168,7 +170,7 @@ async def read_head(engine):
 
 
 async def test_a_router_says_nothing_of_the_community_that_it_was(tmp_path):
-    """Those that no attribute goes to at first: they have no text until something arrives."""
+    """A router has no text until the first attribute arrives."""
     async with open_engine(tmp_path, FOUR) as engine:
         await record_history(engine)
         await engine.init()

@@ -1,4 +1,4 @@
-"""Which activities overlap, in which order they lock, and what they wait for."""
+"""The overlap of activities, the order of their locks, and their waits."""
 
 import asyncio
 
@@ -34,7 +34,7 @@ def exclusion(interactions):
 
 
 async def can_overlap(exclusion, outer, inner):
-    """Whether `inner` can begin while `outer` runs in another task."""
+    """Tell whether `inner` can begin while `outer` runs in another task."""
 
     async def run_inner():
         async with exclusion.run(inner):
@@ -163,7 +163,7 @@ async def test_a_reservation_whose_holder_is_cancelled_twice_wakes_those_who_wai
     await asyncio.sleep(0)
     waiter = asyncio.create_task(commit())
     await asyncio.sleep(0)
-    async with lock.hold([2]):  # the lock itself is taken when the reservation ends
+    async with lock.hold([2]):  # so that the reservation has to wait for the lock at its end
         holder.cancel()
         await asyncio.sleep(0)
         holder.cancel()

@@ -1,5 +1,7 @@
-"""What is held is prolonged for as long as it is worked under, also where the work is slow, and is
-free soon after."""
+"""Leases and claims are renewed while their work goes on.
+
+The work may be slow. Leases and claims are free soon after it.
+"""
 
 import asyncio
 from types import SimpleNamespace
@@ -74,7 +76,7 @@ def learner(store):
 
 
 async def is_acquired_by_another(store, work):
-    """Whether somebody else ever had the lease while this was done."""
+    """Tell whether another process got the lease before `work` was done."""
     other, got = Leases(store, "another", SECONDS), []
     while not work.done():
         got.append(await other.acquire(LEARN_LEASE))
@@ -123,8 +125,10 @@ async def test_nor_is_who_catches_up_before_taking_something_back(store, learner
 
 
 class Prolonged:
-    """A store that notes what is prolonged; the first call fails as one does whose claim ended at
-    this moment."""
+    """A store that notes the claims that are renewed.
+
+    The first call fails, as if a claim had ended at this moment.
+    """
 
     def __init__(self):
         self.calls, self.failing = [], 1

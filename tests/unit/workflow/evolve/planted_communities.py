@@ -1,4 +1,4 @@
-"""Helpers of the tests of evolution: an engine on a file, and a stream of planted communities."""
+"""An engine and a stream of planted communities, for tests of evolution."""
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def make_engine(path, reasoner=None, **given):
 
 
 def build_catalogue(styles, each=12):
-    """Make `each` items of every style, whose titles share its words."""
+    """Make `each` items of every style; title and category name the style."""
     return [
         ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"{style}{n}"),
@@ -55,7 +55,13 @@ def build_catalogue(styles, each=12):
 
 
 def draw_events(styles, events, seed=1, each=12, users=10, loyal=0.9):
-    """Draw events of users of one style each, who sometimes choose something else."""
+    """Draw events of users who each prefer one style.
+
+    Args:
+        each: Number of items of a style.
+        users: Number of users of a style.
+        loyal: Chance that a user chooses the preferred style; otherwise any style is drawn.
+    """
     draw = np.random.default_rng(seed)
     for n in range(events):
         mine = styles[n % len(styles)]
@@ -78,7 +84,12 @@ async def push(engine, events, step=40):
 
 
 async def open_with_history(engine, styles, events=400, **shape):
-    """Return an engine that bootstrapped on a catalogue of these styles and took a stream."""
+    """Open an engine, bootstrap it on a catalogue, and push events.
+
+    Args:
+        events: Number of events.
+        shape: Arguments of `draw_events`.
+    """
     await engine.open()
     await engine.upsert_clients(build_catalogue(styles))
     await engine.drain()
@@ -87,7 +98,7 @@ async def open_with_history(engine, styles, events=400, **shape):
 
 
 async def compute_written_mass(engine):
-    """Return what interactions wrote to each taste router [K], read through the maps."""
+    """Return the mass that interactions wrote to each present taste router [K]."""
     store, routers = engine.store, len(engine.numbers.view.state.taste.total)
     maps, out = await store.get_router_maps(), np.zeros(routers)
     async for part in read_aligned_blocks(store, 0, await store.get_learned_through()):

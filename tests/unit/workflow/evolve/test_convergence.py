@@ -1,4 +1,7 @@
-"""The number of routers converges to that of the planted communities (RecNet 3.4.2, figure 5)."""
+"""The number of routers converges to the number of planted communities.
+
+Source: RecNet 3.4.2, figure 5.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,7 @@ STYLES = tuple(f"{name} {part}" for part in ("old", "new") for name in NAMES)
 
 
 def draw_mixed_events(styles, events, seed, users=120):
-    """Draw events of users who each have two or three styles, and now and then any other."""
+    """Draw events of users with two or three styles, and rarely another."""
     draw = np.random.default_rng(seed)
     tastes = [draw.permutation(len(styles))[: 2 + user % 2] for user in range(users)]
     for n in range(events):

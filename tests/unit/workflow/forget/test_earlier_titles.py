@@ -1,4 +1,7 @@
-"""A title that an item had before goes as the present one does; retraction keeps the support."""
+"""An earlier title of an item is removed like the present one.
+
+After a retraction, too, routers name nothing that has lost its support.
+"""
 
 import pytest
 
@@ -29,7 +32,7 @@ __all__ = ["engine"]
 
 @pytest.mark.parametrize("forgotten", [item_key(ONLY), user_key(LONER)])
 async def test_an_earlier_title_goes(engine, forgotten):
-    """With its item, or when too few users are left who chose it."""
+    """It goes with its item, or once too few users chose it."""
     both = ClientChange(key=item_key(ONLY), attributes=(SECRET, "jazz"))
     await engine.upsert_clients([both])
     await engine.drain()
@@ -52,7 +55,7 @@ async def test_an_earlier_title_goes(engine, forgotten):
 
 
 async def read_messages_and_lines(engine):
-    """Return what messages say and stand for, and the lines of every current text."""
+    """Return texts and standing of messages, and lines of current profiles."""
     return (
         [
             (one.router, one.version, one.name, one.text, one.attributes, dict(one.standing))

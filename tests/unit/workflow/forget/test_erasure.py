@@ -1,5 +1,7 @@
-"""Erasure and retraction in a whole engine: everything of a client goes, and nothing else
-changes."""
+"""Erasure and retraction in a whole engine.
+
+Everything of a client is removed, and nothing else changes.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -47,7 +49,7 @@ async def engine(tmp_path):
 
 
 async def assert_masses_add_up(engine):
-    """Check N, n, c and the adoption lists against the stored weights that remain."""
+    """Check N, n, c and adoption lists against the remaining stored weights."""
     state = engine.numbers.view.state
     items, users = engine.numbers.view.items, engine.numbers.view.users
     for place, bank in enumerate((state.session, state.taste)):
@@ -100,8 +102,15 @@ async def test_an_erasure_removes_every_trace_of_a_user(engine, tmp_path):
 
 
 async def assert_others_unchanged(engine, before, ref, left):
-    """Lines that cited nothing of the client, and were not heard in a message of it, are the same
-    objects' equals."""
+    """Check that the lines of other clients are unchanged.
+
+    Lines that cited an event of the client, or a message, are not compared.
+
+    Args:
+        before: The texts before the erasure, by client.
+        ref: The erased client.
+        left: Sequences of the interactions that are left.
+    """
     after = await read_texts(engine)
     assert ref not in after
     for other, text in before.items():
@@ -316,15 +325,17 @@ async def test_another_process_follows_an_erasure_by_the_log(engine):
     await engine.forgetting.forget(user_key(4), wipe=True)
     await engine.record([event(12_500, 5, 5)])
     await engine.drain()
-    assert await other.step() == 0  # the first one holds the lease
+    assert await other.step() == 0  # the engine holds the lease
     assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert view.applied_through == engine.numbers.view.applied_through
     other.numbers.close()
 
 
 async def test_an_idle_process_catches_up_after_new_clients_and_an_erasure(engine):
-    """What it missed begins with a block of no interactions, of which the barrier has left nothing
-    to follow by."""
+    """The process missed a block without interactions.
+
+    After the barrier, nothing is left of this block that the process could follow.
+    """
     await record_history(engine, 16, 60)
     other = make_learner(engine, "another process")
     await other.open()
@@ -366,7 +377,7 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
     await third.open()
     settling = asyncio.create_task(take_lease(other))
     while not settling.done():
-        await third.step()  # looks for the lease more often than who asked for it
+        await third.step()  # tries to get the lease more often than `other`, which asked for it
         await engine.learn()
         await asyncio.sleep(0.02)
     assert (
@@ -390,8 +401,10 @@ async def test_a_learner_gives_its_lease_to_a_process_that_erases(engine):
 
 
 async def test_weights_are_subtracted_where_an_evolution_moved_them(engine):
-    """Weights are stored in the routers of their epoch and read through the maps of the
-    runs since."""
+    """Weights are stored by the routers of their epoch.
+
+    The maps of later runs lead from there to the present routers.
+    """
     events = await record_history(engine, 14, 60)
     sequence = await engine.store.get_learned_through()
     swapped = np.array([1, 0, 2, 3])

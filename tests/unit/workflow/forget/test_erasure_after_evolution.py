@@ -1,4 +1,4 @@
-"""Forgetting a user whose events lie before, between and after evolutions and an undo."""
+"""Forgetting a user with events before, between and after evolutions."""
 
 from contextlib import asynccontextmanager
 
@@ -46,7 +46,7 @@ EVOLVING = {"evolve_support": 1, "evolve_most": 2, "holdout": 12}
 
 
 async def quote_all(_, case):
-    """Decide like a model that quotes all that it was shown."""
+    """Decide like a model that quotes everything in its prompt."""
     kind = (
         EvolutionKind.SPLIT
         if case.halves is not None
@@ -63,14 +63,14 @@ async def quote_all(_, case):
 
 @pytest.fixture(autouse=True)
 def quoting_model(monkeypatch):
-    """Let every plan go live, with words of a model that quotes."""
+    """Publish every plan, in words that a model quotes from its prompt."""
     monkeypatch.setattr(Verdict, "published", True)
     monkeypatch.setattr(OfflineReasoner, "decide_router", quote_all)
 
 
 @asynccontextmanager
 async def open_service(folder, support, store="sqlite"):
-    """Open a service with a user, the loner, whose own text has a word that nobody else has."""
+    """Open a service with a user whose text has a unique word."""
     folder.mkdir(exist_ok=True)
     async with open_engine(make_engine(folder, store, min_support=support, **EVOLVING)) as engine:
         await engine.upsert_clients(
@@ -85,7 +85,10 @@ async def open_service(folder, support, store="sqlite"):
 
 
 async def evolve_twice(engine, users):
-    """Evolve twice, undo the second one, and go on; the users choose in each part."""
+    """Evolve twice, undo the second evolution, and go on.
+
+    Before each evolution, and at the end, the users choose items.
+    """
     run = None
     for part in range(4):
         await record_history(engine, part + 1, 90)
@@ -97,14 +100,18 @@ async def evolve_twice(engine, users):
 
 
 async def find_traces(engine, folder, store, words):
-    """List the words that the file's bytes or rows hold, or the graph."""
+    """List the words that are left in the file or in Neo4j."""
     if store == "neo4j":
         return find_in_graph(folder, words)
     return find_in_files(folder, words) + await find_in_rows(engine, words)
 
 
 async def find_names(engine, *words):
-    """List what others read that has one of the words: no own text, and no choice of a user."""
+    """List the texts with one of the words that others can read.
+
+    These are messages, runs, dead letters and profiles, except for those of the secret item and of
+    other users.
+    """
     (gone, item) = await find_ref(engine, user_key(LONER)), await find_ref(engine, item_key(ONLY))
     said = [
         str((one.name, one.text, one.attributes, one.standing))
@@ -143,7 +150,7 @@ async def test_no_byte_names_a_user_of_several_epochs(tmp_path, store, support, 
         ref = await find_ref(engine, user_key(LONER))
         mine = [row.event_id for row in await engine.store.get_interactions_of_clients([ref])]
         words = [user_key(LONER).id, OWN_TITLE, OWN_NAME, *mine]
-        if store == "sqlite":  # to read a whole graph takes minutes
+        if store == "sqlite":  # on Neo4j the whole graph is read only after the erasure
             assert await find_traces(engine, tmp_path, store, words)
         await engine.forget(user_key(LONER), wipe=True)
         assert await find_traces(engine, tmp_path, store, words) == []
@@ -181,7 +188,7 @@ async def test_the_numbers_are_those_of_a_service_that_never_saw_it(tmp_path, re
 
 
 async def test_reasons_of_others_dead_letters_lose_the_words(tmp_path, monkeypatch):
-    """A failure may quote the model's answer, and that the profile that the model was shown."""
+    """A failure may quote the model's answer, which may quote a profile."""
     optimize = OfflineReasoner.optimize
 
     async def fail_with_a_quote(self, work, reward, party, other):

@@ -1,4 +1,7 @@
-"""What one user alone prefers does not travel; what a forgotten user brought does not stay."""
+"""A preference of one user alone is not passed on.
+
+Nothing stays of the attributes that a forgotten user brought.
+"""
 
 from dataclasses import replace
 from itertools import product
@@ -49,7 +52,7 @@ async def engine(tmp_path, request):
 
 
 async def choose(engine, start, users, items):
-    """Users choose items, each event in a round of its own."""
+    """Let the users choose the items, with a round after each event."""
     for place, (user, item) in enumerate((user, item) for item in items for user in users):
         await engine.record([event(start + place, user, item)])
         await engine.drain()
@@ -71,7 +74,10 @@ async def read_all_messages(engine):
 
 
 async def find_mentions(engine, *words):
-    """List messages, and lines of others' profiles that came from elsewhere, with a word."""
+    """List messages, and lines of other clients, with one of the words.
+
+    Of other items, only lines from reception count.
+    """
     own = [await find_ref(engine, key) for key in (user_key(LONER), item_key(ONLY))]
     found = [
         f"router {message.router} version {message.version}: {message.text}"
@@ -156,7 +162,7 @@ async def test_nothing_rests_on_a_forgotten_user(engine, friends):
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
-    """A gradient may name it too: that of another's event for which the item was drawn."""
+    """A gradient may name it, too: the item may be a negative."""
     await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, 8])
     await engine.forget(user_key(LONER))
@@ -169,7 +175,7 @@ async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
 
 
 async def find_quotations(engine, title):
-    """List messages and lines that came from messages, with a title."""
+    """List messages, and lines that came from messages, that have a title."""
     found = [
         f"router {message.router} version {message.version}"
         for message in await read_all_messages(engine)
@@ -255,7 +261,10 @@ async def test_arrivals_that_wait_lose_a_forgotten_user_with_the_commit(engine):
 
 
 async def test_what_two_users_brought_leaves_with_both(engine):
-    """One takes its events back, the other is forgotten: only the item's own text is left."""
+    """One user's events are retracted, and the other user is forgotten.
+
+    Only the item's own text is left.
+    """
     await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     assert any("router" in found for found in await find_mentions(engine, SECRET))
@@ -277,7 +286,7 @@ async def test_what_two_users_brought_leaves_with_both(engine):
 async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
     """A router's weight of an attribute outlives the round that brought it.
 
-    Another item has it, too, but brought it in a round of its own, which was too few.
+    Another item has the attribute, too, but brought it alone in its round: one is too few.
     """
     await record_history(engine, 1, 60)
     await engine.upsert_clients([ClientChange(key=item_key(ONLY + 1), attributes=(SECRET,))])
@@ -299,7 +308,7 @@ async def test_routers_do_not_stand_for_it_in_later_rounds(engine, way):
 
 
 async def test_one_user_is_left_who_has_it_of_an_item_like_others(engine):
-    """Enough items have the attribute, but what they brought went to other routers."""
+    """Enough items have the attribute, but they brought it to other routers."""
     shared = [ONLY, ONLY + 1, ONLY + 2]
     await engine.upsert_clients(
         [ClientChange(key=item_key(n), title=f"Tape {n}", attributes=(SECRET,)) for n in shared]
@@ -345,7 +354,10 @@ async def test_others_gradients_and_traces_lose_what_messages_lose(engine):
 async def test_messages_do_not_name_what_too_few_hold_once_their_readers_lost_lines(
     tmp_path, store
 ):
-    """Readers quote another title, “Glorb”: the lines go, and with them what they supported."""
+    """Readers lose the lines that quote another title, “Glorb”.
+
+    Attributes that only these lines supported leave the messages, too.
+    """
     async with open_engine(make_engine(tmp_path, store, min_support=4)) as engine:
         await engine.upsert_clients(
             [
@@ -372,7 +384,10 @@ async def test_messages_do_not_name_what_too_few_hold_once_their_readers_lost_li
 
 
 async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
-    """The client read the router's message and dropped it; its rule moved to another router."""
+    """The message fell out of the client's buffer.
+
+    Later the client's rule moved to another router.
+    """
     await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     message = next(one for one in await read_all_messages(engine) if SECRET in one.name)
@@ -404,7 +419,10 @@ async def test_a_past_rule_does_not_call_a_router_by_what_left(engine):
 
 
 async def test_a_rule_on_news_goes_with_the_news(engine):
-    """Not the rule of one who chose it: that one says what its own lines say."""
+    """A user who chose the item keeps the rule.
+
+    The rule says the same as the user's own lines.
+    """
     await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, 4, ONLY])
     await record_history(engine, 2, 60)
@@ -461,7 +479,10 @@ async def test_a_spelling_that_others_words_were_mapped_to_stays(engine):
 async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_them(
     tmp_path, store
 ):
-    """Forgetting the second one empties the item's version after her: the search goes on there."""
+    """Forgetting the second user empties the item's version after her choice.
+
+    The search for citations must go on behind that version.
+    """
     async with open_engine(make_engine(tmp_path, store, propagate=False)) as engine:
         users = (LONER, FRIEND, LONER + 2)
         for place, (item, user) in enumerate(product((0, 4, 7), users)):
@@ -487,7 +508,7 @@ async def test_forgetting_two_of_three_who_chose_an_item_leaves_no_citation_of_t
 
 @pytest.mark.parametrize("word", ["community", "choice", "drawn", "Straßenzug", "ＷＵＧＧＡ"])
 async def test_words_that_others_use_too_stay(engine, word):
-    """The forgotten user chose nothing: nobody loses anything."""
+    """The forgotten user chose nothing, so no other client loses anything."""
     await engine.upsert_clients(
         [ClientChange(key=user_key(LONER), title="x", attributes=(word, "jazz"))]
         + [

@@ -1,4 +1,7 @@
-"""A service that forgot a user, against one that never saw the user's events (docs/erasure.md)."""
+"""A service that forgot a user equals one that never saw it.
+
+Source: docs/erasure.md.
+"""
 
 from contextlib import asynccontextmanager
 
@@ -27,9 +30,13 @@ BY_USER = ("user_content", "user_attributes", "history", "history_length")
 
 @asynccontextmanager
 async def open_two_services(folder, store, *, others_go_on):
-    """Two services take the same events; one also those of a user, whom both forget then.
+    """Yield two services that have forgotten a user.
 
-    `store`: of the one that sees the user; the other has a file.
+    Both have the same events, but only the first one saw those of the user.
+
+    Args:
+        store: The store of the service that saw the events; the other one has a file.
+        others_go_on: Whether other users act between the user's events and the erasure.
     """
     services = [folder / "saw", folder / "never"]
     for path in services:
@@ -60,7 +67,7 @@ async def open_two_services(folder, store, *, others_go_on):
 
 
 def read_numbers(engine):
-    """Return the arrays that the rules promise to be free of a forgotten user's events."""
+    """Return the arrays that must keep nothing of a forgotten user's events."""
     view = engine.numbers.view
     state, users, items = view.state, view.users, view.items
     return {
@@ -73,7 +80,7 @@ def read_numbers(engine):
 
 
 def read_co_adoptions(state, items):
-    """Return [items,items]: the order in which an item met its neighbours is not compared."""
+    """Return the co-adoptions [items,items], without the order of neighbours."""
     out = np.zeros((items, items))
     for item, count in enumerate(state.neighbour_count[:items]):
         out[item, state.neighbour[item, :count]] = state.together[item, :count]
@@ -108,7 +115,10 @@ async def test_counts_sums_and_lists_are_those_of_a_service_that_never_saw_it(
 
 @pytest.mark.parametrize("store", STORES)
 async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path, store):
-    """Else others' trust was learned with its mass, and stays (docs/erasure.md)."""
+    """Trust that others learned from the user's mass would stay.
+
+    Source: docs/erasure.md.
+    """
     async with open_two_services(tmp_path, store, others_go_on=False) as services:
         masses = [
             {
@@ -137,7 +147,7 @@ async def test_the_time_of_a_withdrawn_adoption_is_not_kept(tmp_path, store):
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("retracted_first", [False, True])
 async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, retracted_first):
-    """Else an item's new version at a gap of the log tells that the user chose it then."""
+    """Else an item's version at a log gap reveals the choice."""
     async with open_engine(make_engine(tmp_path, store)) as engine:
         await engine.upsert_clients([ClientChange(key=user_key(LONER), title="Somebody Else")])
         await engine.drain()
@@ -157,7 +167,10 @@ async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, re
 
 
 async def read_text_sequences(engine):
-    """Return the sequences of all texts and merges; check that versions ascend with them."""
+    """Return the sequences of all texts and merges.
+
+    Each client's versions must have ascending sequences.
+    """
     found = set()
     for ref in await engine.store.get_text_versions():
         versions = []

@@ -34,7 +34,7 @@ from propagation.workflow.forget.redaction import (
 
 ANN, BOB, CID = (compute_ref(ClientKind.USER, n) for n in range(3))
 BLUE, RED, GREEN = (compute_ref(ClientKind.ITEM, n) for n in range(3))
-# interaction 1: Ann took Blue, 2: Bob took Blue, 3: Cid took Blue, 4: Ann took Red
+# In interactions 1 to 3 Ann, Bob and Cid chose Blue, in interaction 4 Ann chose Red.
 WHO = Supporters(
     {1: (ANN, BLUE), 2: (BOB, BLUE), 3: (CID, BLUE), 4: (ANN, RED)},
     {(5, 1): frozenset({BOB, CID}), (5, 2): frozenset({BOB})},
@@ -62,7 +62,7 @@ NO_WORDS = OwnWords()
 
 
 def redact(affected, words=NO_WORDS, supported=(), least=2):
-    """Redact a message that stands for the rest of what it stood for."""
+    """Redact a message, whose standing keeps the attributes that are not lost."""
     public = find_public_names([affected], least).get(affected.message.round, frozenset())
     lost = find_unsupported_parts(affected, frozenset(), frozenset(supported), public)
     standing = tuple(one for one in affected.message.standing if one[0] not in lost)

@@ -4,8 +4,11 @@ from propagation.workflow.forget.retention import Retention
 
 
 class Counting:
-    """The two questions and the one command that retention has of a store; ten rows may go in each
-    run."""
+    """The part of a store that retention uses.
+
+    Attributes:
+        left: How many rows the current run may still drop.
+    """
 
     def __init__(self):
         self.recorded, self.oldest, self.left = 0, 0, 10

@@ -1,4 +1,7 @@
-"""Retractions after splits, merges and undos: a repeat may be stored in another epoch's routers."""
+"""Retractions after splits, merges and undos.
+
+A repeat may be stored in the routers of another epoch than the first adoption.
+"""
 
 import numpy as np
 import pytest
@@ -31,7 +34,7 @@ __all__ = ["start_engine"]
 
 
 async def assert_numbers_sound(engine):
-    """Check that view, stored weights and a rebuild agree, and that the graph is sound."""
+    """Check that view, stored weights, rebuild and graph agree."""
     await assert_mass_as_written(engine)
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert find_differing_arrays(view.state, engine.numbers.view.state) == []
@@ -39,7 +42,7 @@ async def assert_numbers_sound(engine):
 
 
 async def draw_repeated_events(engine, count, draw):
-    """Event ids of first adoptions that were repeated later, drawn by a seed."""
+    """Draw `count` event ids of first adoptions that were repeated later."""
     rows = await engine.store.get_interactions(
         range(1, await engine.store.get_recorded_through() + 1)
     )
@@ -116,7 +119,11 @@ async def read_all_messages(engine):
 
 
 async def choose(engine, users, items, negative=None):
-    """Users choose items, each event in a round of its own; return the event ids."""
+    """Let each user choose the items, with a round for each event.
+
+    Returns:
+        The event ids.
+    """
     ids = []
     for place, item in enumerate(items):
         for user in users:
@@ -163,7 +170,7 @@ async def test_evolved_routers_do_not_stand_for_what_two_forgotten_users_brought
 async def test_evolved_routers_lose_what_only_withdrawn_choices_counted(
     start_engine, monkeypatch, way
 ):
-    """Nobody's line holds the attribute, but evolutions count it with the item's readers."""
+    """Evolutions count an item's attribute for its readers, whose lines lack it."""
     monkeypatch.setattr(Verdict, "published", True)
     engine = await start_engine(STYLES[:3], 120, evolve_support=1, evolve_most=2)
     tape = ClientKey(kind=ClientKind.ITEM, id="tape")

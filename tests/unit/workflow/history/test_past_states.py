@@ -35,8 +35,13 @@ async def store(tmp_path):
 
 
 async def record_evolution(store):
-    """Routers 1 to 3 have spoken; then 1 is split into 1 and 4, and 3 merged into 2. (sequence
-    before, the run)."""
+    """Publish messages of routers 1 to 3, then an evolution.
+
+    It splits router 1 into 1 and 4, and merges router 3 into 2.
+
+    Returns:
+        (the last sequence before the evolution, the run).
+    """
     made_with = DataSettings(
         session_k=4, taste_k=4, embedder="hashed", dimension=2, reasoner="offline", seed=7
     )

@@ -1,4 +1,4 @@
-"""A path shows each profile as it was at that step, not as it is now."""
+"""A path shows each profile as it was at that step."""
 
 from dataclasses import replace
 

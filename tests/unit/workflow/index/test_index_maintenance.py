@@ -1,4 +1,7 @@
-"""An index that is down, empty, or of another model costs freshness, and no data."""
+"""A missing or outdated index costs freshness, and no data.
+
+The index may be down, empty, or of another model.
+"""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -29,7 +32,10 @@ GENRES = ("opera", "jazz", "folk", "dub")
 
 
 class LocalConnection:
-    """A connection to a local Qdrant that survives restarts of the service and can be cut."""
+    """A connection to a local Qdrant, which can be cut.
+
+    The Qdrant survives restarts of the service.
+    """
 
     prefix = "test"
 
@@ -63,11 +69,11 @@ class LocalConnection:
         return call
 
     async def close(self):
-        """The server goes on."""
+        """Do nothing: the server goes on."""
 
 
 class ServerConnection(qdrants.Relay):
-    """A connection to a Qdrant server: the service goes through a relay, the test does not."""
+    """A connection to a Qdrant server; only the service uses the relay."""
 
     def __init__(self, client, prefix):
         super().__init__()
@@ -77,7 +83,10 @@ class ServerConnection(qdrants.Relay):
         return qdrants.connect_to_server(self.port)
 
     async def freeze(self):
-        """Until then a call fails at once: gRPC waits before it connects again."""
+        """Freeze, and wait until gRPC connects again.
+
+        Before that, calls would fail at once.
+        """
         await super().freeze()
         await asyncio.sleep(RECONNECT["grpc.max_reconnect_backoff_ms"] / 1_000)
 
@@ -138,7 +147,7 @@ async def open_engine(folder, connection, **fields):
 
 
 async def record_history(engine, name, count=12):
-    """Let some users act, and do everything that is due."""
+    """Create items, record choices of three users, and process them."""
     await engine.upsert_clients(
         [
             ClientChange(
@@ -165,7 +174,10 @@ async def record_history(engine, name, count=12):
 
 
 async def wait_for_index(engine):
-    """Do what the worker does repeatedly: a client connects again within two seconds."""
+    """Update the index, as the worker does, until it has no problem.
+
+    A client connects again within two seconds.
+    """
     async with asyncio.timeout(10):
         while True:
             await engine.update_index()
@@ -190,7 +202,7 @@ async def open_uncut_index(connection, engine):
 
 
 async def find_differences(engine, index=None):
-    """Return the points whose versions are not the graph's."""
+    """Return the keys of points whose versions differ from the graph."""
     stored, index = await engine.store.get_text_versions(), index or engine.index
     kept = {
         **await index.get_versions(Collection.USERS),

@@ -1,4 +1,4 @@
-"""The bounded cache of line vectors: concurrent callers all get their own lines."""
+"""The bounded cache of line vectors, which serves concurrent callers."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ ROOM, LINES = 8, 6
 
 
 class Slow(HashedEmbedder):
-    """Waits as an endpoint does, so that other callers run meanwhile."""
+    """Waits like an endpoint, so that other callers run meanwhile."""
 
     async def embed(self, texts):
         await asyncio.sleep(0.001)

@@ -1,4 +1,4 @@
-"""Texts held in memory: what another process wrote meanwhile is found by its version."""
+"""The cache of texts finds versions that another process wrote."""
 
 from propagation.model import ClientText, Profile
 from propagation.workflow.index.text_cache import create_client_text_cache
@@ -11,7 +11,7 @@ def text(ref, version):
 
 
 class Stored:
-    """The two reads that held texts make."""
+    """The two reads of a store that the cache uses."""
 
     def __init__(self, *texts):
         self.texts = {text.profile.ref: text for text in texts}

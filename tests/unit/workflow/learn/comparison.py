@@ -8,7 +8,12 @@ NOT_LEARNED_FROM_EVENTS = ("session.centres", "taste.centres", "combiner")
 
 
 def find_differing_arrays(one: State, other: State) -> list[str]:
-    """Names of arrays that differ in any bit of a used row; profiles are not compared."""
+    """Return the names of arrays that differ in a used row.
+
+    Rows are compared bit by bit.
+
+    Profiles, centres and the combiner are not compared.
+    """
     first, second = _list_arrays(one), _list_arrays(other)
     return [
         name

@@ -1,5 +1,7 @@
-"""A checkpoint that was written before, and the rows that changed since: together what a whole one
-would be, bit for bit."""
+"""An earlier checkpoint and a patch of changed rows.
+
+Together they equal a whole checkpoint, bit for bit.
+"""
 
 import numpy as np
 from hypothesis import given

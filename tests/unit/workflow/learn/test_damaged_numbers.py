@@ -1,5 +1,7 @@
-"""Learned blocks and checkpoints that somebody deleted or wrote over: the start says which and what
-to do, and the rebuild that it names makes them again from the events."""
+"""Learned blocks and checkpoints that were deleted or overwritten.
+
+The start names the damage and the remedy, a rebuild, which makes the numbers again from the events.
+"""
 
 import os
 
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 def compute_places(size):
-    """Where each column begins in packed columns."""
+    """Return the byte at which each column of a packed block begins."""
     starts, start = {}, 0
     for name, dtype in FORM.items():
         starts[name] = start
@@ -26,7 +28,7 @@ def compute_places(size):
 
 
 def overwrite(column, value):
-    """A damage: the first value of a column of a block is this one."""
+    """Return a damage that overwrites the first value of a column."""
 
     def damage(columns, size):
         start, data = compute_places(size)[column], np.array(value, FORM[column].base).tobytes()
@@ -83,7 +85,12 @@ async def damage_block(store, through, damage):
 
 @pytest.fixture(params=STORES)
 async def blocks(request, tmp_path, monkeypatch):
-    """(make an engine, ends of blocks [before, after] the barrier that it left, the numbers)."""
+    """Yield the learned blocks of a closed engine.
+
+    Returns:
+        (function that makes the engine again, last sequences of blocks before and after the
+        barrier, numbers).
+    """
     monkeypatch.setattr("services.cli.operator.doctor.PAUSE_SECONDS", 0.0)
     engine = make_engine(tmp_path, request.param)
     await engine.open()
@@ -112,7 +119,7 @@ async def list_faults(make):
 
 
 async def rebuild_numbers(make):
-    """What `propagation rebuild` does; an engine that opened on it."""
+    """Rebuild as `propagation rebuild` does; return an engine opened on it."""
     engine = make()
     await engine.open(adopt=True)
     await engine.rebuild()
@@ -212,7 +219,7 @@ async def test_a_checkpoint_with_a_changed_byte_is_found_and_made_again(blocks, 
     with pytest.raises(DamagedNumbers, match="history in a checkpoint"):
         await (engine := make()).open()
     await engine.close()
-    found = await list_faults(make)  # doctor reads the newest one when it opens an engine
+    found = await list_faults(make)  # doctor reads the newest checkpoint when it opens an engine
     assert any("history in a checkpoint" in fault for fault in found) or not barrier
     engine = await rebuild_numbers(make)
     assert engine.applied_through >= before.applied_through

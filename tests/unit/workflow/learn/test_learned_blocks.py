@@ -1,5 +1,7 @@
-"""What was written, read from the store: nothing twice and nothing left out, wherever one stops and
-goes on."""
+"""Written mass can be gathered with stops at any sequence.
+
+Nothing is read twice, and nothing is left out.
+"""
 
 import numpy as np
 import pytest

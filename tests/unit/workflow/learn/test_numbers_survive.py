@@ -1,5 +1,7 @@
-"""The numbers after a restart, a rebuild, a failed commit and beside another learner: bit for bit
-what they were."""
+"""The numbers stay the same, bit for bit.
+
+This holds after a restart, a rebuild and a failed commit, and beside another learner.
+"""
 
 import asyncio
 from collections import Counter
@@ -38,7 +40,7 @@ ONE_BY_ONE = 200
 
 
 class Process:
-    """One process' learner on a store; it may crash (be dropped without a word)."""
+    """The learner of one process, which a test may drop unclosed."""
 
     def __init__(self, store, holder="me"):
         self.store, self.embedder = store, HashedEmbedder(SEED)
@@ -55,7 +57,7 @@ class Process:
         )
 
     async def follow_epoch(self, number):
-        """The embedder needs no fitting here."""
+        """Do nothing: the embedder needs no fitting here."""
 
     @property
     def state(self):
@@ -71,14 +73,16 @@ async def store(tmp_path):
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
     yield store
-    saving = asyncio.all_tasks() - {asyncio.current_task()}  # of processes that crashed
+    saving = asyncio.all_tasks() - {asyncio.current_task()}  # saves of processes that crashed
     await asyncio.gather(*saving, return_exceptions=True)
     await store.close()
 
 
 async def push(store, seed, count=400):
-    """Items with text, some changed and hidden later, and interactions of drawn users and items,
-    some of them repeats."""
+    """Upsert all items, and record interactions of drawn users and items.
+
+    Each seed gives other titles and hides other items. Some interactions are repeats.
+    """
     draw = np.random.default_rng(seed)
     words = [("jazz", "opera", "rock")[n % 3] + f" {n * seed % 7}" for n in range(ITEMS)]
     await store.upsert_clients(
@@ -106,7 +110,7 @@ async def push(store, seed, count=400):
 
 
 async def set_profiles(process, seed):
-    """Profile vectors, as reason would set them between two steps of learn."""
+    """Set profile vectors, as reasoning does between two steps of learning."""
     draw, dimension = np.random.default_rng(seed), process.embedder.dimension
     process.numbers.view.set_profiles(
         range(2 * ITEMS), draw.standard_normal((2 * ITEMS, dimension)).astype(np.float32) / 8
@@ -114,8 +118,13 @@ async def set_profiles(process, seed):
 
 
 async def learn_batches(store, monkeypatch, every=300):
-    """A process that has learned three batches, with profile vectors that changed on the way and
-    checkpoints."""
+    """Return a process that has learned three batches.
+
+    Profile vectors changed after each batch.
+
+    Args:
+        every: Interactions from one checkpoint to the next.
+    """
     monkeypatch.setattr(learning, "CHECKPOINT_EVERY", every)
     process = Process(store)
     await process.learner.open()
@@ -249,7 +258,7 @@ async def test_a_commit_that_fails_leaves_no_number_behind(store, monkeypatch):
 
 
 async def test_events_that_came_one_by_one_are_read_together_at_the_start(store):
-    """Each is a block of its own; a read for each made a start take minutes."""
+    """With a read for each event's block, a start took minutes."""
     live, reads = Process(store), Counter()
     for number in range(ONE_BY_ONE):
         event = NewInteraction(f"single-{number}", f"u{number % 5}", f"i{number % 7}", 1, "same")

@@ -1,4 +1,4 @@
-"""Explanations in words mention only what is true of the item."""
+"""Explanations in words mention only facts of the item."""
 
 import numpy as np
 import pytest

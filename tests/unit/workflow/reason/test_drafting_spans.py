@@ -1,4 +1,7 @@
-"""Texts of a claim are loaded in growing spans: little is loaded in vain if it ends early."""
+"""Texts of a claim are loaded in growing spans.
+
+If the claim ends early, few texts were loaded in vain.
+"""
 
 import pytest
 from hypothesis import given
@@ -63,7 +66,7 @@ async def engine(tmp_path):
 
 
 async def draft(engine, wanted, drafter):
-    """Return the parts and the claim; nothing of it is committed."""
+    """Draft a claim without committing it; return the parts and the claim."""
     claim = await engine.store.claim_reason("test", EVENTS, 60_000)
     return [part async for part in drafter.draft(claim.work, 60, wanted)], claim
 

@@ -1,4 +1,4 @@
-"""Two processes on one graph: one erases a client while the other asks a model about it."""
+"""One process erases a client while another asks a model about it."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ VERA, ITEM = (ClientKey(kind=kind, id="v") for kind in (ClientKind.USER, ClientK
 
 @asynccontextmanager
 async def open_two_engines(folder):
-    """Two engines with an interaction to reason; the second one asks a model."""
+    """Yield two engines with interactions to reason, and the second one's model."""
     async with fake_llm(Script()) as server:
         store = SqliteStore(folder / "graph.db", SystemClock())
         await store.open()

@@ -1,4 +1,7 @@
-"""Stage 1 with a slow reasoner: concurrent, in order where it matters, and nothing is lost."""
+"""Stage 1 with a slow reasoner.
+
+Interactions run concurrently, in order where it matters, and none is lost.
+"""
 
 import asyncio
 import sqlite3
@@ -55,7 +58,7 @@ TABLES = (
 
 
 class Slow(OfflineReasoner):
-    """Gives the same answers after a while, so that they arrive in another order."""
+    """Answers after a random pause, so that answers change their order."""
 
     def __init__(self, width, seed=1):
         super().__init__()
@@ -78,7 +81,11 @@ class Slow(OfflineReasoner):
 
 
 class Scribe(Slow):
-    """Writes into the item that two interactions share: a new line, or the same line."""
+    """Writes into the item that two interactions share.
+
+    Args:
+        same_line: Both write the same line; otherwise each adds a line.
+    """
 
     def __init__(self, *, same_line):
         super().__init__(8)
@@ -179,7 +186,11 @@ async def test_live_everything_is_reasoned_once_and_a_users_in_order(tmp_path):
 
 
 async def share_item(tmp_path, reasoner):
-    """Let two users choose one item at once; return its text and how often work was redone."""
+    """Let two users choose one item at once.
+
+    Returns:
+        (the item's profile, how often work was redone).
+    """
     async with open_engine(
         tmp_path,
         reasoner,

@@ -1,4 +1,4 @@
-"""Failures of the reasoner: retries, dead letters and their replay; and concurrent writers."""
+"""Retries, dead letters and their replay, and concurrent writers."""
 
 from dataclasses import replace
 
@@ -33,7 +33,13 @@ from services.runtime.process import SystemClock
 
 
 class Flaky(OfflineReasoner):
-    """Fails on an item as often as a test says, then answers."""
+    """Fails as a test says.
+
+    Attributes:
+        failures: How often to fail on an item before answering, by title.
+        strange: Titles of items for which the answer drops an unknown line.
+        mute: Whether every extraction fails.
+    """
 
     def __init__(self):
         super().__init__()
@@ -162,7 +168,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
 
 
 async def write_beside(engine, text):
-    """Write the client's next version, with a line of its own, as another process would."""
+    """Add a line to a client's text, as another process would."""
     beside = text.profile.apply_edits(
         [AddLine(line=Line(id=0, text="Written elsewhere.", weight=9.0))], 12
     )
@@ -194,11 +200,15 @@ async def test_a_writer_that_loses_every_time_gives_up_after_five(engine, monkey
     await engine.learn()
     with pytest.raises(VersionClash):
         await engine.reason()
-    assert tried == [1, 1, 1, 1, 1, 0]  # then the claim is given back
+    assert tried == [1, 1, 1, 1, 1, 0]  # the last commit returns the claim
 
 
 def record_commits(engine, monkeypatch, before):
-    """Record every commit of reasoned work as (count, whether more follow), after `before` ran."""
+    """Note every commit of reasoned work, and run `before` ahead of each.
+
+    Returns:
+        A list of (number of interactions, whether more follow), filled by later commits.
+    """
     commit, made = engine.store.commit_reasoned, []
 
     async def note_and_commit(claim, reasoned, *, more=False):
@@ -311,7 +321,11 @@ def test_a_cache_can_be_bounded_by_what_its_values_weigh():
 
 
 async def change_title(engine, name, **fields):
-    """Change the item in the catalogue; return its catalogue lines and the number of all lines."""
+    """Change the item in the catalogue.
+
+    Returns:
+        (texts of its catalogue lines, number of all its lines).
+    """
     await engine.upsert_clients(
         [ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=name), **fields)]
     )

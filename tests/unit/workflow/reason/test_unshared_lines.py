@@ -1,4 +1,7 @@
-"""A model that writes a user's lines reads nothing of an item that one other user alone showed."""
+"""Lines of an item that only one other user supports stay hidden.
+
+A model that writes a user's lines does not read them.
+"""
 
 import pytest
 

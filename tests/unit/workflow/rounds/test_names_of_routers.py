@@ -1,5 +1,7 @@
-"""Routers' names in a service that lives: unique at any time, the same anywhere, without what was
-forgotten."""
+"""Names of routers over a service's rounds, evolutions and erasures.
+
+They are unique at any time, the same everywhere, and keep no forgotten words.
+"""
 
 import pytest
 
@@ -22,12 +24,12 @@ SECRET = "zither duels"
 
 
 async def summarize(_, routers):
-    """Call every router the same, as a model might."""
+    """Give every router the same name, as a model might."""
     return SummarizeAnswer([Summary("Night owls", "A text of jazz.") for _ in routers])
 
 
 async def decide_router(_, case):
-    """Split where it can be, else rewrite."""
+    """Split the router if possible, else rewrite it."""
     kind = EvolutionKind.SPLIT if case.halves else EvolutionKind.REWRITE
     return RouterDecision(kind, "told to", (("Night owls", "A text."),) * (2 if case.halves else 1))
 

@@ -1,4 +1,4 @@
-"""Every routing policy carries a preference through the loop, and the preset `paper` works."""
+"""Routing policies in the whole loop, and the preset `paper`."""
 
 from contextlib import asynccontextmanager
 
@@ -47,7 +47,7 @@ def build_catalogue():
 
 
 def draw_events(start, count=120):
-    """Draw events of users of one style each, who sometimes stray."""
+    """Draw events of users who each prefer one style."""
     draw = np.random.default_rng(start)
     for n in range(start, start + count):
         user = int(draw.integers(USERS))
@@ -63,7 +63,7 @@ def draw_events(start, count=120):
 
 @asynccontextmanager
 async def open_with_history(tmp_path, workflow):
-    """Return an engine after a catalogue and two batches of events with rounds."""
+    """Yield an engine with a catalogue and three batches of processed events."""
     engine = build_engine(
         Settings(database=tmp_path / "graph.db", reasoning_in="loop", workflow=workflow),
     )
@@ -108,7 +108,10 @@ async def test_a_preference_reaches_others_and_never_its_lone_sender(tmp_path, p
 
 @pytest.fixture
 def load_paper_settings(tmp_path):
-    """Return the preset as an operator gets it, with the settings of a small town; flags win."""
+    """Return a function that loads the preset as an operator does.
+
+    A file adds the settings of a small town; the function's flags have precedence.
+    """
     path = tmp_path / "propagation.toml"
     path.write_text(
         f"preset = 'paper'\nupdate_size = 5\nbootstrap_items = {ITEMS}\nauto_create = "
@@ -137,7 +140,10 @@ async def test_the_preset_paper_starts_from_clusters_of_attributes(tmp_path, loa
 
 @pytest.mark.parametrize("flags", [(), ("tau=0.3",)], ids=["tau measured", "tau absolute"])
 async def test_the_preset_paper_multicasts_above_tau(tmp_path, load_paper_settings, flags):
-    """Tau is fixed with the epoch, and no client of a smaller cosine is reached (eq. 4)."""
+    """Tau is fixed with the epoch (eq. 4).
+
+    No client with a smaller cosine is reached.
+    """
     async with open_with_history(tmp_path, load_paper_settings(*flags)) as engine:
         assert isinstance(engine.rounds.policy, SemanticPolicy)
         epoch = await engine.store.get_current_epoch()

@@ -1,4 +1,4 @@
-"""The catalogue's inverted lists, and what is recorded but not learned."""
+"""The catalogue's inverted lists, and events that are not learned yet."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A kernel over blocks is run for each block once, by however many threads."""
+"""A kernel runs once for each block, with any number of threads."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What is recorded and not learned yet, here and elsewhere."""
+"""Events that are recorded, here or elsewhere, and not learned yet."""
 
 import numpy as np
 from hypothesis import given
@@ -9,7 +9,10 @@ from propagation.workflow.views import PendingEvents
 
 
 def add_log(unlearned, after, through):
-    """Everything between two sequences, an interaction each, of user and item by number."""
+    """Add a part of the log, with an interaction at each sequence.
+
+    The sequence decides user and item.
+    """
     column = np.arange(after + 1, through + 1)
     unlearned.add_log(
         after,

@@ -1,4 +1,7 @@
-"""The watermark is read once for answers of the same time, and never older than it says."""
+"""Concurrent answers share one read of the reasoned watermark.
+
+The watermark is never older than it may be.
+"""
 
 import asyncio
 
@@ -7,7 +10,7 @@ from propagation.workflow.views.reasoned_watermark import ReasonedWatermark
 
 
 class SlowStore:
-    """Answers one more at each read, once it is let."""
+    """Answers 1, 2, 3 and so on, once `answering` is set."""
 
     def __init__(self):
         self.reads = 0
