@@ -1,8 +1,8 @@
-"""Shared by the graph store's contract: a store to test, opened anew as often as a test likes, and
-small makers of rows.
+"""Stores and small makers of rows for the graph store's contract.
 
-Another adapter joins by one more maker in `MAKERS`: a function of a folder and a clock that gives
-an unopened store. If it needs a server, `MARKS` names the marker of its cases."""
+To test another adapter, add a function to `MAKERS` that makes an unopened store from a folder and a
+clock. If the adapter needs a server, name the marker of its cases in `MARKS`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +20,7 @@ from propagation.model import (
     ClientText,
     Gradient,
     IntegratedAttribute,
+    InteractionRow,
     LearnedBlock,
     Line,
     MessageMerge,
@@ -104,14 +105,14 @@ def event(
 
 
 async def create_clients(store: GraphStore, count: int = 5) -> None:
-    """Users u0, u1 and so on, items i0, i1 and so on: what edges lead to and texts belong to."""
+    """Create users u0, u1 and so on, and as many items."""
     await store.upsert_clients(
         [change(kind, f"{kind.name[0].lower()}{n}") for kind in ClientKind for n in range(count)]
     )
 
 
 async def record_pairs(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
-    """Sequences of new events, one for each (user, item)."""
+    """Record a new event for each (user, item); return the sequences."""
     before = await store.get_recorded_through()
     answer = await store.record(
         [event(f"e{before}-{place}", *pair) for place, pair in enumerate(pairs)], auto_create=True
@@ -119,10 +120,16 @@ async def record_pairs(store: GraphStore, *pairs: tuple[str, str]) -> list[int]:
     return [outcome.sequence for outcome in answer.outcomes]
 
 
+async def find_event(store: GraphStore, event_id: str) -> InteractionRow | None:
+    """Return the recorded interaction with an event id, or None."""
+    (state,) = await store.get_event_states([event_id])
+    return state.interaction
+
+
 def block(
     after: int, through: int, sequences: list[int], *, epoch: int = 0, seed: int = 0, k: int = 4
 ) -> LearnedBlock:
-    """A learned block of drawn numbers over these interactions."""
+    """Make a learned block of random numbers over these interactions."""
     draw, size = np.random.default_rng(seed), len(sequences)
     return LearnedBlock(
         after=after,
@@ -140,7 +147,7 @@ def block(
 
 
 async def learn_all(store: GraphStore) -> None:
-    """One block over everything that is recorded and not learned."""
+    """Commit one block over everything that is recorded and not yet learned."""
     after, through = await store.get_learned_through(), await store.get_recorded_through()
     lease = await store.acquire_lease("learn", "test", 10_000)
     part = await store.read_log(after, through - after)
@@ -219,7 +226,7 @@ def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
 
 
 async def withdraw(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
-    """With this barrier; what it returned."""
+    """Withdraw with this barrier checkpoint; return the store's answer."""
     return await store.withdraw(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
 
 
@@ -232,7 +239,14 @@ async def run_round(
     publish: bool = True,
     boundary: int = 0,
 ):
-    """A whole round; what it returned last."""
+    """Run a whole round.
+
+    Args:
+        publish: If False, the round is only staged.
+
+    Returns:
+        The published round, or the round that was begun.
+    """
     lease = await store.acquire_lease("round", "test", 60_000)
     round_ = await store.begin_round(lease, boundary)
     await store.stage_routers(lease, round_, versions)
@@ -242,7 +256,7 @@ async def run_round(
 
 
 async def list_edges_at(store: GraphStore, ref: int, sequence: int) -> list[RoutingEdge]:
-    """A client's edges that stood at a sequence, by descending score, then router."""
+    """List a client's edges at a sequence, by descending score, then router."""
     edges = [
         edge
         for router in range(12)
@@ -253,6 +267,6 @@ async def list_edges_at(store: GraphStore, ref: int, sequence: int) -> list[Rout
 
 
 async def list_merges(store: GraphStore, ref: int) -> list[MessageMerge]:
-    """What a client merged or dropped, oldest first."""
+    """List the messages that a client merged or dropped, oldest first."""
     merges = await store.get_merges_after(0, await store.get_merges_through(), 999)
     return [one.merge for one in merges if one.merge.ref == ref]

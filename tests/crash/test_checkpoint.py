@@ -56,16 +56,19 @@ def count_unfinished(database):
 
 
 async def kill_amid_checkpoint(process, database):
-    """Wait until one is half written, and kill; what was on disk then."""
+    """Wait until one is half written, and kill: stopped first, so that it cannot be completed
+    between the look and the kill."""
     until = time.monotonic() + LONGEST_SECONDS
     while time.monotonic() < until:
         checkpoints, parts = await asyncio.to_thread(count_unfinished, database)
         if checkpoints and parts >= 3:
-            os.kill(process.pid, signal.SIGKILL)
-            await asyncio.to_thread(process.join)
-            if count_unfinished(database)[0]:
+            os.kill(process.pid, signal.SIGSTOP)
+            if (await asyncio.to_thread(count_unfinished, database))[0]:
+                os.kill(process.pid, signal.SIGKILL)
+                await asyncio.to_thread(process.join)
+                assert count_unfinished(database)[0]
                 return
-            raise AssertionError("it was complete before the kill: make parts smaller")
+            os.kill(process.pid, signal.SIGCONT)
         await asyncio.sleep(0.001)
     raise AssertionError("no checkpoint was seen while it was written")
 

@@ -37,6 +37,15 @@ AWAY_SECONDS = 10
 KNOWN = (pb.INTERACTION_STATUS_ACCEPTED, pb.INTERACTION_STATUS_DUPLICATE)
 
 
+def is_from_driver(line):
+    """Tell whether asyncio reports a connection attempt that failed as its call was cancelled.
+
+    Until Python 3.12 the driver waits for an attempt in a task of its own, and if the call is
+    cancelled in the same turn in which the attempt fails, nobody takes the task's exception.
+    """
+    return line["logger"] == "asyncio" and "sock_connect()" in line["event"]
+
+
 class Load:
     """Callers who call until they are stopped; after a refusal they send the same call again.
 
@@ -204,4 +213,6 @@ async def test_acks_stop_nothing_is_lost_and_it_recovers_alone(tmp_path):
             assert await asyncio.wait_for(process.wait(), SECONDS) == 0
         with contextlib.suppress(asyncio.CancelledError):
             await reading
-        assert [line for line in lines if line["level"] == "error"] == []
+        assert [
+            line for line in lines if line["level"] == "error" and not is_from_driver(line)
+        ] == []

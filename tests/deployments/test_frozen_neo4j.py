@@ -25,6 +25,18 @@ pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
 RETRY_SECONDS = 5.0
 SLACK_SECONDS = 1.0
 WRITERS = 3
+NEVER = 1 << 40
+WAITING_READS = (
+    lambda stub: stub.Recommend(pb.RecommendRequest(user_id="u0", min_sequence=NEVER)),
+    lambda stub: stub.GetProfile(
+        pb.GetProfileRequest(
+            key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="u0"),
+            freshness=pb.FRESHNESS_MERGED,
+            min_sequence=NEVER,
+        )
+    ),
+    lambda stub: stub.ListRouters(pb.ListRoutersRequest(min_sequence=NEVER)),
+)
 LONG_QUERY = "UNWIND range(1, 20000) AS a UNWIND range(1, 20000) AS b RETURN sum(a % 7 + b % 7)"
 
 
@@ -36,6 +48,17 @@ async def server(tmp_path):
     yield server
     server.thaw()
     await asyncio.to_thread(server.stop)
+
+
+async def measure_wait(stub, read):
+    """Let a read wait for a sequence that is never reached.
+
+    Returns the seconds until the refusal, and its error.
+    """
+    begun = time.monotonic()
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await read(stub)
+    return time.monotonic() - begun, refused.value
 
 
 class Writer:
@@ -80,6 +103,7 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
         writing = [asyncio.create_task(writer.write()) for writer in writers]
         while min(len(writer.acked) for writer in writers) < 20:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
+        waiting = [asyncio.create_task(measure_wait(stub, read)) for read in WAITING_READS]
         silence, heal = {
             "frozen": (server.freeze, server.thaw),
             "vanished": (host.vanish, host.come_back),
@@ -87,6 +111,11 @@ async def test_a_silent_server_is_noticed_in_time_and_nothing_is_lost(tmp_path, 
         }[fault]
         silence()
         assert await measure_seconds_until_health(channel, Status.NOT_SERVING) < RETRY_SECONDS
+        waiting += [asyncio.create_task(measure_wait(stub, read)) for read in WAITING_READS]
+        for seconds, error in await asyncio.gather(*waiting):
+            assert error.code() == grpc.StatusCode.UNAVAILABLE, error
+            assert "no answer within" in error.details()
+            assert seconds < RETRY_SECONDS + SLACK_SECONDS
         begun = time.monotonic()
         with pytest.raises(grpc.aio.AioRpcError, match="no answer within"):
             await stub.ForgetClient(

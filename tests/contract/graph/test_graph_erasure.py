@@ -38,6 +38,7 @@ from tests.contract.graph_store import (
     checkpoint,
     edge,
     event,
+    find_event,
     gradient,
     item,
     learn_all,
@@ -107,6 +108,28 @@ async def test_events_stand_as_they_stand(store):
         store, await acquire_learn_lease(store), retraction([row]), checkpoint(3, barrier=True)
     )
     assert await store.get_event_states(["e0-0"]) == [(EventStatus.RETRACTED, None)]
+
+
+@pytest.mark.parametrize("erases", [True, False])
+async def test_the_commit_times_of_withdrawn_events_are_gone(store, clock, erases):
+    times = []
+    for place, users in enumerate([("ann", "bob"), ("bob",), ("ann", "bob"), ("ann",), ("bob",)]):
+        clock.ms += 1_000
+        times.append(clock.ms)
+        await store.record([event(f"{who}{place}", who, "blue") for who in users], auto_create=True)
+    await learn_all(store)
+    newest, lease = await store.get_recorded_through(), await acquire_learn_lease(store)
+    clock.ms += 1_000
+    states = await store.get_event_states(["bob2", "ann0", "ann2", "ann3"])
+    row, *rows = (state.interaction for state in states)
+    await withdraw(store, lease, retraction([row]), checkpoint(newest, barrier=True))
+    second, third = [await store.get_sequence_at(at) for at in times[1:3]]
+    assert second < third, "ann's event of the third commit is still there"
+    withdrawal = erasure(ANN, rows) if erases else retraction(rows)
+    await withdraw(store, lease, withdrawal, checkpoint(newest, barrier=True))
+    second, third, fourth, fifth = [await store.get_sequence_at(at) for at in times[1:]]
+    assert second == third == fourth, "the times of two commits tell when she acted"
+    assert fifth == newest
 
 
 async def test_an_erased_client_is_gone_with_everything_and_its_ref_never_comes_back(reopen):
@@ -223,7 +246,7 @@ async def test_a_retracted_event_is_a_duplicate_and_its_hash_decides(store):
         (RecordStatus.DUPLICATE, row.sequence),
         (RecordStatus.CONFLICT, 0),
     ]
-    assert await store.find_event("e0-0") is None
+    assert await find_event(store, "e0-0") is None
 
 
 async def test_what_users_chose_with_the_last_change_of_each_item(store):
@@ -737,8 +760,8 @@ async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attr
     ]
     assert left == [
         (Module.ROUTER, 3, "less folk"),
-        (Module.ROUTER, 4, "less jazz"),
         (Module.ROUTER, 4, "less folk"),
+        (Module.ROUTER, 4, "less jazz"),
         (Module.FILTER_MEMORY, BOB, "less folk"),
     ]
 

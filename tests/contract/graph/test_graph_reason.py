@@ -6,6 +6,7 @@ from propagation.model import LeaseLost, MessageMerge, MessageReach, Module, Pro
 from propagation.ports import VersionClash
 from tests.contract.graph_store import (
     STRANGE,
+    find_event,
     gradient,
     item,
     learn_all,
@@ -89,7 +90,7 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     assert [kept[n] for n in sequences] == [(wrote, ""), (wrote, "offline")] + [((), "")] * 4
     [row] = await store.get_interactions(sequences[1:2])
     assert (row.prompts, row.fallback) == (wrote, "offline")
-    assert await store.find_event(row.event_id) == row
+    assert await find_event(store, row.event_id) == row
     late = await store.claim_dead_letters("w", 10, 1_000)
     await store.commit_reasoned(late, [reasoned_interaction(third, late=99, usage=asked)])
     [mended] = await store.get_interactions([third])
@@ -260,6 +261,16 @@ async def test_a_dead_letter_blocks_nobody(store, sequences):
     await finish(store, claim, reasoned_interaction(sequences[1], failure="no answer"))
     assert list(await store.get_dead_letters(10)) == [(sequences[1], "no answer")]
     assert await store.get_reasoned_through() == await store.get_learned_through()
+
+
+async def test_an_export_leaves_out_the_reason_of_a_dead_letter(store, sequences):
+    """A model's error may quote others."""
+    claim = await store.claim_reason("a", 10, 1_000)
+    await finish(store, claim, reasoned_interaction(sequences[1], failure="cannot rank Zelda"))
+    [row] = await store.get_interactions([sequences[1]])
+    exported = [record async for record in store.export_client(row.user)]
+    assert ("dead_letter", {"sequence": sequences[1]}) in exported
+    assert "Zelda" not in repr(exported)
 
 
 async def test_gradients_are_read_by_owner_since_a_sequence(store, sequences):

@@ -23,6 +23,7 @@ from tests.contract.graph_store import (
     TurnedClock,
     change,
     event,
+    find_event,
     item,
     record_pairs,
     user,
@@ -252,7 +253,7 @@ async def test_any_text_comes_back_as_it_was(store, strange):
         (strange,),
         {strange: strange},
     )
-    row = await store.find_event(strange)
+    row = await find_event(store, strange)
     assert row is not None
     assert row.event_id == strange
     assert (row.user, row.item) == (user(0), item(0))
@@ -323,4 +324,4 @@ async def test_interactions_are_found_by_sequence_and_event(store):
     sequences = await record_pairs(store, ("u0", "i0"), ("u1", "i0"), ("u0", "i1"))
     rows = await store.get_interactions([sequences[2], 10_000, sequences[0]])
     assert [row.sequence for row in rows] == [sequences[2], sequences[0]]
-    assert await store.find_event("nobody") is None
+    assert await find_event(store, "nobody") is None

@@ -44,6 +44,7 @@ EVERYWHERE = "locked"
 UNSEEN = {
     *(f"LearnedBlock.{name}" for name in ("marked", "emptied", "promoted")),
     *(f"LearnedBlock.promoted_{name}" for name in ("routers", "weights")),
+    "ProfileVersion.follows_gap",
     "Progress.leaving",
     "Progress.edges",
 }
@@ -98,12 +99,9 @@ def read_documented_schema() -> Schema:
                     found.relationships[type_].add(key)
                 for label in labels if not dot else ():
                     found.nodes[label].add(name)
-        elif line.startswith("A round that is not published yet keeps"):
+        elif not line.startswith("|"):
             for label in labels:
                 found.nodes[label] |= set(re.findall(r"`(staged\w*)`", line))
-        elif line.startswith("`staged"):
-            for label in labels:
-                found.nodes[label] |= set(NAME.findall(line))
     return found
 
 

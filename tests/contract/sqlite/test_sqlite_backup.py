@@ -32,6 +32,7 @@ from tests.contract.graph_store import (
     checkpoint,
     edge,
     event,
+    find_event,
     gradient,
     item,
     learn_all,
@@ -211,8 +212,8 @@ async def test_a_back_up_of_a_database_that_is_written_is_one_moment_of_it(path,
     await copy.open()
     assert await copy.check() == []
     assert await copy.get_recorded_through() == after - 3
-    assert await copy.find_event("before-7-1599") is not None
-    assert await copy.find_event("during-0") is None
+    assert await find_event(copy, "before-7-1599") is not None
+    assert await find_event(copy, "during-0") is None
     await copy.close()
 
 

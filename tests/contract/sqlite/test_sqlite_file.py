@@ -30,6 +30,7 @@ from tests.contract.graph_store import (
     change,
     checkpoint,
     event,
+    find_event,
     learn_all,
     record_pairs,
     user,
@@ -237,9 +238,9 @@ async def _assert_holds(store, acked, refused):
     assert len(part.interactions) == sum(len(call) for call in acked)
     assert len(part.interactions) + len(part.entries) == await store.get_recorded_through()
     for call in acked:
-        assert await store.find_event(call[0].event_id) is not None
+        assert await find_event(store, call[0].event_id) is not None
     for call in refused:
-        assert await store.find_event(call[0].event_id) is None
+        assert await find_event(store, call[0].event_id) is None
         assert await store.find_refs([ClientKey(kind=ClientKind.USER, id=call[0].user_id)]) == [
             None
         ]

@@ -40,7 +40,8 @@ async def test_the_future_is_refused(service, as_of):
 
 async def test_a_profile_by_sequence_and_by_time(service):
     await propagate_opera(service)
-    event = await service.engine.store.find_event("ann-i3")
+    (state,) = await service.engine.store.get_event_states(["ann-i3"])
+    event = state.interaction
     then = await read_profile(service, sequence=event.sequence)
     assert then.lines
     assert pb.AUTHOR_RECEPTION not in {line.author for line in then.lines}

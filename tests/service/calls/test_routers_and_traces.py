@@ -16,6 +16,7 @@ async def test_a_line_is_traced_back_to_its_events(service):
     kinds = [hop.WhichOneof("hop") for hop in back.paths[0].hops]
     assert kinds[-4:] == ["profile", "attribute", "message", "profile"]
     assert "went to router" in back.paths[0].text
+    assert back.paths[0].hops[-1].profile.line == line, "its senders too"
 
 
 async def test_an_event_is_traced_to_the_profiles_that_it_reached(service):

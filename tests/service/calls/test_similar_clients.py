@@ -1,6 +1,7 @@
 """SimilarClients over real gRPC."""
 
 import grpc
+import numpy as np
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
@@ -85,3 +86,12 @@ async def test_bad_input_is_refused(service, fields, code):
             pb.SimilarClientsRequest(**{"key": pb.ClientKey(kind=USER, id="u0"), **fields})
         )
     assert caught.value.code() == code
+
+
+async def test_a_retired_router_compares_nobody(service):
+    """Its trust is minus infinity in every row."""
+    sequence = await plant_two_communities(service)
+    before = await find_similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)
+    service.engine.numbers.view.state.taste.trust[:, 0] = -np.inf
+    after = await find_similar(service, sequence, "u0", by=pb.SIMILARITY_ROUTERS)
+    assert set(after) == set(before) == {f"u{n}" for n in range(1, 6)}

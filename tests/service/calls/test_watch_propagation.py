@@ -9,7 +9,8 @@ import pytest
 from propagation.model import MessageMerge
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.watch import Position, WatchEventKind
-from services.grpc.handlers.watch_propagation import ResumeTokens, WatchPropagationHandler
+from services.grpc.handlers import watch_propagation
+from services.grpc.handlers.watch_propagation import ResumeTokens
 from services.security.roles import Role
 from tests.service.scenarios import propagate_opera
 
@@ -176,7 +177,7 @@ async def test_events_that_retention_dropped_are_counted_in_a_gap(service):
 
 @pytest.mark.slow
 async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatch):
-    monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 5)
+    monkeypatch.setattr(watch_propagation, "MAX_BACKLOG", 5)
     lazy, keen = open_watch(service, kinds=(MERGE,)), open_watch(service)
     token = await read_first_token(lazy)
     await read_first_token(keen)
@@ -202,7 +203,7 @@ async def test_a_slow_watcher_gets_a_gap_and_delays_no_other(service, monkeypatc
 @pytest.mark.slow
 async def test_a_watcher_that_reads_nothing_delays_no_call(service, monkeypatch):
     """Its stream stops when the transport is full; each event is then sent or counted in a gap."""
-    monkeypatch.setattr(WatchPropagationHandler, "max_backlog", 500)
+    monkeypatch.setattr(watch_propagation, "MAX_BACKLOG", 500)
     stub, store = service.stub, service.engine.store
     await stub.UpsertClients(
         pb.UpsertClientsRequest(

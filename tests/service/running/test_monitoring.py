@@ -36,15 +36,15 @@ EVENTS = pb.RecordInteractionsRequest(
         for n in range(12)
     ]
 )
+REASONED = "propagation_interactions_reasoned_total"
 METRIC = re.compile(r"propagation_\w+")
 
 
 @asynccontextmanager
 async def start_service(tmp_path, monitoring, options=None, **server):
     settings = Settings(
-        **(options or {}),
+        **{"reasoning_in": "loop", **(options or {})},
         database=tmp_path / "graph.db",
-        reasoning_in="loop",
         server=ServerSettings(port=0, grace_seconds=0.2, **server),
         monitoring=monitoring,
         workflow=WorkflowSettings(**SMALL, auto_create=True),
@@ -125,8 +125,11 @@ async def test_an_unreachable_store_leaves_out_its_metrics_alone(tmp_path, monke
             assert parse_samples(text)["propagation_answers", "store"] == 1
 
 
-async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_path):
-    async with start_service(tmp_path, MonitoringSettings(port=0)) as started:
+@pytest.mark.parametrize("reasoning_in", ["loop", "process"])
+async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_path, reasoning_in):
+    async with start_service(
+        tmp_path, MonitoringSettings(port=0), {"reasoning_in": reasoning_in}
+    ) as started:
         await record_and_run_round(started)
         status, text = await fetch(started.metrics)
         assert status == 200
@@ -144,6 +147,8 @@ async def test_events_are_counted_and_every_metric_of_the_dashboard_exists(tmp_p
         ("propagation_clients", "item"): 4,
     }
     assert {name: found[name] for name in exact} == exact
+    reasoned = [count for name, count in found.items() if name[0] == REASONED]
+    assert sum(reasoned) == 12, "whichever process drafts the texts"
     recorded, learned = (
         found["propagation_sequence", through] for through in ("recorded", "learned")
     )
@@ -251,7 +256,10 @@ async def test_metrics_are_not_served_beyond_loopback_by_default(tmp_path):
             pass
 
 
-async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, monkeypatch):
+@pytest.mark.parametrize("reasoning_in", ["loop", "process"])
+async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(
+    tmp_path, monkeypatch, reasoning_in
+):
     exporter = InMemorySpanExporter()
     monkeypatch.setattr(
         monitor,
@@ -259,7 +267,9 @@ async def test_a_trace_leads_from_an_event_to_the_profiles_it_changed(tmp_path, 
         lambda settings, holder: Traces(exporter, settings.trace_share, holder),
     )
     async with start_service(
-        tmp_path, MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0)
+        tmp_path,
+        MonitoringSettings(traces="http://127.0.0.1:4317", trace_share=1.0),
+        {"reasoning_in": reasoning_in},
     ) as started:
         await record_and_run_round(started)
     spans = exporter.get_finished_spans()

@@ -89,8 +89,8 @@ async def test_a_night_that_fails_is_in_the_status_until_it_succeeds(start_servi
         monkeypatch.setattr(engine, "evolve", raise_timeout)
         clock.now += timedelta(days=1)
         status = await wait_for_status(stub, lambda status: status.jobs[0].failures)
-        assert "the model timed out" in status.failing["evolution"]
-        assert (status.jobs[0].failures, status.jobs[0].error) == (1, "the model timed out")
+        assert ReasonerFailed.public_reason in status.failing["evolution"]
+        assert (status.jobs[0].failures, status.jobs[0].error) == (1, ReasonerFailed.public_reason)
         assert status.jobs[0].retry.ToDatetime(UTC) == clock.now + timedelta(seconds=60)
         monkeypatch.setattr(engine, "evolve", evolve)
         clock.now += timedelta(seconds=61)

@@ -3,7 +3,16 @@
 import grpc
 import pytest
 
-from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction, StoreFull
+from propagation.model import (
+    Author,
+    ClientChange,
+    ClientKey,
+    ClientKind,
+    NewInteraction,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    StoreFull,
+)
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.scenarios import ANN, catch_code, propagate_opera
@@ -208,6 +217,54 @@ async def test_a_reader_cannot_tell_that_one_user_took_an_item(start_service):
             assert await catch_code(call) == grpc.StatusCode.NOT_FOUND
 
 
+async def test_numbers_and_weights_of_an_items_lines_tell_a_reader_of_no_event(start_service):
+    """A hidden line uses up a number, and each event weakens the lines."""
+    async with start_service(roles=(Role.READ,), auto_create=True) as client:
+        stub, engine = client.stub, client.engine
+
+        async def describe(*names):
+            await engine.upsert_clients(
+                [
+                    ClientChange(
+                        key=ClientKey(kind=ClientKind.ITEM, id=name),
+                        title="Alike",
+                        attributes=("jazz",),
+                    )
+                    for name in names
+                ]
+            )
+            await engine.drain()
+
+        async def list_lines(name):
+            key = pb.ClientKey(kind=ITEM, id=name)
+            answer = await stub.GetProfile(pb.GetProfileRequest(key=key))
+            return [(line.id, line.weight, line.text) for line in answer.profile.lines]
+
+        await describe("first", "only", "none")
+        await engine.init()
+        for user in "vw":
+            await take_item(engine, user, "first")
+        await take_item(engine, "v", "only")
+        changes = [
+            ClientChange(
+                key=ClientKey(kind=ClientKind.ITEM, id=name), title="New", attributes=("opera",)
+            )
+            for name in ("only", "none")
+        ]
+        await engine.upsert_clients(changes)
+        await engine.drain()
+        own = []
+        for change in changes:
+            ref = await engine.find_ref(change.key)
+            lines = (await engine.store.load_texts([ref]))[ref].profile.lines
+            own.append([line.id for line in lines if line.author is Author.CATALOGUE])
+        assert own[0] != own[1], "no hidden line used up a number"
+        assert await list_lines("only") == await list_lines("none")
+        assert {weight for _, weight, _ in await list_lines("first")} == {0}
+        line = pb.LineOfProfile(client=pb.ClientKey(kind=ITEM, id="only"), line_id=1)
+        await stub.TracePropagation(pb.TracePropagationRequest(line=line))
+
+
 async def take_item(engine, user, item):
     """A user takes an item, and a round follows."""
     event = NewInteraction(
@@ -281,12 +338,13 @@ async def test_the_past_of_an_item_is_what_the_catalogue_said(start_service, rol
         if role == Role.PERSONS:
             trace = await stub.TracePropagation(pb.TracePropagationRequest(event_id="v-only"))
             profiles = [
-                hop.profile for path in trace.paths for hop in path.hops if hop.HasField("profile")
+                [hop.profile for hop in path.hops if hop.HasField("profile")]
+                for path in trace.paths
             ]
-            assert {profile.kind: profile.version > 0 for profile in profiles} == {
-                USER: True,
-                ITEM: False,
-            }
+            assert {own.kind: own.version > 0 for own, *_ in profiles} == {USER: True, ITEM: False}
+            others = [profile for _, *rest in profiles for profile in rest]
+            assert others, "nobody else was reached"
+            assert not any(profile.version for profile in others), "the call does not name them"
 
 
 @pytest.mark.parametrize("role", [Role.APPLICATION, Role.PERSONS])
@@ -330,9 +388,25 @@ async def test_an_explanation_tells_a_front_end_of_no_single_other_user(start_se
         assert "knn_slow" in list_features(await explain("own", "i2"))
 
 
-@pytest.mark.parametrize(
-    ("roles", "shown"), [((Role.READ,), ""), ((Role.READ, Role.PERSONS), "no JSON: likes jazz")]
+MAY_QUOTE = pytest.mark.parametrize(
+    ("roles", "shown"),
+    [((Role.READ, Role.PERSONS), False), ((Role.ANALYST,), True), ((Role.ADMIN,), True)],
 )
+"""A model's server may repeat in its error what it was asked."""
+
+
+@MAY_QUOTE
+async def test_what_fails_may_quote_persons(start_service, roles, shown):
+    async with start_service(roles=roles) as client:
+        failures = client.running.worker.failures
+        reason = failures.record("step", "a step", ReasonerFailed("400: cannot embed: likes jazz"))
+        assert "jazz" not in reason, "a job stores it"
+        status = await client.stub.GetStatus(pb.GetStatusRequest())
+        assert ("jazz" in status.failing["a step"]) is shown
+        assert status.failing["a step"]
+
+
+@MAY_QUOTE
 async def test_reasons_of_dead_letters_may_quote_persons(start_service, monkeypatch, roles, shown):
     async with start_service(roles=roles) as client:
         monkeypatch.setattr(
@@ -341,8 +415,27 @@ async def test_reasons_of_dead_letters_may_quote_persons(start_service, monkeypa
             lambda *_: list_letters("no JSON: likes jazz"),
         )
         status = await client.stub.GetStatus(pb.GetStatusRequest())
-        assert [letter.reason for letter in status.newest_dead_letters] == [shown]
+        expected = "no JSON: likes jazz" if shown else ""
+        assert [letter.reason for letter in status.newest_dead_letters] == [expected]
         assert status.dead_letters == 1
+
+
+@MAY_QUOTE
+async def test_the_error_of_a_call_may_quote_persons(start_service, monkeypatch, roles, shown):
+    async with start_service(roles=roles, auto_create=True) as client:
+        await client.engine.record([choice("i", "own")])
+
+        async def fail(*_, **__):
+            raise ReasonerGaveUp("400: cannot read: likes jazz")
+
+        monkeypatch.setattr(client.engine, "read_profile", fail)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await client.stub.GetProfile(
+                pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i"))
+            )
+        assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
+        assert ("jazz" in str(caught.value)) is shown
+        assert "jazz" in caught.value.details() or "the service's log" in caught.value.details()
 
 
 async def list_letters(reason):
@@ -387,3 +480,17 @@ async def read_similarities(stub, item):
         pb.SimilarClientsRequest(key=pb.ClientKey(kind=ITEM, id=item), limit=1_000)
     )
     return {one.key.id: one.similarity for one in answer.neighbours}
+
+
+async def test_a_refused_stream_is_read_until_its_end(start_service):
+    """grpc.aio's clients say INTERNAL where a write fails, whatever the service has answered."""
+    events = [
+        pb.StreamInteractionsRequest(
+            interaction=pb.Interaction(event_id=f"e{number}", user_id="ann", item_id="i1")
+        )
+        for number in range(400)
+    ]
+    async with start_service(roles=(Role.READ,)) as client:
+        for _ in range(5):
+            answers = client.stub.StreamInteractions(iter(events))
+            assert await catch_code(answers.read()) == grpc.StatusCode.PERMISSION_DENIED

@@ -32,7 +32,8 @@ from services.grpc import interceptor
 from services.runtime.errors import NotLoopback
 from services.security import reloaded_file
 from services.security.address import refuse_open_address
-from services.security.admission import CLIENTS, Admission, NotAuthenticated, RateLimited
+from services.security.admission import Admission, NotAuthenticated
+from services.security.rate_limits import CLIENTS, RateLimited
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ROLES_BY_CALL, Role
 from services.security.tls import BrokenTls

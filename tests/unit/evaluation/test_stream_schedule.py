@@ -43,6 +43,7 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
 
 def test_the_items_of_each_user_are_distinct_and_known_by_place():
     starts, items = schedule_prequential(STREAM, 1).group_items_by_user(3)
+    assert items.flags.c_contiguous, "the kernels would be compiled once more"
     assert [items[a:b].tolist() for a, b in pairwise(starts)] == [[5, 6], [5, 6], [7]]
 
 

@@ -41,7 +41,9 @@ def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
     memory = FilterMemory()
     for rule in rules:
         memory = memory.with_rule(rule)
-    assert FACTOR_MIN <= memory.get_factor(router, attributes) <= FACTOR_MAX
+    factor = memory.get_factor(router, attributes)
+    assert FACTOR_MIN <= factor <= FACTOR_MAX
+    assert isinstance(factor, float), "an integer would compile the kernels once more"
     held = {router: attributes, 3: frozenset("ab"), 4: frozenset("b")}
     assert memory.factors(21, held) == [
         memory.get_factor(one, held.get(one, frozenset())) for one in range(21)

@@ -13,5 +13,5 @@ def test_one_of_each_is_said_in_the_singular():
     assert first.startswith("x: 1 client (1 new or changed)")
     assert first.endswith("1 accepted, 0 duplicate, 1 rejected")
     assert "1 new event;" in second
-    assert "Not loaded: 1 event;" in second
+    assert "Not loaded: 1 event." in second
     assert example == "rejected: event 'e': weight is 0"

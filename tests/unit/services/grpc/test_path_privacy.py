@@ -24,11 +24,16 @@ LINE = Line(
 )
 
 
-def show_path(*roles):
+OWN_LINE = Line(
+    id=1, text="Often chooses madrigals", attributes=("madrigals",), sources=(Source(3),)
+)
+
+
+def show_path(*roles, named=frozenset()):
     references = References(
-        Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}
+        Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}, named
     )
-    path = (EVENT, ProfileHop(ANN, 1, None), ProfileHop(RECORD, 1, LINE))
+    path = (EVENT, ProfileHop(ANN, 1, OWN_LINE), ProfileHop(RECORD, 1, LINE))
     return str(path_to_proto(path, references))
 
 
@@ -38,10 +43,13 @@ def test_only_analysts_see_users(word):
     assert word in show_path(Role.ANALYST)
 
 
-@pytest.mark.parametrize("word", ["Aida", "aida"])
-def test_what_one_user_took_needs_the_role_persons(word):
-    assert word not in show_path(Role.READ, Role.WRITE)
-    assert word in show_path(Role.PERSONS)
+@pytest.mark.parametrize("word", ["Aida", "aida", "madrigals"])
+def test_what_one_user_did_is_for_the_role_persons_if_the_call_names_the_user(word):
+    named = frozenset({ANN})
+    assert word not in show_path(Role.READ, Role.WRITE, named=named)
+    assert word in show_path(Role.PERSONS, named=named)
+    assert word not in show_path(Role.PERSONS)
+    assert word in show_path(Role.ANALYST)
 
 
 def test_an_items_line_that_rests_on_one_user_needs_the_role_analyst():

@@ -32,6 +32,7 @@ def test_altered_forged_and_other_tokens_are_refused():
         good.replace(".100", ".１００"),
         parse_token("", "routers 2 None").create_next_token(100),
         parse_token("", "members taste 1 None True").create_next_token(100),
+        make_token("routers 1 None", -1),
         *(
             base64.urlsafe_b64encode(f"routers 1 None|{start}".encode()).decode()
             for start in (100, -1, 10**30)

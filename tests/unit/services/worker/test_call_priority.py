@@ -134,10 +134,10 @@ async def test_a_rest_ends_however_long_the_work_was():
 def test_events_one_call_after_another_are_a_flood_until_they_end():
     clock = ManualClock()
     priority = CallPriority(clock)
-    assert not priority.flooded
+    assert not priority.has_flood
     with priority.recording():
         clock.now += 1.0
-        assert priority.flooded, "a graph server takes its time"
-    assert priority.flooded
+        assert priority.has_flood, "a graph server takes its time"
+    assert priority.has_flood
     clock.now += 1.0
-    assert not priority.flooded
+    assert not priority.has_flood

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from propagation.model import IndexUnavailable, NotFound, StoreUnreachable
+from propagation.model import IndexUnavailable, NotFound, StoreRefused, StoreUnreachable
 from services.worker import steps
 from services.worker.call_priority import CallPriority
 from services.worker.steps import WorkerContext
@@ -78,13 +78,18 @@ async def test_a_problem_of_the_index_fails_the_step():
 
 async def test_health_hears_whether_the_store_answers():
     reports = []
-    context = make_context(follow=make_call(3, StoreUnreachable("away"), 0))
+    store = SimpleNamespace(
+        get_recorded_through=make_call(3, StoreUnreachable("away"), StoreRefused("who?"), 0)
+    )
+    context = make_context(store=store)
 
     async def report(reachable):
-        reports.append(reachable)
+        reports.append((reachable, context.outage.reason, context.outage.began.is_set()))
 
-    assert await steps.follow(report, context) == 0
-    with pytest.raises(StoreUnreachable):
-        await steps.follow(report, context)
-    assert await steps.follow(report, context) == 0
-    assert reports == [True, False, True]
+    assert await steps.check_store(report, context) == 0
+    for error in (StoreUnreachable, StoreRefused):
+        with pytest.raises(error):
+            await steps.check_store(report, context)
+    assert await steps.check_store(report, context) == 0
+    well, away, refused = (True, "", False), (False, "away", True), (False, "who?", True)
+    assert reports == [well, away, refused, well]

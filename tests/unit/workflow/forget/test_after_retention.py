@@ -1,8 +1,11 @@
-"""What rests on old events is found after retention dropped the versions that they wrote."""
+"""Texts that rest on old events are found after retention.
+
+Retention drops the versions that the events wrote.
+"""
 
 import pytest
 
-from propagation.model import ClientChange
+from propagation.model import ClientChange, ClientKey, ClientKind
 from tests.unit.workflow.small_database import (
     STORES,
     event,
@@ -29,7 +32,7 @@ async def count_citations(engine, sequences):
 
 
 async def record_and_retain(engine):
-    """Record a user's events and later ones of others, and drop old rows.
+    """Record a user's events, then others' events, and drop old rows.
 
     Returns:
         The event ids and sequences of the user's events.
@@ -65,3 +68,21 @@ async def test_a_retraction_finds_what_rests_on_events_from_before_retention(tmp
         assert await count_citations(engine, sequences)
         await engine.retract(event_ids)
         assert not await count_citations(engine, sequences)
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_graph_is_sound_after_retention_and_forgetting(tmp_path, store, seed):
+    """An erasure also moves versions whose predecessor was dropped.
+
+    They move to later sequences.
+    """
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        events = await record_history(engine, 1 + 1_000 * seed, 40)
+        engine.retention.kept, engine.retention.advance = 20, 5
+        while await engine.retention.step() is not None:
+            pass
+        assert not await engine.store.check()
+        for n in sorted({one.user_id for one in events})[:3]:
+            await engine.forget(ClientKey(kind=ClientKind.USER, id=n))
+            assert not await engine.store.check()

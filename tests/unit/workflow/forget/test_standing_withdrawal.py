@@ -1,4 +1,7 @@
-"""What a router stands for without parts that go: as if they had never arrived."""
+"""A router's standing after parts are withdrawn.
+
+It is as if these parts had never arrived.
+"""
 
 from collections import Counter
 
@@ -45,7 +48,7 @@ rounds_of_arrivals = st.lists(
 
 @given(rounds_of_arrivals)
 def test_it_stands_for_what_it_would_without_the_parts(rounds):
-    """Each arrival is a name, and whether it goes."""
+    """Each arrival is (name, whether it is withdrawn later)."""
     corrected = StandingWithdrawal([])
     before, clean = None, None
     for version, arrivals in enumerate(rounds, start=1):
@@ -93,6 +96,20 @@ def test_an_undo_loses_what_was_said_before_the_run():
     corrected.correct(message(2, {"folk": 1.0}), NOTHING)
     undone = message(3, {"jazz": 1.0, "folk": 1.0})
     assert dict(corrected.correct(undone, NOTHING)) == {"folk": 1.0}
+
+
+def test_weights_are_inherited_from_the_routers_before_each_run():
+    """After an undo a router has its text from before the run.
+
+    It takes nothing from the other half.
+    """
+    split = evolution(2, EvolutionKind.SPLIT, (0,), (0, 7))
+    merge = evolution(2, EvolutionKind.MERGE, (3, 4), (3,))
+    undo = evolution(3, EvolutionKind.MERGE, (0, 7), (0,), run=2, undoes=1)
+    refused = evolution(4, EvolutionKind.SPLIT, (5,), (5, 8), run=3, published=False)
+    assert StandingWithdrawal([split]).origins == {0: {0}, 7: {0}}
+    assert StandingWithdrawal([merge]).origins == {3: {3, 4}}
+    assert StandingWithdrawal([split, undo, refused]).origins == {0: {0}, 7: {0}}
 
 
 def test_a_run_that_was_not_published_made_no_router():

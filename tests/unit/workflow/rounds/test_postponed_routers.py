@@ -1,4 +1,7 @@
-"""A router whose summary fails is left out of its round, and its arrivals come in the next one."""
+"""A router whose summary fails is left out of its round.
+
+Its arrivals are integrated in the next round.
+"""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -104,7 +107,7 @@ async def record_history(engine, start=0):
 
 
 async def read_parts(engine, router):
-    """Return what the router's current message carries: (attribute, client)."""
+    """Return the parts of the router's current message: (attribute, client)."""
     versions = {
         version.router: version.version
         for version in await engine.store.get_router_versions(range(6))
@@ -151,7 +154,7 @@ async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_a
         await record_history(engine)
         engine.reasoner.silent = frozenset({failing})
         done = await engine.run_round()
-        assert engine.rounds.postponed == {failing: "the model timed out"}
+        assert engine.rounds.postponed == {failing: ReasonerFailed.public_reason}
         assert done.touched == sum(bool(found) for found in whole.values()) - 1
         assert {router: await read_parts(engine, router) for router in range(6)} == {
             **whole,
@@ -159,7 +162,7 @@ async def test_only_the_failing_router_is_left_out_and_the_next_round_has_what_a
         }
     async with open_engine(
         tmp_path
-    ) as engine:  # a restart forgets nothing, and no client has to change for it
+    ) as engine:  # postponed routers survive a restart, and need no changed client
         done = await engine.run_round()
         assert (done.touched, done.changed) == (1, 0)
         assert engine.reasoner.asked == [failing]
@@ -196,7 +199,7 @@ async def test_what_an_unpublished_round_left_out_is_not_read(tmp_path, monkeypa
 
 
 async def test_what_was_left_out_waits_through_a_publication_that_is_no_round_of_its_own(tmp_path):
-    """An evolution publishes so."""
+    """An evolution publishes a round's number without a round."""
     async with open_engine(tmp_path) as engine:
         await record_history(engine)
         engine.reasoner.silent = frozenset(range(6))

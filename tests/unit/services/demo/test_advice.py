@@ -69,7 +69,7 @@ def test_a_fall_is_told_with_the_part_that_did_it(capsys):
     sentence = describe_where_it_stands(advice, shown)
     assert find_counts(sentence)[:2] == [243, 172]
     assert all(word in sentence for word in ("ada", "fell", "lift_taste", "+0.00", "-0.40"))
-    show_advice(advice, placements)
+    show_advice(advice, placements, shown)
     out = capsys.readouterr().out
     assert "lift_taste" in out
     assert "243" in out
