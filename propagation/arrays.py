@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
+U16 = NDArray[np.uint16]
 Bools = NDArray[np.bool_]
 Array = NDArray[Any]

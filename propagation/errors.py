@@ -1,7 +1,9 @@
 """Errors that this library raises on purpose.
 
-Each class's docstring is its meaning.
+The docstring of each class says when it is raised.
 """
+
+from typing import ClassVar
 
 from propagation.usage import NO_USAGE, Usage
 
@@ -37,7 +39,7 @@ class NotFound(PropagationError):
 
 
 class NotReached(PropagationError):
-    """A read's sequence was not reflected before its deadline."""
+    """A read's `min_sequence` was not reflected before its deadline."""
 
     def __init__(self, requested: int, reached: int) -> None:
         super().__init__(
@@ -87,17 +89,17 @@ class StoreCorrupt(PropagationError):
 
 
 REBUILD = "; stop the service, then run `propagation rebuild`"
-"""What to do about lost or damaged numbers: the end of the sentence that names them."""
+"""The remedy for lost or damaged numbers, which ends an error message."""
 
 
 class DamagedNumbers(StoreCorrupt):
     """Learned numbers are lost or damaged.
 
-    They can be made again from the log.
+    `propagation rebuild` learns them again from the log.
 
     Attributes:
-        after: The damage begins just after this sequence; -1 if nothing before it is sound either.
-        through: The damage ends at this sequence.
+        after: The damage begins just after this sequence; -1 if the error names no place.
+        through: The damage ends at this sequence; -1 likewise.
     """
 
     def __init__(self, problem: str, after: int = -1, through: int = -1) -> None:
@@ -126,7 +128,7 @@ class StoreUnreachable(PropagationError):
 class StoreRefused(PropagationError):
     """The database server refuses this user and password.
 
-    The error also covers permissions that are too few.
+    Also raised if the user's permissions do not suffice.
     """
 
 
@@ -143,9 +145,9 @@ class SchemaTooNew(PropagationError):
 
 
 class IncompatibleSettings(PropagationError):
-    """A setting differs from the one the data was made with.
+    """A setting does not fit the data, the server or the request.
 
-    The message names the command to change it.
+    The message names the setting and the remedy.
     """
 
 
@@ -157,11 +159,20 @@ class IndexUnavailable(PropagationError):
 
 
 class ReasonerFailed(PropagationError):
-    """The reasoner gave no usable answer, which differs from an empty answer.
+    """The reasoner gave no usable answer.
+
+    An empty answer is usable: it means that there is nothing to change.
 
     Attributes:
-        usage: What it cost all the same.
+        public_reason: The message without the words of the model's server, which may quote any text
+            that the server was sent. Only this reason is stored with a failure or shown to all
+            callers.
+        usage: Cost of the calls that failed.
     """
+
+    public_reason: ClassVar = (
+        "the language model gave no usable answer; the service's log, or a call as admin, says why"
+    )
 
     def __init__(self, reason: str, usage: Usage = NO_USAGE) -> None:
         super().__init__(reason)
@@ -173,10 +184,15 @@ class ReasonerGaveUp(ReasonerFailed):
 
 
 class ReasonerUnavailable(ReasonerFailed):
-    """No model answers now, so ask again later.
+    """No model answers now; ask again later.
 
     For example, the endpoint is down or a budget is spent.
     """
+
+    public_reason = (
+        "no language model answers now, so try again later; the service's log, or a call as admin,"
+        " says why"
+    )
 
 
 class ReasonerStopping(ReasonerUnavailable):

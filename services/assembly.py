@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex, PointStore
@@ -22,7 +22,7 @@ from propagation.workflow.compose import compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from services.config.settings import Settings
-from services.reasoning.process_drafter import Begin, ProcessDrafter
+from services.reasoning.process_drafter import Begin, PackedStore, ProcessDrafter
 from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def build_sqlite_files(settings: Settings) -> SqliteFiles:
 def build_neo4j_store(settings: Settings, clock: Clock | None = None) -> "Neo4jStore":
     """Build the store on a Neo4j server, not connected yet.
 
-    In place of the system's clock it uses the server's, which all machines share.
+    Instead of the system's clock the store uses the server's, which all machines share.
     """
     from propagation.adapters.neo4j.store import Neo4jStore
 
@@ -124,7 +124,7 @@ def build_offline_reasoner(ports: ModelPorts) -> Reasoner:
 def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     """Build the reasoner behind an endpoint.
 
-    The offline one is its fallback if the settings say so.
+    The offline reasoner is its fallback, unless the setting `openai.fallback` is "never".
     """
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
@@ -163,7 +163,7 @@ def build_engine(
     settings: Settings,
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
-    around: Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]] | None = None,
+    instrument: Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]] | None = None,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
 
@@ -171,18 +171,17 @@ def build_engine(
     server, no network and no key.
 
     Args:
-        yield_to_calls: Awaited between pieces of reasoning.
+        yield_to_calls: Awaited between pieces of reasoning, so that calls get their turn.
         clock: The system's by default.
-        around: Wraps the store and the index, for monitoring.
+        instrument: Wraps the store and the index, for monitoring.
     """
     store = build_graph_store(settings, clock)
     models = ModelPorts(settings, store)
     reasoner = REASONERS[settings.reasoner](models)
     embedder = EMBEDDERS[settings.embedder](models)
-    drafting = build_process_drafter(settings, store)
     index = INDEXES[settings.index](settings, store)
-    if around is not None:
-        store, index = around(store, index)
+    if instrument is not None:
+        store, index = instrument(store, index)
     return compose(
         store,
         embedder,
@@ -191,16 +190,24 @@ def build_engine(
         settings.workflow,
         process_name(),
         yield_to_calls,
-        drafting,
+        build_process_drafter(settings, store),
     )
 
 
 def build_process_drafter(settings: Settings, store: GraphStore) -> ProcessDrafter | None:
-    """Build the child process that drafts texts, if asked for.
+    """Build the drafter that works in a child process, if asked for.
 
-    Its first claim starts it.
+    Its first claim starts the child.
+
+    Args:
+        store: The engine's store. If it is instrumented, texts of the child are counted, too.
+
+    Returns:
+        None if the settings let this process draft.
     """
     asked_for = settings.reasoner == "offline" and settings.reasoning_in == "process"
-    if not asked_for or not isinstance(store, SqliteStore):
+    if not asked_for or settings.graph_file is None:
         return None
-    return ProcessDrafter(store, Begin(settings.database.resolve(), settings.workflow))
+    return ProcessDrafter(
+        cast(PackedStore, store), Begin(settings.graph_file.resolve(), settings.workflow)
+    )

@@ -62,7 +62,7 @@ class Running:
         Streams deliver their acknowledgements; running calls and models are waited for.
 
         Args:
-            grace_seconds: How long to wait; None cuts them off.
+            grace_seconds: How long to wait for them; None cuts them off at once.
         """
         self.engine.stop_within(grace_seconds or 0)
         await self.health.enter_graceful_shutdown()
@@ -73,9 +73,10 @@ class Running:
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
-    A signal during the start ends it within two seconds. Later the first one lets running calls
-    end, and a second one does not wait for them. What is left after `drain_seconds` more is cut off
-    with exit code 1. If the graph's server or the embedder does not answer, the start waits for it.
+    A signal during the start ends the process within two seconds. Later, the first signal lets
+    running calls end for `grace_seconds`, and a second one does not wait for them. If the process
+    still runs after `drain_seconds` more, it is ended with exit code 1. If the graph's server or
+    the embedder does not answer, the start waits for it.
 
     Args:
         announce: Called with HOST:PORT when the service is ready.
@@ -108,13 +109,13 @@ async def run_service(
 ) -> AsyncIterator[Running]:
     """Run a service until the end of the block.
 
-    Its port answers from the start: health says NOT_SERVING, and other calls learn what the service
-    waits for. At the end health says NOT_SERVING, streams deliver their acks, calls finish within
-    the grace, the numbers are saved, and the store is closed.
+    Its port answers from the start: health says NOT_SERVING, and other calls are refused with the
+    reason for the wait. At the end health says NOT_SERVING, streams deliver their acknowledgements,
+    calls finish within the grace, the numbers are saved, and the store is closed.
 
     Args:
         clock: By default the system's.
-        stopping: Set to give up the start.
+        stopping: Set this event to give up the start.
 
     Raises:
         StartCancelled: `stopping` was set before the service was ready.
@@ -123,7 +124,7 @@ async def run_service(
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
-    # So that the numbers' thread answers reads between the steps of reasoning.
+    # With a short interval the numbers' thread answers reads between the steps of reasoning.
     sys.setswitchinterval(0.0005)
     raise_garbage_thresholds()
     return_large_arrays()
@@ -143,7 +144,7 @@ async def run_service(
         await service.health.report_serving(True)
 
         stack.push_async_callback(worker.stop)
-        # A replica may reach a graph's server that does not answer here.
+        # If the graph's server does not answer this process, a replica may still reach it.
         worker.start(report_reachable=service.health.report_serving)
         stack.push_async_callback(service.stop, settings.server.grace_seconds)
         readiness.declare()
@@ -166,8 +167,8 @@ def _build(
     Nothing runs yet.
     """
     priority = CallPriority()
-    around, observe_call = (monitor.around, monitor.observe_call) if monitor else (None, None)
-    engine = build_engine(settings, priority.yield_to_calls, clock, around)
+    instrument = monitor.instrument if monitor else None
+    engine = build_engine(settings, priority.yield_to_calls, clock, instrument)
     worker = Worker(engine, priority, settings.schedule, clock)
     admission = Admission(settings.server.tokens, settings.server.limits)
     redact = choose_path_redaction(settings)
@@ -176,7 +177,14 @@ def _build(
     server = build_server(
         service,
         health,
-        CallInterceptor(priority, worker.timings, admission, readiness, redact, observe_call),
+        CallInterceptor(
+            priority,
+            worker.timings,
+            admission,
+            readiness,
+            redact,
+            monitor.observe_call if monitor else None,
+        ),
         settings.server.max_message_bytes,
     )
     address = bind(server, settings.server)
@@ -184,9 +192,9 @@ def _build(
 
 
 def _monitor_if_on(settings: Settings) -> "Monitor | None":
-    """Build the monitoring that the settings ask for.
+    """Build the monitor if the settings ask for metrics or traces.
 
-    What is off is not imported.
+    If they do not, monitoring is not even imported.
 
     Raises:
         NotInstalled: The settings ask for a package that is not installed.
@@ -201,9 +209,9 @@ def _monitor_if_on(settings: Settings) -> "Monitor | None":
 async def _open(
     settings: Settings, engine: Engine, readiness: Readiness, stopping: asyncio.Event
 ) -> None:
-    """Compile kernels if none are kept, and open the engine.
+    """Compile kernels that the cache lacks, and open the engine.
 
-    Say so if that takes long.
+    A line in the log says so if this takes more than ten seconds.
     """
     database = settings.database
     # A first start that failed leaves an empty file.

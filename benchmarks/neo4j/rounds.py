@@ -1,9 +1,9 @@
-"""Rounds on a graph of 100,000 clients, large and small.
+"""Time of large and small rounds on a graph of 100,000 clients.
 
-The large one makes a first table of 800,000 edges. A small round has 1,000 changed clients, by
-adoption and by semantic routing (the NumPy index, filled from the graph). Half the clients are
-users, half items; all have a text. Interactions are learned; those before the epoch are marked as
-reasoned.
+The large round makes the first table, of 800,000 edges. A small round has 1,000 changed clients. It
+is measured with adoption and with semantic routing (the NumPy index, filled from the graph; also
+Qdrant if QDRANT_URL is set). Half the clients are users, half items; all have a text. All
+interactions are learned; those before the epoch are only marked as reasoned.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from services.runtime.process import raise_garbage_thresholds
 
 TOWN, TOWN_SHORT = Town(50_000, 50_000, 200_000), Town(1_000, 1_000, 3_000)
 CHANGING, CHANGING_SHORT = 340, 40
-"""Interactions of one round: a user, an item and a negative each."""
+"""Interactions of one round; each changes a user and two items."""
 WARM_ROUNDS = 3
 NEVER = 1 << 30
 
@@ -65,9 +65,9 @@ def _engine(settings: Settings, policy: str) -> Engine:
 
 
 async def _first_table(run: Run, settings: Settings, town: Town) -> float:
-    """Measure the round that gives the first epoch its table.
+    """Return the seconds of the round that makes the first epoch's table.
 
-    Every client is in it.
+    Every client takes part in this round.
     """
     engine = _engine(settings, "adoption")
     await engine.open()
@@ -87,10 +87,10 @@ async def _first_table(run: Run, settings: Settings, town: Town) -> float:
 
 
 async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
-    """Learn, describe and open the epoch.
+    """Learn, describe the clients, and open the epoch with its first round.
 
     Returns:
-        The seconds of its round, and its counts.
+        The seconds of the first round, and the round.
     """
     found: list[tuple[float, Round]] = []
     run_one = engine.rounds.run
@@ -108,9 +108,10 @@ async def _timed_first_round(engine: Engine) -> tuple[float, Round]:
 
 
 async def _read_rounds(run: Run, settings: Settings, town: Town, policy: str, seed: int) -> float:
-    """Measure a round after some that brought the table to this policy.
+    """Return the seconds of a small round under a policy.
 
-    Each moves the edges of the routers that it touches.
+    WARM_ROUNDS small rounds come before, because each round brings only the edges of the routers
+    that it touches to this policy.
     """
     engine = _engine(settings, policy)
     await engine.open()
@@ -141,7 +142,10 @@ async def _read_rounds(run: Run, settings: Settings, town: Town, policy: str, se
 
 
 def _with_text(town: Town) -> Iterator[ClientChange]:
-    """Give each user two words of their community."""
+    """Yield the clients, and give each user two words.
+
+    One is a word of the user's community, the other of its half.
+    """
     for client in read_clients(town):
         if client.key.kind == ClientKind.USER:
             community = int(client.key.id[1:]) % town.communities

@@ -1,7 +1,7 @@
-"""From a profile's line back to an event that it rests on.
+"""Time of a trace from a profile's line to an event.
 
-The graph has a million relationships. The time runs until the first path of TracePropagation ends
-at an interaction. The time of all paths of a line is printed too.
+The graph has a million relationships. The clock stops when the first path of the trace ends at an
+interaction. The time of all paths of a line is printed, too.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ RELATIONSHIPS_AN_EVENT = 2
 PART = 4_000
 TRACES, TRACES_SHORT = 300, 30
 WARM_UP = 100
-"""Traces after the start in which the server still plans statements; they are noted, not judged."""
+"""The first traces are noted, not judged: the server still plans statements."""
 
 
 def measure(run: Run) -> Figures:
     """Measure the 99th percentile of traces of drawn lines.
 
-    The lines are drawn among all that rest on something. The server and the service have just
-    started. The first WARM_UP traces are left out: in these Neo4j still plans its statements.
+    The lines are drawn among all that cite a source. The server and the service have just started.
+    The first WARM_UP traces are left out, because Neo4j still plans its statements.
     """
     with neo4j_server(run, "trace") as server:
         settings = Settings(
@@ -103,9 +103,9 @@ async def _opened(settings: Settings) -> AsyncIterator[Engine]:
 
 
 async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int) -> None:
-    """Record events in parts, and reason each part with rounds.
+    """Record events in parts, and process each part with its rounds.
 
-    Parts of PART events are only recorded: those fill the graph.
+    If `part` is PART, the events only fill the graph and are not processed.
     """
     pairs = pairs_of(town, count, town.seed).tolist()
     for start in range(0, count, part):
@@ -126,10 +126,10 @@ async def _recorded(engine: Engine, town: Town, count: int, name: str, part: int
 
 
 async def _lines(engine: Engine) -> list[tuple[int, int]]:
-    """Return the lines of current profiles that cite something.
+    """Return the lines of current profiles that cite a source.
 
     Returns:
-        Pairs of (client, line).
+        Pairs of (ref of the client, id of the line).
     """
     assert isinstance(engine.store, Neo4jStore)
     texts = await engine.store.load_texts(sorted(await engine.store.get_text_versions()))
@@ -145,8 +145,8 @@ async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] 
     """Trace one line, and time its paths.
 
     Returns:
-        (seconds to the first event, seconds to the end of all paths, number of paths), or None if
-        all of it comes from catalogue texts.
+        (seconds to the first event, seconds to the end of all paths, number of paths); None if
+        no path ends at an event, since the line comes from catalogue texts.
     """
     started = time.perf_counter()
     first, paths = None, 0

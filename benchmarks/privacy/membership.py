@@ -1,11 +1,11 @@
 """Membership inference: can a caller find out which item a user took?
 
-Of each victim an attacker knows that it took one of two new items that nothing else tells apart.
-The attacker has the token of one role and a few accounts of its own with the victims' taste, some
-of which take both items, too. It compares what the service shows of the two items. On half of the
-victims, which it knows, it learns which signs to trust, and whether more of a sign means taken or
-not taken; on the other half it guesses, by a coin if nothing differs. The advantage is
-2 * (share of right guesses) - 1: 0 for a coin, 1 for certainty.
+An attacker knows of each victim that it took one of two new items, which nothing else tells apart.
+The attacker has the token of one role, and a few accounts of its own with the victims' taste. Some
+of the accounts take both items, too. The attacker compares the signs that the service shows of the
+two items. For half of the victims it knows the answer: there it learns which signs to trust, and
+whether more of a sign means taken or not taken. For the other half it guesses, by a coin if no sign
+differs. The advantage is 2 * (share of right guesses) - 1: 0 for a coin, 1 for certainty.
 """
 
 import asyncio
@@ -27,7 +27,10 @@ from services.security.tokens import create_token, write_tokens
 SUPPORTS = (1, 2, 5)
 VICTIMS, VICTIMS_SHORT = 240, 12
 CROWDS = ((0, 0), (3, 0), (0, 1), (0, 4))
-"""How many other users take each of the two items, on average, and how many own accounts do."""
+"""Pairs (other users, accounts of the attacker) that take the two items.
+
+So many other users, on average, take each item of a victim; so many accounts take both items.
+"""
 GENRES = ("jazz", "opera", "folk", "punk")
 KNOWN_ITEMS, BACKGROUND_USERS, EVENTS_A_USER, OWN_ACCOUNTS = 80, 60, 12, 5
 PART = 200
@@ -56,7 +59,12 @@ Signs = Sequence[float]
 
 @dataclass(frozen=True)
 class Attacker:
-    """A caller with one role's token, and what it read of routers."""
+    """A caller with one role's token.
+
+    Attributes:
+        routers: All routers, as text; empty if the role may not read them.
+        session_items: The session routers with their items, as text; empty likewise.
+    """
 
     stub: pb_grpc.PropagationServiceStub
     metadata: tuple[tuple[str, str], ...]
@@ -65,7 +73,7 @@ class Attacker:
 
     @classmethod
     async def begin(cls, stub: pb_grpc.PropagationServiceStub, secret: str) -> "Attacker":
-        """Read the routers, if the role may."""
+        """Read the routers if the role may."""
         metadata = (("authorization", f"Bearer {secret}"),)
         try:
             routers = await stub.ListRouters(
@@ -83,7 +91,7 @@ class Attacker:
         return cls(stub, metadata, str(routers), str(session))
 
     async def read_items(self, item: str) -> Signs:
-        """Compare what role read sees: the strongest signs first."""
+        """Return the signs of an item that role read sees, strongest first."""
         key = pb.ClientKey(kind=ITEM, id=item)
         profile = await self.stub.GetProfile(pb.GetProfileRequest(key=key), metadata=self.metadata)
         similar = await self.stub.SimilarClients(
@@ -108,7 +116,7 @@ class Attacker:
         )
 
     async def own_recommendations(self, item: str) -> Signs:
-        """Compare the scores that the attacker's own accounts get."""
+        """Return the sum of the item's scores for the attacker's accounts."""
         scores = []
         for account in range(OWN_ACCOUNTS):
             answer = await self.stub.Recommend(
@@ -120,7 +128,7 @@ class Attacker:
 
 
 async def victims_recommendations(attacker: Attacker, victim: str, item: str) -> Signs:
-    """Ask for the victim itself: what it took is left out."""
+    """Recommend in the victim's name: an item that it took is missing."""
     answer = await attacker.stub.Recommend(
         pb.RecommendRequest(user_id=victim, candidate_ids=[item], exclude_seen=True),
         metadata=attacker.metadata,
@@ -129,7 +137,7 @@ async def victims_recommendations(attacker: Attacker, victim: str, item: str) ->
 
 
 def measure(run: Run) -> Figures:
-    """Measure the advantage of each attack at each support."""
+    """Measure the advantage of each attack, for all CROWDS and SUPPORTS."""
     cases = VICTIMS_SHORT if run.short else VICTIMS
     for others, own in CROWDS:
         for support in SUPPORTS:
@@ -283,10 +291,12 @@ async def _guess(
 
 
 def share_of_right_guesses(pairs: Sequence[tuple[Signs, Signs]]) -> float:
-    """Weigh each sign by the first half, and guess on the second.
+    """Return the share of right guesses on the second half of victims.
+
+    The first half decides how much each sign counts.
 
     Args:
-        pairs: The signs of the item that was taken, and of the other one.
+        pairs: For each victim, the signs of the item that it took and of the other item.
     """
     half = len(pairs) // 2
     worth = []

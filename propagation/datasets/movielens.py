@@ -1,7 +1,8 @@
 """Load the MovieLens datasets.
 
-100k, 1M and 10M have `::` between fields; 20M, 25M, 32M and latest are CSV. The files of 100k are
-u.data (white space), u.item, u.genre and u.user (bars). All but CSV files may be in Latin-1.
+The files of 100k are u.data (white space between fields), u.item, u.genre and u.user (bars). The
+files of 1M and 10M have `::` between fields; those of 20M, 25M, 32M and latest are CSV. All files
+but CSV may be in Latin-1.
 """
 
 import re
@@ -28,6 +29,7 @@ from propagation.model import (
     ClientKind,
     check_metadata,
     check_text,
+    keep_first,
     normalize_name,
     pluralize,
 )
@@ -72,7 +74,7 @@ USERS_100K = ("user id", "age", "gender", "occupation", "zip code")
 
 
 Rows = Iterable[tuple[Place, Sequence[str]]]
-"""The rows of a file: their places, and one value for each field."""
+"""Rows of a file: their places, and one value for each field."""
 
 
 def reorder_title(raw: str) -> str:
@@ -81,9 +83,10 @@ def reorder_title(raw: str) -> str:
 
 
 def fold_title(title: str) -> str:
-    """Return what two spellings of one title share.
+    """Return a key that two spellings of one title share.
 
-    That is: letters and digits, without article, accents, year and names in brackets.
+    The key has the title's words in lower case, without article, accents, punctuation, year and
+    names in brackets.
     """
     plain = unicodedata.normalize("NFKD", reorder_title(YEAR.sub("", title)).casefold())
     plain = re.sub(r"\([^)]*\)", " ", plain)
@@ -111,7 +114,7 @@ def load_movielens(folder: Path, seed: int, ending: str) -> Dataset:
     Each file may be missing.
 
     Args:
-        ending: Of the files: .dat or .csv.
+        ending: The ending of the files, ".dat" or ".csv".
 
     Raises:
         BrokenData: The first line that cannot be read.
@@ -128,7 +131,9 @@ def _rows(
 ) -> Iterator[tuple[Place, list[str]]]:
     """Read the rows of a file that may be missing.
 
-    A .csv file has a heading, any other a separator.
+    Args:
+        separator: Stands between fields (None: white space) in any file but CSV, which has a
+            heading instead.
     """
     for path in find_all(folder, name):
         if name.endswith(".csv"):
@@ -160,6 +165,9 @@ def _build_film(
     """Return a film as a client.
 
     The year in its title is metadata, too.
+
+    Args:
+        descriptions: By `fold_title`.
     """
     year = YEAR.search(raw_title)
     return ClientChange(
@@ -207,15 +215,13 @@ def _read_ratings(kind: str, rows: Rows, fields: Sequence[str], ids: IdChecker) 
 
 
 def _read_descriptions(folder: Path) -> dict[str, str]:
-    """Read descriptions.csv, if present, as {title key: a sentence}."""
-    found: dict[str, str] = {}
-    for _, (title, description) in _rows(folder, "descriptions.csv", ("title", "description")):
+    """Read descriptions.csv, if present, as {`fold_title`: description}."""
+    texts = (
         # The file marks titles as <Title>.
-        plain = MARKED_TITLE.sub(lambda marked: marked[1].strip(), description)
-        text = clean(plain)[:TEXT_MAX_CHARS]
-        if text and (key := fold_title(title)):
-            found.setdefault(key, text)
-    return found
+        (fold_title(title), clean(MARKED_TITLE.sub(lambda marked: marked[1].strip(), description)))
+        for _, (title, description) in _rows(folder, "descriptions.csv", ("title", "description"))
+    )
+    return keep_first((title, text[:TEXT_MAX_CHARS]) for title, text in texts if title and text)
 
 
 def _note(items: dict[str, ClientChange], descriptions: dict[str, str]) -> tuple[str, ...]:
@@ -251,7 +257,7 @@ def _read_films(
 def _read_tags(folder: Path, ending: str, ids: IdChecker) -> dict[str, tuple[str, ...]]:
     """Return the attributes of each film, from its tags.
 
-    They are the tags that at least two users gave, most given first.
+    They are at most ten tags, each given by at least two users, most given first.
     """
     users_of: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for place, (user, item, tag, time) in _rows(folder, f"tags{ending}", TAGS):

@@ -1,6 +1,6 @@
 """The input of an evaluation: its settings, texts and events.
 
-Texts and events have no ids, and rows carry no meaning.
+Users and items have rows instead of ids, and the order of rows means nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from propagation.datasets.dataset import Dataset
 from propagation.model import I64, Client, InvalidInput, Term, compute_ref, pluralize
-from propagation.workflow.index.embedding import write_attribute_text, write_content_text
+from propagation.workflow.index import write_attribute_text, write_content_text
 
 LEAST_EVENTS = 50
 LEAST_ITEMS = 3
@@ -22,9 +22,10 @@ class EvaluationSettings(Term):
     """Settings of an evaluation.
 
     Args:
-        seeds: One pass each; the median pass is reported.
-        tau: Of the semantic arm; None is the .90 quantile.
-        report_from: First event (0-based) of the reported slice; None is two fifths of the stream.
+        seeds: Passes run for each seed; those of the median seed are reported.
+        session_k: How many session routers there are; likewise taste_k.
+        tau: Threshold on the cosine (eq. 4) in the semantic arm; None: the .90 quantile.
+        report_from: First event (0-based) of the reported slice; None: two fifths of the stream.
         every: Rank only one event in so many; all are learned.
         exclude_future: Never rank a target against items that its user takes later.
     """
@@ -41,14 +42,14 @@ class EvaluationSettings(Term):
 
 @dataclass(frozen=True)
 class Stream:
-    """Texts and events; the order of rows means nothing.
+    """Texts and events of U users and I items, as meaningless rows.
 
     Args:
         item_texts: [I] the texts that the embedder reads of each item; likewise attribute_texts.
-        user: [E] rows; likewise item.
-        time: [E] in any unit.
+        user: [E] row of each event's user; likewise item.
+        time: [E] time of each event, in any unit.
         event: [E] places in the dataset's order of time.
-        fixed: [U,C] rows of each user's fixed candidates, -1 where there is none; None without any.
+        fixed: [U,C] rows of each user's fixed candidates, filled up with -1; None: there are none.
         notes: Remarks of the loader, and on texts and times.
     """
 
@@ -76,7 +77,7 @@ class Stream:
         """Check that there is something to rank.
 
         Raises:
-            InvalidInput: There is not.
+            InvalidInput: The stream has too few events or items.
         """
         if len(self.user) < LEAST_EVENTS:
             raise InvalidInput(
@@ -95,7 +96,7 @@ class Stream:
     def shuffle(self, seed: int) -> "Stream":
         """Return the stream in time order, with shuffled rows and ties.
 
-        So neither a row number nor the order of a file can tell anything.
+        So a ranking can learn nothing from a row number or from the order of a file.
         """
         rng = np.random.default_rng(seed)
         users, items = rng.permutation(self.users), rng.permutation(self.items)
@@ -146,7 +147,7 @@ def build_stream(dataset: Dataset, candidates: Mapping[str, Sequence[str]] | Non
 
 
 def _build_fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I64:
-    """Return [U,C] rows of fixed candidates; -1 where there is none."""
+    """Return [U,C] rows of fixed candidates, filled up with -1."""
     rows = {item.key.id: row for row, item in enumerate(dataset.items)}
     known = [
         [rows[item] for item in candidates.get(user.key.id, ()) if item in rows]
@@ -159,7 +160,7 @@ def _build_fixed(dataset: Dataset, candidates: Mapping[str, Sequence[str]]) -> I
 
 
 def _write_remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Iterator[str]:
-    """Yield what a reader of figures should know of the data."""
+    """Yield remarks on the data that a reader of the figures needs."""
     textless, unused = texts.count(""), len(texts) - len(np.unique(item))
     if textless:
         yield (
@@ -185,7 +186,7 @@ def _write_remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Ite
 def _describe_fixed(
     dataset: Dataset, candidates: Mapping[str, Sequence[str]], fixed: I64, user: I64, item: I64
 ) -> str:
-    """Name the fixed candidates, and count those that are no honest negatives."""
+    """Count the fixed candidates, and those among them that their users have."""
     items = len(dataset.items)
     pairs = np.arange(len(fixed))[:, None] * items + fixed
     had = int(np.isin(pairs[fixed >= 0], user * items + item).sum())

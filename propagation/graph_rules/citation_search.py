@@ -1,27 +1,31 @@
 """The search for texts that cite something.
 
-Here is what matches, and where the search of a client ends.
+It decides which lines and rules match, and at which version the search of a client ends.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from propagation.grouping import group_pairs
-from propagation.model import Citations, CitationSearch, FilterRule, Line
+from propagation.model import Citations, CitationSearch, FilterRule, Line, group_pairs
 
 ENDLESS = 1 << 62
 """Stands for the last version of a search of all versions."""
+Cited = tuple[frozenset[str] | None, list[str]]
+"""Attributes with which a message is cited (None: with any), and words for lines that cite it."""
 Written = tuple[int | None, int | None, bool]
-"""The first and the last version of a client that were written at a sequence, and whether its
-interaction was reasoned late: its texts then stand at another one, and move if that is erased."""
+"""The first and the last version of a client written at a sequence, and whether late.
+
+Late means that the interaction of the sequence was reasoned late: its texts stand at another
+sequence, and move if the interaction there is erased.
+"""
 NOT_WRITTEN: Written = (None, None, False)
 
 
 class CitationMatcher:
     """Tells whether lines and rules cite what searches name.
 
-    All searches are matched at once: a line may cite what only another client's search names. Words
-    for rules are of one client, so `match_rule` takes them.
+    All searches are matched at once: a line may match by what only another client's search names.
+    The words for rules differ by client, so they are an argument of `match_rule`.
     """
 
     def __init__(self, searches: Iterable[CitationSearch]) -> None:
@@ -34,7 +38,7 @@ class CitationMatcher:
                 pair for one in citings for pair in one.router_words.items()
             ).items()
         }
-        self._messages = group_pairs(
+        self._messages: Mapping[tuple[int, int] | None, Sequence[Cited]] = group_pairs(
             (key, (names, _fold_sets([one.message_words])))
             for one in citings
             for key, names in one.messages.items()
@@ -44,14 +48,10 @@ class CitationMatcher:
         """Tell whether a line cites what the searches name.
 
         Returns:
-            Whether it does, and whether it cites one of the messages with any attribute.
+            Whether the line does; and whether it cites one of the messages, about any attribute.
         """
         folded = "\n".join((line.text, *line.attributes)).casefold()
-        cited = [
-            one
-            for source in line.sources
-            for one in self._messages.get((source.router or 0, source.version or 0), ())
-        ]
+        cited = [one for source in line.sources for one in self._messages.get(source.message, ())]
         cites = (
             any(source.sequence in self._sequences for source in line.sources)
             or _holds(folded, self._words)
@@ -87,7 +87,7 @@ class VersionsToSearch:
     nothing, unless a withdrawal rewrote it: it may have lost a citation that later versions have.
 
     Attributes:
-        next: Where reading goes on; None: the searches have ended.
+        next: The next version to read; None: the searches have ended.
     """
 
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -104,10 +104,10 @@ class VersionsToSearch:
         """Go on after a version.
 
         Args:
-            may_cite: Whether this version cites, or a later one may.
+            may_cite: Whether this version cites something, or a later one may.
 
         Returns:
-            Whether the version that follows this one is the next to read.
+            Whether the next version to read directly follows this one.
         """
         while self._spans and self._spans[-1][0] <= version:
             self._last = max(self._last, self._spans.pop()[1])
@@ -121,15 +121,15 @@ class VersionsToSearch:
 def find_spans(
     searches: Iterable[CitationSearch], written: Mapping[int, Written], after_gap: int | None
 ) -> list[tuple[int, int]]:
-    """Find between which versions the searches of one client must read.
+    """Find the spans of versions that one client's searches must read.
 
     Args:
-        written: By sequence, what was written there.
-        after_gap: The version after the last one that is not stored any more, if there is one:
-            what retention dropped is before it, and its citations may stand in what is left.
+        written: The client's versions that were written at each sequence.
+        after_gap: The version after the last one that is no longer stored; None if all are stored.
+            Citations of versions that retention dropped may stand in the versions that remain.
 
     Returns:
-        The first version that each reads, and the one to which it reads at least.
+        Spans of the first version to read, and the version up to which to read at least.
     """
     spans = []
     for search in searches:
@@ -149,7 +149,7 @@ def find_spans(
 
 
 def _list_citations(searches: Iterable[CitationSearch]) -> list[Citations]:
-    """Return what searches name, each object once: many searches share one."""
+    """Return the citations that searches name, each once: many searches share one."""
     distinct = {id(search.citations): search.citations for search in searches}
     return [citations for citations in distinct.values() if citations is not None]
 

@@ -4,9 +4,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import ClientKind, ReasonWork, compute_ref
+from propagation.model import (
+    F32,
+    I32,
+    I64,
+    ClientKind,
+    ReasonedInteraction,
+    ReasonWork,
+    compute_ref,
+)
 
 LOOK_AHEAD = 8
 
@@ -23,16 +30,16 @@ class DrawColumns:
     """
 
     through: int
-    sequence: NDArray[np.int64]
-    negatives: NDArray[np.int32]
-    scores: NDArray[np.float32]
+    sequence: I64
+    negatives: I32
+    scores: F32
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
     """The first negative of an interaction, and the scores of eq. 6.
 
-    The negative is None where there was none.
+    The negative is None if none was drawn.
     """
 
     negative: int | None
@@ -59,8 +66,8 @@ def choose_interactions(
     the later ones of its user.
 
     Args:
-        pending: (sequence, user) of the oldest ones that are learned and not reasoned yet, or of
-            the oldest dead letters, by sequence.
+        pending: (sequence, user) of the oldest interactions that are learned and not reasoned yet,
+            or of the oldest dead letters, by sequence.
         claimed: Sequences that other claims hold.
     """
     chosen: list[int] = []
@@ -103,6 +110,15 @@ def read_draws(columns: DrawColumns, sequences: Sequence[int]) -> dict[int, Draw
     }
 
 
+def find_dead_letters(
+    reasoned: Sequence[ReasonedInteraction],
+) -> tuple[list[ReasonedInteraction], list[ReasonedInteraction]]:
+    """Find which interactions are dead letters now, and which no longer are."""
+    failed = [result for result in reasoned if result.failure is not None]
+    replayed = [result for result in reasoned if result.late is not None]
+    return failed, [result for result in replayed if result.failure is None]
+
+
 def list_drawn_items(draws: Iterable[Draw]) -> list[int]:
     """List the negative items of draws, ascending."""
     return sorted({draw.negative for draw in draws if draw.negative is not None})
@@ -117,8 +133,8 @@ def build_reason_works(
 
     Args:
         interactions: (sequence, user, item, weight) of each.
-        known_items: Those of `list_drawn_items` that were not forgotten since. An interaction whose
-            negative was forgotten is reasoned without a prediction.
+        known_items: The items of `list_drawn_items` that were not forgotten since. An interaction
+            whose negative was forgotten is reasoned without a prediction.
     """
     works = []
     for sequence, user, item, weight in interactions:

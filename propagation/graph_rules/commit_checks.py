@@ -1,12 +1,13 @@
 """Checks of a commit: it is refused if another process was first.
 
-A store reads what a check takes in the commit's own transaction; nothing is stored if one raises.
+A store reads the arguments of a check in the commit's own transaction. If a check raises, nothing
+is stored.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from propagation.model import ClientText, LeaseLost, ReasonClaim, Withdrawal
-from propagation.ports import VersionClash
+from propagation.ports import Lease, VersionClash
 
 
 def check_claim(claim: ReasonClaim, found: bool, sequences: Iterable[int]) -> None:
@@ -15,10 +16,10 @@ def check_claim(claim: ReasonClaim, found: bool, sequences: Iterable[int]) -> No
     Args:
         claim: The claim under which something was reasoned.
         found: Whether the graph has the claim.
-        sequences: Those of the interactions that the commit ends.
+        sequences: The sequences of the interactions that the commit ends.
 
     Raises:
-        LeaseLost: It is not held, or does not hold one of them.
+        LeaseLost: The claim is not held, or does not hold one of the interactions.
     """
     if not found:
         raise LeaseLost(
@@ -31,6 +32,21 @@ def check_claim(claim: ReasonClaim, found: bool, sequences: Iterable[int]) -> No
             raise LeaseLost(f"claim {claim.token} does not hold interaction {sequence}")
 
 
+def check_lease(lease: Lease, token: int | None) -> None:
+    """Check that no other holder has taken a lease over.
+
+    Args:
+        token: The newest token that the graph has of the lease; None: it has none.
+
+    Raises:
+        LeaseLost: Another holder has taken it over.
+    """
+    if token != lease.token:
+        raise LeaseLost(
+            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
+        )
+
+
 def check_block_follows(after: int, learned: int) -> None:
     """Check that a learned block starts where the last one ends.
 
@@ -39,7 +55,7 @@ def check_block_follows(after: int, learned: int) -> None:
         learned: The sequence up to which everything is learned.
 
     Raises:
-        LeaseLost: It does not.
+        LeaseLost: The block starts elsewhere.
     """
     if after != learned:
         raise LeaseLost(
@@ -51,11 +67,11 @@ def check_round_follows(number: int, last: int) -> None:
     """Check that no other round was published since this one began.
 
     Args:
-        number: Of the round that is to be published.
+        number: The number of the round that is to be published.
         last: The number of the last published round, 0 without one.
 
     Raises:
-        LeaseLost: One was.
+        LeaseLost: Another round was published.
     """
     if number != last + 1:
         raise LeaseLost(f"round {number} was published before, or discarded")
@@ -70,7 +86,7 @@ def check_texts_follow(versions: Iterable[tuple[int, int]], newest: Mapping[int,
             is missing.
 
     Raises:
-        VersionClash: One is not, or its client was forgotten.
+        VersionClash: A text is not the next version, or its client was forgotten.
     """
     last = dict(newest)
     for ref, version in versions:
@@ -100,17 +116,17 @@ def check_uncited(withdrawal: Withdrawal, texts: Iterable[ClientText]) -> None:
     """Check that no text rests on what a withdrawal takes or changes.
 
     Args:
-        withdrawal: Its interactions go, and its messages change.
-        texts: Those committed since the withdrawal searched for texts.
+        withdrawal: Its interactions are withdrawn, and its messages change.
+        texts: The texts committed since the withdrawal searched for texts.
 
     Raises:
-        VersionClash: A line or a filter rule of one does.
+        VersionClash: A line or a filter rule of one of the texts rests on them.
     """
     sequences = {row.sequence for row in withdrawal.interactions}
     messages = {(message.router, message.version) for message in withdrawal.messages}
     for text in texts:
         if any(
-            source.sequence in sequences or (source.router, source.version) in messages
+            source.sequence in sequences or source.message in messages
             for line in text.profile.lines
             for source in line.sources
         ) or any(
@@ -127,7 +143,7 @@ def check_staged(found: int) -> None:
         found: How many checkpoints the commit found; 0: it is gone.
 
     Raises:
-        LeaseLost: Another one was begun, which deletes it.
+        LeaseLost: Another checkpoint was begun, which deletes this one.
     """
     if not found:
         raise LeaseLost("another checkpoint was begun before this one was complete")

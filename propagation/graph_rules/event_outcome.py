@@ -14,6 +14,7 @@ from propagation.model import (
     NewInteraction,
     RecordOutcome,
     RecordStatus,
+    keep_first,
 )
 
 NamedClient = tuple[ClientKind, str]
@@ -33,7 +34,7 @@ class RecordedEvent(NamedTuple):
 
 
 class EventDecisions:
-    """Decides what becomes of the events of one commit, one after another.
+    """Decides the outcomes of one commit's events, one after another.
 
     A store fetches what the log holds under the events' ids, decides each event, appends one log
     entry for the clients in `created`, and then the events in `accepted`.
@@ -56,7 +57,7 @@ class EventDecisions:
             recorded: What the log holds, by event id.
             forgotten: Event ids of clients that were forgotten.
             users: Ids of users that the graph has, at least those that the events name.
-            items: Ids of items, likewise.
+            items: Ids of items that the graph has, at least those that the events name.
         """
         self._recorded = dict(recorded)
         self._forgotten = forgotten
@@ -69,7 +70,7 @@ class EventDecisions:
         """Decide the next event.
 
         Args:
-            auto_create: Create unknown clients. Otherwise an event that names one is refused.
+            auto_create: Create unknown clients; otherwise refuse an event that names one.
         """
         outcome = self._find_earlier_outcome(event)
         if outcome is None:
@@ -117,12 +118,12 @@ class EventDecisions:
             and (negative is None or negative in items)
         ):  # nearly always
             return {}
-        unknown: dict[NamedClient, RecordStatus] = {}
-        for client, status in zip(list_clients_of_event(event), _UNKNOWN, strict=False):
-            kind, id_ = client
-            if id_ not in (items if kind else users) and client not in self.created:
-                unknown.setdefault(client, status)
-        return unknown
+        statuses = zip(list_clients_of_event(event), _UNKNOWN, strict=False)
+        return keep_first(
+            ((kind, id_), status)
+            for (kind, id_), status in statuses
+            if id_ not in (items if kind else users) and (kind, id_) not in self.created
+        )
 
     def _accept(
         self, event: NewInteraction, unknown: Mapping[NamedClient, RecordStatus]

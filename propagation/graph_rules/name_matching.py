@@ -7,14 +7,12 @@ import html
 import itertools
 import re
 import unicodedata
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from propagation.model import Client, join_names, normalize_name
+from propagation.model import TITLE, Client, group_pairs, join_names, normalize_name
 
-QUOTE = re.compile("“([^”]*)”")
 WORD = re.compile(r"\w+")
 BETWEEN = re.compile(r"\s*(,|and|, and)\s*")
 LEAST_WORDS = 8
@@ -37,7 +35,7 @@ SERVICE_WORDS = frozenset(
         "written yet"
     )
 )
-"""Words of the sentences that the offline reasoner writes: a text that holds one names nobody."""
+"""Words of the sentences that the offline reasoner writes: they name no client."""
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
@@ -61,7 +59,8 @@ class _Title:
     def core(self) -> str:
         """The part of the title that all its forms contain.
 
-        Without an article, up to a quotation mark, at most eight words.
+        It is the longest part between quotation marks: at most its first eight words, without an
+        article.
         """
         whole = " ".join(MOVED_ARTICLE.sub("", html.unescape(self.title)).split())
         part = max(MARKS.split(whole), key=len).strip()
@@ -75,7 +74,8 @@ class _Title:
     def is_quoted(self, quote: str) -> bool:
         """Tell whether a quotation is the title.
 
-        It is if it holds the whole title, also with its article moved, or its first words.
+        It is if all of its words are words of the title, and it has all words of the title, or
+        seven of them. Articles do not count.
         """
         quoted = frozenset(_split_words(quote))
         return (
@@ -114,13 +114,13 @@ class OwnWords:
 
     @cached_property
     def search_words(self) -> frozenset[str]:
-        """Case-folded words of which every text that names the client holds one."""
+        """Case-folded phrases of which every text that names the client holds one."""
         cores = (title.core for title in self._titles)
         return frozenset(word.casefold() for word in (*cores, *self._telling_names) if word)
 
     @cached_property
     def _telling_names(self) -> frozenset[str]:
-        """Names that do not consist of words which every text holds."""
+        """Names with at least one word that is not a service word."""
         return frozenset(filter(_is_telling, self.names))
 
     def is_quoted(self, quote: str) -> bool:
@@ -132,19 +132,19 @@ class OwnWords:
 
         Args:
             cites: The text cites the client. A title of one word may be a common word: without
-                quotation marks it counts only in such a text, as it is written.
+                quotation marks it counts only in such a text, and only in its own spelling.
         """
         folded = text.casefold()
         if not any(map(folded.__contains__, self.search_words)):
             return False
-        if any(self.is_quoted(quote) for quote in QUOTE.findall(text)):
+        if any(self.is_quoted(quote) for quote in TITLE.findall(text)):
             return True
         plain = normalize_text(text)
         if any(title.is_in(text, plain, cites=cites) for title in self._titles):
             return True
         # A quotation is another client's title: it may hold the same word as a part.
         unquoted = normalize_text(
-            QUOTE.sub(
+            TITLE.sub(
                 lambda quote: quote[0] if normalize_text(quote[1]) in self.names else " ", text
             )
         )
@@ -156,7 +156,7 @@ class OwnWords:
         Returns:
             The sentence; None if it still names the client, or is no sentence any more.
         """
-        quotes = list(QUOTE.finditer(text))
+        quotes = list(TITLE.finditer(text))
         own = [quote for quote in quotes if self.is_quoted(quote[1])]
         if own:
             text = _drop_quotes(text, quotes, own) or ""
@@ -169,14 +169,11 @@ def _is_telling(name: str) -> bool:
 
 
 def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:
-    """Group titles that clients have or had by ref.
+    """Group, by ref, the titles that clients have or had.
 
-    Clients without one are left out.
+    Clients without a title are left out.
     """
-    found: defaultdict[int, set[str]] = defaultdict(set)
-    for client in contents:
-        if client.title:
-            found[client.ref].add(client.title)
+    found = group_pairs((client.ref, client.title) for client in contents if client.title)
     return {ref: frozenset(titles) for ref, titles in found.items()}
 
 
@@ -184,8 +181,8 @@ def names_one(text: str, attributes: Iterable[str], names: Collection[str]) -> b
     """Tell whether a text holds a name or has one as attribute.
 
     Args:
-        names: Normalised, or of a text alone. One is found in either case of letters, also as a
-            part of a word.
+        names: Names to look for. The text is searched in either case of letters, also for parts of
+            words. Among the attributes, only a normalised name is found.
     """
     folded = text.casefold()
     return not {*attributes}.isdisjoint(names) or any(name.casefold() in folded for name in names)
@@ -194,9 +191,9 @@ def names_one(text: str, attributes: Iterable[str], names: Collection[str]) -> b
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences.
 
-    A full stop inside a quotation ends none.
+    A full stop inside a quotation does not end a sentence.
     """
-    quotes = [quote.span() for quote in QUOTE.finditer(text)]
+    quotes = [quote.span() for quote in TITLE.finditer(text)]
     cuts = [
         found.span()
         for found in BETWEEN_SENTENCES.finditer(text)
@@ -230,6 +227,9 @@ def _drop_quotes(
     """Drop quotations from a sentence that ends with a list of them.
 
     If none remain, the words that lead to the list go too.
+
+    Returns:
+        The sentence; None if other words stand between the quotations, or nothing remains.
     """
     between = [text[one.end() : other.start()] for one, other in itertools.pairwise(quotes)]
     if not all(BETWEEN.fullmatch(part) for part in between):

@@ -12,8 +12,9 @@ from propagation.model import Attribute, IntegratedAttribute, RouterVersion, Wit
 class WithdrawalStep(StrEnum):
     """One step of the commit that retracts interactions or erases a client.
 
-    They stand in the order in which a store runs them. It maps each step to the statements that do
-    it, and takes the steps from `order_withdrawal_steps`. See docs/design.md, "State".
+    The steps stand in the order in which a store runs them. A store maps each step to the
+    statements that do it, and takes the steps from `order_withdrawal_steps`. See docs/design.md,
+    "State".
     """
 
     VOID_CLAIMS = "void claims"
@@ -21,7 +22,7 @@ class WithdrawalStep(StrEnum):
     CHECK_CITATIONS = "check citations"
     """Raise VersionClash if a text newer than `texts_read_through` cites what goes."""
     DISCARD_STAGED = "discard staged"
-    """Drop the unpublished round and the staged numbers: both were made with what goes."""
+    """Drop the unpublished round and the staged numbers: both may hold what goes."""
     WITHDRAW_INTERACTIONS = "withdraw interactions"
     """Remove the interactions, their weights and reasoning results; promote repeats.
 
@@ -35,25 +36,26 @@ class WithdrawalStep(StrEnum):
     ERASE_CLIENT = "erase client"
     """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
     MOVE_TEXTS = "move texts"
-    """Move what was written at the sequence of an erased interaction to another one.
+    """Move what was written at the sequence of an erased interaction to another sequence.
 
-    Else an item's new version at a gap of the log would tell that the client chose it then. A
-    version moves to the next version of its client that is at no such sequence, which hides it, or
-    to the entry's sequence. The next version may have an earlier sequence: interactions may be
-    reasoned in any order. An outcome of reception moves to its version.
+    Otherwise an item's new version at a gap of the log would tell that the client chose it then. A
+    version moves to the sequence of the next version of its client that is at no such gap, and is
+    hidden by it; without such a version, it moves to the entry's sequence. The next version may
+    have an earlier sequence, because interactions may be reasoned in any order. An outcome of
+    reception moves to the sequence of its version.
     """
     REDUCE_MESSAGES = "reduce messages"
     """Remove message parts that came from withdrawn interactions, and of attributes that go.
 
-    With an attribute go the gradients of the message's readers that name it or have it.
+    Gradients of the message's readers that name or have such an attribute go, too.
     """
     CHANGE_ATTRIBUTES = "change attributes"
     """Recount holders; remove lost attributes with their mappings and gradients."""
     CHANGE_MESSAGES = "change messages"
     """Store the messages' new texts, count their senders anew, and queue them for the index.
 
-    Also store the arrivals that still wait, and the evolutions' new reports; reasons of dead
-    letters that hold a word that goes are emptied.
+    Also store the arrivals that still wait, and the evolutions' new reports; empty the reasons of
+    dead letters that hold a word that goes.
     """
     PUBLISH_BARRIER = "publish barrier"
     """Make the staged checkpoint the newest barrier and drop older checkpoints."""
@@ -62,10 +64,9 @@ class WithdrawalStep(StrEnum):
     RECORD_SEQUENCE = "record sequence"
     """Store the entry's sequence as that of the last withdrawal."""
     EMPTY_CACHES = "empty caches"
-    """Delete what a language model answered: nothing says on whose texts an answer rests.
+    """Delete the cached answers of language models: none says on whose texts it rests.
 
-    The sequence is stored before: an answer to an earlier question, which comes later, is then
-    not kept.
+    The sequence is stored before this, so that a late answer to an earlier question is not kept.
     """
 
 
@@ -84,9 +85,10 @@ def order_withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
 def choose_counted_attributes(
     message: RouterVersion, lost_parts: Iterable[IntegratedAttribute], names: frozenset[str]
 ) -> frozenset[str]:
-    """Return the attributes of a message whose remaining senders decide.
+    """Return the attributes of a message whose remaining senders must be found.
 
-    These lose a part, or are searched for. A message that an evolution wrote has no senders.
+    They are those that lose a part, and those of `names` that the message has. A message that an
+    evolution wrote has no senders.
     """
     searched = names.intersection(message.attributes) if message.integrated else frozenset()
     return searched | {part.attribute for part in lost_parts}
@@ -97,12 +99,12 @@ def find_indebted_routers(
 ) -> set[int]:
     """Find the routers whose weights may change after a withdrawal.
 
-    Their debt is what the weights hold of lost parts. A router inherits weights, so those that they
-    evolved from are needed, too, and returned.
+    The debt of a router is the part of its weights that comes from lost parts. Routers inherit
+    weights, so the routers that these evolved from are returned, too.
 
     Args:
         lost_in: The messages (router, version) that lose parts.
-        origins: By router, those that it evolved from.
+        origins: By router, the routers that it evolved from.
     """
     changed: set[int] = set()
     found = {router for router, _ in lost_in}
@@ -118,17 +120,17 @@ def choose_affected_keys(
 ) -> list[tuple[int, int]]:
     """Choose the messages that a withdrawal may change.
 
-    A router's weights change from its first message that loses a part on. Of the messages before
-    that round, the newest of each router is needed, too: the later weights are made of it.
+    Weights change from the first round on in which a message loses a part. The newest message of
+    each router before that round is needed, too: the later weights are computed from it.
 
     Args:
         lost_in: The rounds of the messages (router, version) that lose parts.
-        found: Router, version and round of messages, and whether one names what goes; the others
-            are of routers that `find_indebted_routers` finds, and only stand for an attribute of a
-            lost part. By router, then version.
+        found: (router, version, round, names what goes) of messages, by router, then version. Those
+            that name nothing that goes are of routers that `find_indebted_routers` finds, and stand
+            for an attribute of a lost part.
 
     Returns:
-        (router, version) of each, in order.
+        (router, version) of each chosen message, in order.
     """
     first = min(lost_in.values(), default=0)
     chosen = set(lost_in)

@@ -1,6 +1,6 @@
 """The vocabulary: immutable types of clients, routers, interactions and errors."""
 
-from propagation.arrays import F32, F64, I64, Array, Bools
+from propagation.arrays import F32, F64, I32, I64, U16, Array, Bools
 from propagation.errors import (
     BrokenData,
     DamagedNumbers,
@@ -29,7 +29,7 @@ from propagation.errors import (
     TooNew,
     TooOld,
 )
-from propagation.grouping import group_pairs, split_into_batches
+from propagation.grouping import group_pairs, keep_first, split_into_batches, sum_pairs
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,

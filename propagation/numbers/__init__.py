@@ -22,7 +22,7 @@ from propagation.numbers.holdout_replay import (
     HoldoutEvents,
     Tastes,
     copy_tastes,
-    replay,
+    replay_events,
     rewind,
     rewind_content,
 )

@@ -166,7 +166,7 @@ def _learn(tastes, event, events, known):
 
 
 @njit(cache=True, nogil=True)
-def replay(tastes, events, known, readings, bins):
+def replay_events(tastes, events, known, readings, bins):
     """Predict, then learn, each event.
 
     Args:

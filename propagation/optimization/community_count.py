@@ -1,7 +1,7 @@
 """Number of communities that users' choices give evidence of.
 
-A direction of the adoption matrix counts as a community only if it foretells choices that it was
-not found from.
+A direction of the adoption matrix counts as a community only if it predicts choices that were left
+out when it was found.
 
 Source: Chen, Roch, Rohe and Yu, "Estimating graph dimension with cross-validated eigenvalues"
 (2021); `docs/evolution.md`.
@@ -14,7 +14,7 @@ from propagation.arrays import F32, F64, I64, Bools
 
 FOLDS, LEFT_OUT = 5, 0.1
 SIGNIFICANT = 1.645
-"""One-sided, five in a hundred."""
+"""The one-sided 5% point of the normal distribution."""
 FIRST_TRIED, SPARE, TURNS = 32, 8, 6
 NEWEST = 100_000
 LEAST_SQUARE = 1e-6
@@ -24,17 +24,18 @@ LEAST_SQUARE = 1e-6
 def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int, int]:
     """Count the communities among users by what they chose.
 
-    A user may belong to several: what is counted is not groups of users but independent tastes.
+    A user may belong to several communities: independent tastes are counted, not groups of users.
 
     Args:
         users, items: Rows of each choice, in order; the newest 100,000 are read.
         most: The largest number of interest.
-        seed: Of the choices that are left out.
+        seed: Seed for the choices that are left out.
 
     Returns:
-        How many there are evidently, 1 to `most` (1 where the choices are too few to tell any
-        apart); and how many there may be. That is the same number if the weakest that counts has
-        significantly more evidence than the next; else all up to the last that has any count.
+        The number of evident communities, 1 to `most` (1 if the choices are too few to tell any
+        apart); and the number of possible ones. Both are the same if the weakest evident community
+        has significantly more evidence than the next direction. Otherwise all directions up to the
+        last one whose evidence is not negative are possible; `most`, if there is none.
     """
     rng = np.random.default_rng(seed)
     users, items = (
@@ -59,13 +60,13 @@ def count_communities(users: I64, items: I64, most: int, seed: int) -> tuple[int
 
 
 def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64:
-    """Test directions found in some choices on the others.
+    """Test directions found in some choices on the left-out choices.
 
-    The first direction is what is popular and counts as one community.
+    The first direction is popularity, and counts as one community.
 
     Returns:
-        The statistic of each, normal where there is nothing to find; fewer than `count` where the
-        choices have fewer directions.
+        A statistic of each direction, which is standard normal if there is nothing to find; fewer
+        than `count` if the choices have fewer directions.
     """
     shape = (int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1)
     count = min(count, min(shape) - 1)
@@ -89,8 +90,8 @@ def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64
 def _find_largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F32, F32]:
     """Find the directions of largest singular value by block power iteration.
 
-    Its time is bounded, also where there is nothing but noise. With 32-bit numbers it takes about
-    half as long.
+    The time that it takes is bounded, also if the matrix is nothing but noise. With 32-bit numbers
+    it takes about half as long.
 
     Args:
         matrix: 32-bit numbers [U, I].
@@ -110,7 +111,8 @@ def _find_largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F32
 def _orthonormalize(columns: F32) -> tuple[F32, F32]:
     """Find an orthonormal basis of tall columns, longest direction first.
 
-    Their small product with themselves tells it several times faster than a QR factorization.
+    It comes from the eigenvectors of the columns' small product with themselves, which is several
+    times faster than a QR factorization.
 
     Returns:
         The basis, with columns of zeros where the rank is less; and the rotation of the columns'

@@ -1,8 +1,8 @@
 """Merge of routers that stand for one community.
 
-Here routers are compared, and what two stand for together is summed. workflow/evolve/planner.py
-picks the pair, and the reasoner decides (adapters/openai/prompts/evolve.py,
-adapters/offline/evolve.py); numbers/evolved_bank.py adds the numbers.
+This module compares routers, and sums what two of them stand for. workflow/evolve/planner.py picks
+the pair, and the reasoner decides (adapters/openai/prompts/evolve.py, adapters/offline/evolve.py).
+numbers/evolved_bank.py adds the numbers.
 
 Source: RecNet 2.4.
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from propagation.model import F32, F64, RouterVersion
+from propagation.model import F32, F64, RouterVersion, sum_pairs
 from propagation.routing import find_largest_weights
 
 ITEMS_A_PART = 8_192
@@ -37,8 +37,9 @@ def compute_router_similarities(gram: F64) -> F64:
 def compute_merge_costs(gram: F64, total: F64) -> F64:
     """Compute how much worse two routers explain their adoptions as one.
 
-    It is half of Pearson's statistic of two samples from one distribution, and so about the log
-    likelihood that a merge loses. A small router costs little, so no router swallows all others.
+    The cost is half of Pearson's statistic for two samples from one distribution, and so about the
+    log likelihood that a merge loses. A small router costs little, so no router swallows all
+    others.
 
     Args:
         gram: As of `compute_router_products`.
@@ -55,16 +56,16 @@ def compute_merge_costs(gram: F64, total: F64) -> F64:
 
 
 def compute_router_products(mass: F32, total: F64, adoptions: F64, totals: F64) -> F64:
-    """Multiply routers' vectors of what was adopted through them.
+    """Compute the dot products of the routers' vectors of adoptions.
 
-    A router is the vector N[i,k] / n_k / sqrt(P_i) over items: the share of its mass that an item
-    has, weighed so that popular items do not drown the others. Two routers without a taste of their
-    own are alike, too.
+    A router's vector over the items i is N[i,k] / n_k / sqrt(P_i): the item's share of the router's
+    mass, weighed so that popular items do not drown the others. Two routers without a taste of
+    their own are alike, too.
 
     Args:
         mass: N [I, K].
         total: n [K].
-        adoptions: By item [I].
+        adoptions: How many users adopted each item [I].
         totals: As in State.totals.
 
     Returns:
@@ -81,8 +82,6 @@ def compute_router_products(mass: F32, total: F64, adoptions: F64, totals: F64) 
 
 def merge_standing(versions: Sequence[RouterVersion]) -> dict[str, float]:
     """Add up what merged routers stand for."""
-    sums: dict[str, float] = {}
-    for version in versions:
-        for name, weight in version.standing:
-            sums[name] = sums.get(name, 0.0) + weight
-    return find_largest_weights(sums)
+    return find_largest_weights(
+        sum_pairs(pair for version in versions for pair in version.standing)
+    )

@@ -7,12 +7,12 @@ Source: RecNet 2.4.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.model import F32, F64, Bools, RouterHalf, RouterVersion, index_of
+from propagation.model import F32, F64, Bools, RouterHalf, RouterVersion, index_of, sum_pairs
 from propagation.routing import find_largest_weights
 
 STARTS, MAX_ITERATIONS = 3, 25
@@ -25,8 +25,9 @@ class Community:
 
     Attributes:
         amounts: What each user row wrote [U].
-        centres: Of the halves [2, D].
-        in_second: Whether each user row belongs to the second half [U]; of those who wrote.
+        centres: Centres of the halves [2, D].
+        in_second: Whether each user row belongs to the second half [U]; False for users who did not
+            write.
     """
 
     amounts: F64
@@ -49,8 +50,8 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
 
     Args:
         amounts: What each user row wrote to it [U].
-        directions: The users' unit vectors [U, D]; zeros for one without history.
-        seed: Of the 2-means.
+        directions: The users' unit vectors [U, D]; zeros for a user without history.
+        seed: Seed of the 2-means.
 
     Returns:
         The halves; None if fewer than four users with a history wrote.
@@ -64,16 +65,15 @@ def split_community(amounts: F64, directions: F32, seed: int) -> Community | Non
     return Community(amounts, centres, in_second)
 
 
-def list_supported_choices(choices: Iterable[Counter[str]], least: int) -> Counter[str]:
-    """Add up choices of readers, without those of too few.
+def list_supported_choices(choices: Collection[Counter[str]], least: int) -> Counter[str]:
+    """Add up the readers' choices of attributes that enough readers chose.
 
-    `least` of them are enough.
+    Args:
+        choices: How often each reader chose each attribute.
+        least: How many readers must have chosen an attribute.
     """
-    total: Counter[str] = Counter()
-    readers: Counter[str] = Counter()
-    for names in choices:
-        total.update(names)
-        readers.update(names.keys())
+    readers = Counter(name for names in choices for name in names)
+    total = sum_pairs(pair for names in choices for pair in names.items())
     return Counter({name: count for name, count in total.items() if readers[name] >= least})
 
 
@@ -85,11 +85,14 @@ def split_router(
 ) -> tuple[RouterHalf, RouterHalf]:
     """Divide what a router stands for between two halves.
 
-    An attribute goes to the half whose readers chose it.
+    An attribute's weight is divided by how often the readers of each half chose the attribute.
 
     Args:
-        choices: What each reader (ref) chose, how often.
+        choices: How often each reader (ref) chose each attribute.
         least: How many readers of a half must have chosen an attribute.
+
+    Returns:
+        The first and the second half.
     """
     in_first: list[Counter[str]] = []
     in_second: list[Counter[str]] = []
@@ -108,8 +111,8 @@ def split_router(
 def split_by_two_means(vectors: F32, weights: F64, seed: int) -> F32:
     """Find two centres that maximise the weighted cosine with the nearer one.
 
-    It takes the best of three seeded starts. The same input gives the same centres; they are equal
-    where all vectors are one.
+    The best of three seeded starts is taken. The same input gives the same centres. The two centres
+    are equal if all vectors are equal.
 
     Args:
         vectors: Unit rows [n, D].

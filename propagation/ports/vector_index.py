@@ -1,18 +1,14 @@
-"""The vector index, which can be rebuilt from the graph.
-
-Each of its points has a version.
-"""
+"""The vector index: versioned points, which can be rebuilt from the graph."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import ClientKind, IncompatibleSettings
+from propagation.model import F32, F64, ClientKind, IncompatibleSettings
 
 
 class Collection(StrEnum):
@@ -42,7 +38,7 @@ class Point:
 
     key: int | str
     version: int
-    vector: NDArray[np.float32]
+    vector: F32
     attributes: frozenset[str] = frozenset()
 
 
@@ -54,12 +50,13 @@ class Hit:
     score: float
 
 
-def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None:
+def check_vector(vector: F32, dimension: int, what: str) -> None:
     """Check a vector's length and that it is finite.
 
-    A vector with NaN would come first everywhere, or empty every search that meets it.
+    A vector with NaN would come first in every search, or empty every search that meets it.
 
     Args:
+        dimension: The length that the vector must have.
         what: Names the vector in the error.
 
     Raises:
@@ -76,10 +73,13 @@ def check_vector(vector: NDArray[np.float32], dimension: int, what: str) -> None
 def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None:
     """Check that an index was made with this embedder.
 
-    Its name and dimension tell.
+    Args:
+        made: Name and dimension of the embedder that the index was made with.
+        embedder: Name of the present embedder.
+        dimension: Length of its vectors.
 
     Raises:
-        IncompatibleSettings: It was made with another.
+        IncompatibleSettings: The index was made with another embedder.
     """
     if made != (embedder, dimension):
         raise IncompatibleSettings(
@@ -88,14 +88,14 @@ def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None
         )
 
 
-def normalize_rows(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+def normalize_rows(vectors: F32 | F64) -> F32:
     """Scale rows [n, D] to length 1; rows of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
 
 
 class IndexWriter(Protocol):
-    """Takes points.
+    """Stores and removes points.
 
     Every method raises IndexUnavailable if the index cannot be reached or lost its collections.
     """
@@ -118,17 +118,18 @@ class VectorIndex(IndexWriter, Protocol):
     """Exact search by cosine in four collections."""
 
     async def find_collections(self, embedder: str, dimension: int) -> bool:
-        """Look for the collections; comes before all other calls except `rebuild`.
+        """Look for the collections; call it first, unless you `rebuild`.
 
-        May be called again after it failed. Other calls raise IndexUnavailable before it. Missing
-        collections come from `rebuild`, complete, so that no search meets half of one.
+        Until it has succeeded, other calls raise IndexUnavailable. It may be called again after it
+        failed. Only `rebuild` makes missing collections, and shows them once they are complete, so
+        that no search meets half of one.
 
         Args:
             embedder: Name of the embedder whose vectors the index holds.
             dimension: Their length.
 
         Returns:
-            Whether all collections are there.
+            Whether all collections exist.
 
         Raises:
             IncompatibleSettings: The collections belong to another embedder or dimension; the
@@ -136,14 +137,11 @@ class VectorIndex(IndexWriter, Protocol):
             IndexUnavailable: The index cannot be reached.
         """
 
-    async def find_nearest(
-        self, collection: Collection, vector: NDArray[np.float32], limit: int
-    ) -> Sequence[Hit]:
+    async def find_nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
         """Find the `limit` points of largest cosine, exactly.
 
-        They are ordered by descending score, then key.
-
-        A vector of zeros has cosine 0 with every point.
+        They are ordered by descending score, then key. A vector of zeros has cosine 0 with every
+        point.
 
         Raises:
             ValueError: The vector is not finite or has another dimension.
@@ -152,7 +150,7 @@ class VectorIndex(IndexWriter, Protocol):
     async def search_above(
         self,
         collection: Collection,
-        vector: NDArray[np.float32],
+        vector: F32,
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
@@ -169,7 +167,7 @@ class VectorIndex(IndexWriter, Protocol):
 
     async def get_vectors(
         self, collection: Collection, keys: Sequence[int | str]
-    ) -> dict[int | str, NDArray[np.float32]]:
+    ) -> dict[int | str, F32]:
         """Return the vectors of these keys at length 1.
 
         Keys without a point are left out.
@@ -178,11 +176,12 @@ class VectorIndex(IndexWriter, Protocol):
     def rebuild(self, embedder: str, dimension: int) -> AbstractAsyncContextManager[IndexWriter]:
         """Fill an empty index inside the context.
 
-        `reindex` uses it, and so does a start that misses the index.
+        `reindex` uses it, and so does a start that finds no index. It may be called without
+        `find_collections`.
 
-        Meanwhile the present index is served and takes points. At the end of the context all
-        searches of all processes are served from the new one, and the old points are dropped. A
-        new index whose context failed is dropped later. May be called without `find_collections`.
+        Inside the context, searches still use the present index, and it takes points. When the
+        context ends, all searches of all processes use the new index, and the old points are
+        dropped. If the context fails, the new index is dropped later.
         """
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Context of questions about texts: the last withdrawal before these were read.
+"""Context of questions about texts: the last withdrawal before the read.
 
-An answer is kept for equal questions only if no withdrawal came since.
+A cache keeps an answer only if no withdrawal came after its texts were read.
 """
 
 from collections.abc import Iterator
@@ -8,15 +8,22 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 read_after: ContextVar[int | None] = ContextVar("read_after", default=None)
-"""The last withdrawal before the task under way read its texts; None: it does not say."""
+"""Sequence of the last withdrawal before the current task read its texts.
+
+None if the task does not say.
+"""
 
 
 @contextmanager
 def texts_read_after(withdrawal: int) -> Iterator[None]:
-    """Ask about texts that were read after a withdrawal.
+    """Mark the body's questions as about texts read after a withdrawal.
 
-    An answer is kept only if there was no other one until then. A context, and no argument of each
-    question: another process may withdraw between any two questions about the same texts.
+    A cache keeps an answer only if no other withdrawal came before it stores the answer. All
+    questions of the body share one value, because another process may withdraw between any two
+    questions about the same texts.
+
+    Args:
+        withdrawal: Result of `get_last_withdrawal` before the texts were read.
     """
     token = read_after.set(withdrawal)
     try:

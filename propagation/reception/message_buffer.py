@@ -12,7 +12,7 @@ from propagation.model import Author, Client, ClientText, RouterVersion, is_sinc
 RouterRound = tuple[int, int]
 """A router and the number of a round."""
 MessageKey = tuple[int, int]
-"""A router and the version of its profile that the message is."""
+"""A router, and the version of its profile that is the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,23 +124,25 @@ class Window(NamedTuple):
 class WaitingMessages:
     """Finds the messages that wait for clients.
 
-    It makes no copy for each client.
+    Messages are stored once, and not copied for each client.
 
-    A client waits for the newest message of each router whose edge covered the client when the
-    message was sent, if it is newer than the client's watermark; and for the messages that were
-    current when the client's first edge opened, except those of routers from before the
-    bootstrap then, which had the same numbers. A message that comes from the client alone was not
-    sent to it and supersedes nothing. At most one message per router waits.
+    The newest message of a router waits for each client that the router's edge covered when the
+    message was sent, if the message is newer than the client's watermark. The messages that were
+    current when a client's first edge opened wait, too. Of these, messages from before the
+    bootstrap of that time do not: their routers had the same numbers, but were others. A message
+    that comes from the client alone was not sent to it, and supersedes nothing. At most one message
+    per router waits.
 
     A store fetches the receivers, then the messages of `list_rounds()`, then those of
-    `list_own_windows()`. Only the message that was current at the end of a window is looked up:
-    a client that was away for a thousand rounds has a thousand messages of each router behind it.
+    `list_own_windows()`. Only the message that was current at the end of a window is looked up,
+    because a client that was away for a thousand rounds may have missed a thousand messages of each
+    router.
 
     Source: RecNet 2.3.1 and eq. 5; docs/design.md, "The graph".
     """
 
     def __init__(self, receivers: Sequence[Receiver], through: int) -> None:
-        """Search among messages of the rounds up to `through`."""
+        """Search among the messages of the rounds up to `through`."""
         self._windows = {one.ref: list(_list_windows(one, through)) for one in receivers}
         self._firsts = {one.ref: _find_first_edges(one) for one in receivers}
         self._eras = {one.ref: one.first_era for one in receivers}
@@ -148,7 +150,7 @@ class WaitingMessages:
     def list_rounds(self) -> list[RouterRound]:
         """List the (router, round) pairs whose message must be looked up.
 
-        It is the message that was the router's current one at that round.
+        The message is the one that was the router's current one at that round.
         """
         ends = {
             (window.router, window.until)
@@ -160,7 +162,7 @@ class WaitingMessages:
     def list_own_windows(self, current: Mapping[RouterRound, SentMessage]) -> list[Window]:
         """List the windows whose newest message comes from the receiving client alone.
 
-        For each of them the newest message that does not must be looked up.
+        In each of them, the newest message that has other senders must be looked up, too.
         """
         newest = (
             (window, _find_newest_in(window, current))

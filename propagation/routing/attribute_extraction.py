@@ -1,8 +1,8 @@
 """Attribute extraction: the attributes A_c of a client, and their changes.
 
-A reasoner names the attributes of each line when it writes the line (Prompt_extract is
-adapters/openai/prompts/extract.py, without a language model adapters/offline/extract.py); here they
-are collected.
+A reasoner names the attributes of each line when it writes the line: by Prompt_extract
+(adapters/openai/prompts/extract.py), or without a language model (adapters/offline/extract.py).
+This module collects them.
 
 Source: RecNet 2.2.1, eq. 1.
 """
@@ -10,7 +10,7 @@ Source: RecNet 2.2.1, eq. 1.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model import Attribute, Author, ClientKind, ClientText, get_kind
+from propagation.model import Attribute, Author, ClientKind, ClientText, get_kind, group_pairs
 from propagation.routing.policy import Arrival
 
 
@@ -21,18 +21,17 @@ def list_own_attributes(text: ClientText) -> dict[str, int]:
     interaction confirms it.
 
     Returns:
-        By name, the newest sequence that a line with it rests on (0: none).
+        By name, the newest sequence on which a line with the attribute rests (0: none).
 
     Source: RecNet eq. 1.
     """
-    found: dict[str, int] = {}
-    for line in text.profile.lines:
-        if line.author == Author.RECEPTION:
-            continue
-        newest = max([source.sequence or 0 for source in line.sources], default=0)
-        for name in line.attributes:
-            found[name] = max(newest, found.get(name, 0))
-    return dict(sorted(found.items()))
+    found = group_pairs(
+        (name, max([source.sequence or 0 for source in line.sources], default=0))
+        for line in text.profile.lines
+        if line.author != Author.RECEPTION
+        for name in line.attributes
+    )
+    return {name: max(newest) for name, newest in sorted(found.items())}
 
 
 def list_catalogue_attributes(text: ClientText) -> frozenset[str]:
@@ -48,7 +47,7 @@ def list_catalogue_attributes(text: ClientText) -> frozenset[str]:
 def is_catalogue(ref: int, sequence: int) -> bool:
     """Tell whether an attribute comes from the catalogue alone.
 
-    An item's description is public, a user's is the user's own.
+    An item's description is public; a user's description is private.
 
     Args:
         ref: The client that has the attribute.
@@ -65,14 +64,14 @@ def find_changed_attributes(
     after: int,
     canonical: Mapping[str, str],
 ) -> list[Arrival]:
-    """List the attributes of a client that travel in a round.
+    """List the attributes of a client that a round sends to routers.
 
     Args:
-        version: Of the client's profile.
+        version: Version of the client's profile.
         own: As list_own_attributes returns them.
         known: Canonical names that the client had at the last round.
         after: The last round's boundary.
-        canonical: Names that were mapped to another one, and to which.
+        canonical: Canonical name by mapped name.
 
     Returns:
         Attributes that are new, or that rest on an interaction after the boundary.
@@ -86,7 +85,7 @@ def find_changed_attributes(
 
 
 def list_supported_names(attributes: Mapping[str, Attribute], least: int) -> frozenset[str]:
-    """Return the attributes that at least so many users hold."""
+    """Return the attributes that at least `least` users hold."""
     return frozenset(name for name, one in attributes.items() if one.users >= least)
 
 
@@ -98,9 +97,9 @@ def recount_holders(
     """Recount the holders of attributes that clients took up or dropped.
 
     Args:
-        attributes: Those that are stored, by name.
-        before: Names by client before the change.
-        now: Names by client after it.
+        attributes: The stored attributes, by name.
+        before: Names by client (ref) before the change.
+        now: Names by client after the change.
     """
     holders: Counter[str] = Counter()
     users: Counter[str] = Counter()

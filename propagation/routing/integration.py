@@ -1,8 +1,8 @@
 """Integration: a router takes arrivals into a new profile version.
 
-workflow/rounds/router_integration.py asks the reasoner for the text (Prompt_summarize is
-adapters/openai/prompts/summarize.py, without a language model adapters/offline/summarize.py); here
-the question is built, and the version from the answer.
+workflow/rounds/router_integration.py asks the reasoner for the text. The reasoner writes it by
+Prompt_summarize (adapters/openai/prompts/summarize.py), or without a language model
+(adapters/offline/summarize.py). This module builds the request, and the version from the answer.
 
 Source: RecNet 2.2.2, eq. 3.
 """
@@ -10,7 +10,7 @@ Source: RecNet 2.2.2, eq. 3.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from propagation.model import IntegratedAttribute, RouterVersion, rank_by_distinctiveness
+from propagation.model import IntegratedAttribute, RouterVersion, rank_by_distinctiveness, sum_pairs
 from propagation.ports import Integration, Summary
 from propagation.routing.policy import Arrival, ArrivalsByRouter
 
@@ -24,8 +24,8 @@ def build_integration_requests(
     """Build the integration request of each router that attributes arrived at.
 
     Args:
-        before: Current versions of all routers.
-        titles: Of items, by ref; a request quotes those of its senders as examples.
+        before: Current versions of all routers, by router.
+        titles: Titles of items, by ref; a request quotes those of its senders as examples.
 
     Source: RecNet eq. 3.
     """
@@ -58,9 +58,9 @@ def build_next_version(
     epoch: int,
     written_by: str = "",
 ) -> RouterVersion:
-    """Make P_R* of a reasoner's answer.
+    """Build the version P_R* of a router from a reasoner's answer.
 
-    Its attributes A_R are ordered by what sets them apart from what is common.
+    The most distinctive of its attributes A_R come first.
 
     Source: RecNet eq. 3.
     """
@@ -89,11 +89,10 @@ def build_next_version(
 def update_standing(before: RouterVersion | None, arrived: Mapping[str, int]) -> dict[str, float]:
     """Add the arrived attributes to a router's decayed weights.
 
-    The largest of the new weights are kept.
+    Only the STANDING_MAX largest of the new weights are kept.
     """
-    weights = {name: weight * STANDING_KEPT for name, weight in before.standing} if before else {}
-    for name, count in arrived.items():
-        weights[name] = weights.get(name, 0.0) + count
+    decayed = [(name, weight * STANDING_KEPT) for name, weight in before.standing] if before else []
+    weights = sum_pairs([*decayed, *((name, float(count)) for name, count in arrived.items())])
     return {name: round(weight, 6) for name, weight in find_largest_weights(weights).items()}
 
 
@@ -111,10 +110,9 @@ def compute_mean_shares(standings: Iterable[Mapping[str, float]]) -> dict[str, f
 
     This is how common the attribute is.
     """
-    shares: dict[str, float] = {}
-    known = [standing for standing in standings if sum(standing.values()) > 0]
-    for standing in known:
-        total = sum(standing.values())
-        for name, weight in standing.items():
-            shares[name] = shares.get(name, 0.0) + weight / total
+    totals = [(standing, sum(standing.values())) for standing in standings]
+    known = [(standing, total) for standing, total in totals if total > 0]
+    shares = sum_pairs(
+        (name, weight / total) for standing, total in known for name, weight in standing.items()
+    )
     return {name: share / len(known) for name, share in shares.items()}

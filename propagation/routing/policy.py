@@ -32,9 +32,11 @@ ArrivalsByRouter = Mapping[int, Sequence[Arrival]]
 
 @dataclass(frozen=True)
 class PostponedArrivals:
-    """Arrivals that wait, by router, with the epoch of these routers.
+    """Arrivals at routers whose summary failed; they wait for the next round.
 
-    They wait at routers whose summary failed, until the next round.
+    Attributes:
+        epoch: The epoch to which the routers' numbers belong.
+        groups: The arrivals by router.
     """
 
     epoch: int = 0
@@ -42,22 +44,22 @@ class PostponedArrivals:
 
     @classmethod
     def unpack(cls, blob: bytes | None) -> "PostponedArrivals":
-        """Read what `pack` wrote; None: nothing waits."""
+        """Read what `pack` wrote; None means that nothing waits."""
         if blob is None:
             return cls()
         epoch, rows = orjson.loads(blob)
         return cls(epoch, {router: [Arrival(*row) for row in group] for router, group in rows})
 
     def pack(self) -> bytes:
-        """Pack them for the store."""
+        """Pack the arrivals for the store."""
         rows = [
             (router, [(a.attribute, a.ref, a.profile_version, a.sequence) for a in group])
             for router, group in self.groups.items()
         ]
         return orjson.dumps((self.epoch, rows))
 
-    def filtered(self, keep: Callable[[Arrival], bool]) -> "PostponedArrivals":
-        """Return those that `keep` accepts; a router without any is left out."""
+    def keep_only(self, keep: Callable[[Arrival], bool]) -> "PostponedArrivals":
+        """Return the arrivals that `keep` accepts; leave out routers without any."""
         groups = {router: list(filter(keep, group)) for router, group in self.groups.items()}
         return PostponedArrivals(
             self.epoch, {router: group for router, group in groups.items() if group}
@@ -80,15 +82,17 @@ class Perception(Protocol):
     """Finds the routers that attributes go to."""
 
     async def perceive(self, arrivals: Sequence[Arrival]) -> Sequence[Sequence[int]]:
-        """Find the routers of each arrival, in order.
+        """Find the routers of each arrival.
 
-        It does so by eq. 2 or by the policy's own rule. An arrival of which nothing is known goes
-        to no router.
+        The rule is eq. 2 or the policy's own.
+
+        Returns:
+            Routers for each arrival, in order; none for an arrival of which nothing is known.
         """
 
 
 class RoutingPolicy(Perception, Protocol):
-    """A way to route; a table names each (workflow/rounds/policies.py)."""
+    """A way to route; workflow/rounds/policies.py has a table of all policies."""
 
     async def route(
         self, changed: Sequence[int], versions: Sequence[RouterVersion]
@@ -105,5 +109,5 @@ class RoutingPolicy(Perception, Protocol):
     async def measure(self) -> None:
         """Measure again what the policy measures of the data.
 
-        It is called when the index is rebuilt.
+        Called when the index is rebuilt.
         """

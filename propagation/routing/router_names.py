@@ -16,7 +16,7 @@ SMOOTHING = 0.02
 """Added to both shares of a lift, so that an attribute that came once does not win."""
 
 TELLING = 8
-"""How many attributes, those with the largest lifts, may be in a name."""
+"""A name consists of some of this many attributes, those with the largest lifts."""
 
 SIZES = 2, 3, 1
 WORD = re.compile(r"\w+")
@@ -26,7 +26,7 @@ class RouterNames:
     """Names routers one after another, each unlike the names of all others.
 
     A router keeps its name as long as all attributes in it are among its TELLING ones. So a name
-    changes when the community does, and not when two attributes change places. Nothing is drawn:
+    changes when the community does, and not when two attributes change places. Nothing is random:
     the same routers with the same names give the same answers.
     """
 
@@ -38,12 +38,12 @@ class RouterNames:
         self._common = compute_mean_shares(dict(version.standing) for version in versions)
 
     def rename(self, router: int, standing: Mapping[str, float], proposed: str = "") -> str:
-        """Name a router; from then on no other one is called so.
+        """Name a router; no other router gets this name afterwards.
 
         Args:
             standing: Attributes that the router stands for, with their weights.
-            proposed: A language model's name. It is taken as it is, or with attributes behind it
-                if another router is called so. "": attributes make the name.
+            proposed: A language model's name. If another router has this name, an attribute or a
+                number in brackets is added. "": the name is made of attributes.
 
         Returns:
             The name; "" for a router that stands for nothing.
@@ -106,8 +106,9 @@ def find_telling_attributes(weights: Mapping[str, float], common: Mapping[str, f
 def _list_phrases(telling: Sequence[str]) -> Iterator[str]:
     """Yield names of a router, the best first.
 
-    First pairs of attributes, then threes, then single ones, at last numbers; the caller takes the
-    first that is free. No attribute stands beside one that has all of its words.
+    Pairs of attributes come first, then threes, single ones, and finally numbered names. The caller
+    takes the first name that no other router has. No name has two attributes of which one holds all
+    words of the other.
     """
     if not telling:
         yield ""
@@ -140,6 +141,6 @@ def _is_made_of(name: str, attributes: Sequence[str]) -> bool:
 
 
 def _split_words(name: str) -> frozenset[str]:
-    """Return a name's words in any order, as readers compare names."""
+    """Return the set of a name's words, by which names are compared."""
     found = frozenset(WORD.findall(normalize_name(name))) - {"and"}
     return found or frozenset([name])

@@ -455,8 +455,9 @@ Global___Source: _TypeAlias = Source  # noqa: Y015
 
 @_typing.final
 class InteractionSource(_message.Message):
-    """An interaction that a line rests on. If the interaction is no longer kept, or the caller lacks the
-    role persons, only `sequence` is set.
+    """An interaction that a line rests on. If the interaction is no longer kept, only `sequence` is set;
+    likewise if it is of a user whom the call does not name, or the caller lacks the role persons.
+    With the role analyst everything is set.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -567,11 +568,15 @@ class Line(_message.Message):
     SOURCES_FIELD_NUMBER: _builtins.int
     AUTHOR_FIELD_NUMBER: _builtins.int
     id: _builtins.int
-    """The line's number within its profile, never used twice."""
+    """The line's number within its profile, never used twice. For a caller who may not read the whole
+    profile: the line's place among those shown; on a path, 0.
+    """
     text: _builtins.str
     """The statement, at most 25 words."""
     weight: _builtins.float
-    """The line's weight, above 0. When the profile is full, the line with the least weight goes."""
+    """The line's weight, above 0. When the profile is full, the line with the least weight goes. 0 for
+    a caller who may not read the whole profile: each event of the client changes the weights.
+    """
     author: Global___Author.ValueType
     """The origin of the line."""
     @_builtins.property
@@ -713,8 +718,8 @@ class Profile(_message.Message):
     DROPPED_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     version: _builtins.int
-    """The version, from 1; 0 before anything was written, and of an item for a caller without the
-    role analyst, whom it would tell of each event.
+    """The version, from 1; 0 before anything was written. Of an item also 0 without the role analyst,
+    because it would tell of each event.
     """
     dropped: _builtins.int
     """The number of messages that have fallen out of the full buffer so far."""
@@ -960,7 +965,7 @@ class UpsertClientsResponse(_message.Message):
         created: _builtins.bool
         """The client is new."""
         changed: _builtins.bool
-        """The client existed, and its content changed."""
+        """Its content changed, or the client is new."""
         sequence: _builtins.int
         """The sequence of this commit; if nothing changed, of the client's last change."""
         @_builtins.property
@@ -2232,7 +2237,7 @@ class LineOfProfile(_message.Message):
     CLIENT_FIELD_NUMBER: _builtins.int
     LINE_ID_FIELD_NUMBER: _builtins.int
     line_id: _builtins.int
-    """Line.id."""
+    """Line.id, as GetProfile shows it to this caller."""
     @_builtins.property
     def client(self) -> Global___ClientKey:
         """The client."""
@@ -2319,7 +2324,7 @@ class ProfileHop(_message.Message):
     kind: Global___ClientKind.ValueType
     """The client's kind."""
     version: _builtins.int
-    """The profile's version; 0 of an item without the role analyst, of a user without persons."""
+    """The profile's version. Without the role analyst it is 0, except of the user whom the call names."""
     title: _builtins.str
     """The client's title; empty for a user whom the caller may not know."""
     @_builtins.property
@@ -3456,7 +3461,9 @@ class GetStatusResponse(_message.Message):
 
     @_builtins.property
     def failing(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """The jobs and steps that failed and will be tried again, each with its reason."""
+        """The jobs and steps that failed and will be tried again, each with its reason. Where the reason
+        may quote users' texts, a caller without the role analyst or admin is only told of the log.
+        """
 
     @_builtins.property
     def gauge(self) -> Global___Gauge:
@@ -3539,7 +3546,9 @@ class ScheduledJob(_message.Message):
     failures: _builtins.int
     """How often the run that is due has failed; 0 if it has not."""
     error: _builtins.str
-    """The last error of the run that is due. Absent if it has not failed."""
+    """The last error of the run that is due, without what a model's server said. Absent if it has
+    not failed.
+    """
     @_builtins.property
     def last(self) -> _timestamp_pb2.Timestamp:
         """When its last successful run ended. Absent before the first."""

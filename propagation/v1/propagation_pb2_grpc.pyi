@@ -113,9 +113,9 @@ class PropagationServiceStub:
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
     Role: read for an item, persons for a user. Without analyst, lines of an item that too few
-    users stand behind are left out, and so are its filter memory, its version and dropped; without
-    persons also the items of its sources. Without analyst, as_of shows of an item only the lines
-    that the catalogue wrote.
+    users stand behind are left out, and so are its filter memory, its version, dropped, and the
+    items of its sources. Without analyst, as_of shows of an item only the lines that the catalogue
+    wrote.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -165,9 +165,9 @@ class PropagationServiceStub:
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
     back from a line of a profile to the events behind it.
 
-    Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
-    name the items of events, nor lines that too few users stand behind, and an attribute that too
-    few users hold is not known.
+    Role: read; an event, a user or a line of a user needs persons. Without analyst, paths do not
+    name the items of events, nor lines that too few users stand behind, except those of the user
+    whom the call names, and an attribute that too few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
     does not exist.
@@ -191,8 +191,9 @@ class PropagationServiceStub:
     A round that another process is running, or for which nothing has changed, is no error: `note`
     says so. Role: admin.
 
-    ABORTED (LEASE_LOST): another process took over; try again. UNAVAILABLE (INDEX_UNAVAILABLE):
-    the vector index does not answer.
+    ABORTED (LEASE_LOST): another process took over; try again. ABORTED (VERSION_CLASH): with
+    `drain`, other writers changed the same texts; try again. UNAVAILABLE (INDEX_UNAVAILABLE): the
+    vector index does not answer.
     """
     EvolveRouters: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.EvolveRoutersRequest, _propagation_pb2.EvolveRoutersResponse]
     """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
@@ -285,9 +286,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
     Role: read for an item, persons for a user. Without analyst, lines of an item that too few
-    users stand behind are left out, and so are its filter memory, its version and dropped; without
-    persons also the items of its sources. Without analyst, as_of shows of an item only the lines
-    that the catalogue wrote.
+    users stand behind are left out, and so are its filter memory, its version, dropped, and the
+    items of its sources. Without analyst, as_of shows of an item only the lines that the catalogue
+    wrote.
 
     INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
     NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -337,9 +338,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
     back from a line of a profile to the events behind it.
 
-    Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
-    name the items of events, nor lines that too few users stand behind, and an attribute that too
-    few users hold is not known.
+    Role: read; an event, a user or a line of a user needs persons. Without analyst, paths do not
+    name the items of events, nor lines that too few users stand behind, except those of the user
+    whom the call names, and an attribute that too few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
     does not exist.
@@ -363,8 +364,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     A round that another process is running, or for which nothing has changed, is no error: `note`
     says so. Role: admin.
 
-    ABORTED (LEASE_LOST): another process took over; try again. UNAVAILABLE (INDEX_UNAVAILABLE):
-    the vector index does not answer.
+    ABORTED (LEASE_LOST): another process took over; try again. ABORTED (VERSION_CLASH): with
+    `drain`, other writers changed the same texts; try again. UNAVAILABLE (INDEX_UNAVAILABLE): the
+    vector index does not answer.
     """
     EvolveRouters: _aio.UnaryUnaryMultiCallable[_propagation_pb2.EvolveRoutersRequest, _propagation_pb2.EvolveRoutersResponse]  # type: ignore[assignment]
     """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
@@ -484,9 +486,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Read a client's profile: its lines with their sources, filter memory and waiting messages.
 
         Role: read for an item, persons for a user. Without analyst, lines of an item that too few
-        users stand behind are left out, and so are its filter memory, its version and dropped; without
-        persons also the items of its sources. Without analyst, as_of shows of an item only the lines
-        that the catalogue wrote.
+        users stand behind are left out, and so are its filter memory, its version, dropped, and the
+        items of its sources. Without analyst, as_of shows of an item only the lines that the catalogue
+        wrote.
 
         INVALID_ARGUMENT: a field is wrong, or as_of is combined with MERGED or a later min_sequence.
         NOT_FOUND (NOT_KNOWN): there is no such client, or there was none at as_of. OUT_OF_RANGE
@@ -566,9 +568,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """Find the paths from an event, a client or an attribute to every profile that it reached, or
         back from a line of a profile to the events behind it.
 
-        Role: read; an event, a user or a line of a user needs persons. Without persons, paths do not
-        name the items of events, nor lines that too few users stand behind, and an attribute that too
-        few users hold is not known.
+        Role: read; an event, a user or a line of a user needs persons. Without analyst, paths do not
+        name the items of events, nor lines that too few users stand behind, except those of the user
+        whom the call names, and an attribute that too few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
         does not exist.
@@ -604,8 +606,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         A round that another process is running, or for which nothing has changed, is no error: `note`
         says so. Role: admin.
 
-        ABORTED (LEASE_LOST): another process took over; try again. UNAVAILABLE (INDEX_UNAVAILABLE):
-        the vector index does not answer.
+        ABORTED (LEASE_LOST): another process took over; try again. ABORTED (VERSION_CLASH): with
+        `drain`, other writers changed the same texts; try again. UNAVAILABLE (INDEX_UNAVAILABLE): the
+        vector index does not answer.
         """
 
     @_abc_1.abstractmethod

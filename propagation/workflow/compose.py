@@ -18,8 +18,7 @@ from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.item_embedding import RefusedTexts
-from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn import Learner, RefusedTexts
 from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.recommend import Recommender
 from propagation.workflow.reason.cold_start import ColdStart
@@ -28,10 +27,7 @@ from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reasoning import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.attribute_perception import AttributePerception
-from propagation.workflow.rounds.policies import (
-    PolicyPorts,
-    build_policy,
-)
+from propagation.workflow.rounds.policies import PolicyPorts, build_policy
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import (
@@ -55,14 +51,14 @@ def compose(
 ) -> Engine:
     """Build an engine from its ports and settings.
 
-    Each part comes after those that it uses. Nothing is opened yet.
+    Each part is built after the parts that it uses. Nothing is opened yet.
 
     Args:
         store, embedder, index, reasoner: The adapters of the deployment.
         settings: Sizes and limits of the loop.
-        process: Its name stands for this process in leases.
-        yield_to_calls: Reasoning awaits it after each interaction.
-        drafting: Another process that drafts the texts of claims; None: this one does.
+        process: The name of this process, under which it holds leases.
+        yield_to_calls: Awaited between pieces of background work, so that calls go first.
+        drafting: Drafts the texts of claims in another process; None: this process does.
 
     Raises:
         IncompatibleSettings: The settings name a policy that ROUTING_POLICIES lacks.
@@ -76,7 +72,7 @@ def compose(
     vectors = VectorSync(store, embedder, index, numbers, yield_to_calls)
     index_maintenance = IndexMaintenance(store, embedder, index, vectors, numbers, leases)
 
-    # Stage 1 of Algorithm 1, and what keeps activities apart.
+    # Stage 1 of Algorithm 1, and the locks of all activities.
     interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
     reasoning = Reasoning(
         store, interactions, vectors, settings, leases, reasoner.concurrency, drafting

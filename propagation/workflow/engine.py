@@ -22,7 +22,6 @@ from propagation.model import (
     Gauge,
     IncompatibleSettings,
     NewInteraction,
-    NotFound,
     Round,
     index_of,
 )
@@ -40,9 +39,7 @@ from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, ignore_progress
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.item_embedding import RefusedTexts
-from propagation.workflow.learn.learner import Learner
-from propagation.workflow.learn.rebuild import rebuild
+from propagation.workflow.learn import Learner, RefusedTexts, rebuild
 from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
@@ -57,6 +54,7 @@ from propagation.workflow.views import (
     NumbersOwner,
     NumbersView,
     ReasonedWatermark,
+    find_ref,
 )
 from propagation.workflow.warm_up import warm_up
 
@@ -69,8 +67,8 @@ Reach = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 class Engine:
     """Algorithm 1 over one graph: record, learn, reason, rounds, evolution and upkeep.
 
-    `compose` builds it from its parts. Services call its methods; what changes something runs
-    under the locks of its activity. Of the parts they use `settings`, the ports, `leases`,
+    `compose` builds it from its parts. Services call its methods, which take the locks of their
+    activities. Services also use some parts directly: `settings`, the ports, `leases`,
     `reasoning`, `tracer` and `time_travel`.
     """
 
@@ -106,13 +104,14 @@ class Engine:
     # Start and stop
 
     async def open(self, *, adopt: bool = False, reach: Reach = lambda step: step()) -> None:
-        """Open the store and bring the numbers to where the log ends.
+        """Open the store, the learned numbers and the vector index.
 
         Args:
-            adopt: Open data that was made with other settings too, and leave its numbers unread,
-                which may be damaged; `init` or `rebuild` must then be called before anything else.
-            reach: Runs the steps for which a server may have to answer (the store's, the
-                embedder's, the index's); a service waits for it. By default each step runs once.
+            adopt: Whether to open data that was made with other settings or has damaged numbers.
+                The numbers are then not read; call `init` or `rebuild` before anything else.
+            reach: Runs each step that may need a server (the store's, the embedder's or the
+                index's). A service repeats the step until the server answers; by default it runs
+                once.
 
         Raises:
             IncompatibleSettings: The data was made with other settings, and `adopt` is not set.
@@ -133,12 +132,12 @@ class Engine:
         await reach(self.wipe_if_due)
 
     def stop_within(self, seconds: float) -> None:
-        """Let models answer open questions, and ask them no more.
+        """Stop asking models, and limit the wait for open answers.
 
-        What waits for an answer goes on after the next start.
+        A question without an answer by then is asked again after the next start.
 
         Args:
-            seconds: How long the open questions may take.
+            seconds: How long the open answers may take.
         """
         self.reasoning.drafting.shorten_wait()
         self.reasoner.stop_within(seconds)
@@ -147,8 +146,8 @@ class Engine:
     async def close(self) -> None:
         """Close every part, also if one of them cannot be closed.
 
-        After an `open` that failed before the store was open, only the store is closed: the other
-        parts would leave something in it.
+        If `open` failed before the store was open, only the store and the numbers are closed: the
+        other parts would write to the store.
         """
         async with AsyncExitStack() as parts:  # the last one is closed first
             parts.push_async_callback(self.store.close)
@@ -170,9 +169,7 @@ class Engine:
                 self.memory.catalogue.hide(
                     index_of(outcome.ref), outcome.sequence if change.hidden else None
                 )
-        for sequence in {
-            outcome.sequence for outcome in outcomes if outcome.changed or outcome.created
-        }:
+        for sequence in {outcome.sequence for outcome in outcomes if outcome.changed}:
             self.memory.pending_events.note_entry(sequence)
         return outcomes
 
@@ -189,7 +186,7 @@ class Engine:
     async def learn(self) -> int:
         """Learn the next entries of the log.
 
-        The engine bootstraps once the catalogue is large enough.
+        The first bootstrap follows as soon as the catalogue is large enough.
 
         Returns:
             How many log entries were covered.
@@ -207,15 +204,16 @@ class Engine:
 
         Args:
             limit: The most interactions of the claim.
-            shown: Wait until the view and the index have the texts. Otherwise they follow while
-                the next claim is reasoned.
+            shown: Whether to wait until the numbers view and the index have the texts. Otherwise
+                both get the texts while the next claim is reasoned.
 
         Returns:
-            How many texts and interactions that were.
+            How many clients were described and interactions reasoned, added up; 0 while another
+            process describes clients.
         """
         async with self.exclusion.run(Activity.REASON):
             described = await self.cold_start.describe()
-            if described is None:  # what others choose of these clients is reasoned after that
+            if described is None:  # interactions wait while another process describes
                 return 0
             done = described + await self.reasoning.step(limit)
             if shown:
@@ -230,7 +228,7 @@ class Engine:
         """Try one claim of dead letters again, marked late.
 
         Returns:
-            How many were mended, and how many failed again.
+            How many succeeded, and how many failed again.
         """
         async with self.exclusion.run(Activity.REPLAY_DEAD_LETTERS):
             return await self.reasoning.replay_dead_letters()
@@ -242,11 +240,13 @@ class Engine:
     async def run_round(self) -> Round | None:
         """Run a round now, whether due or not.
 
+        If an evolution is due, it runs first.
+
         Returns:
             The round, or None if nothing had changed or propagation is off.
 
         Raises:
-            LeaseHeld: Another process runs one.
+            LeaseHeld: Another process runs a round.
         """
         if not self.propagates:
             return None
@@ -292,23 +292,30 @@ class Engine:
 
         Reads and recording go on meanwhile.
 
+        Args:
+            on_step: Called with a few words before each step.
+
         Raises:
-            LeaseLost: Another process learns.
+            LeaseLost: Another process keeps the learner's lease for too long.
         """
         epoch = await self.stage0.run(on_step, first=False)
         assert epoch is not None, "not only the first one"
         return epoch
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:
-        """Evolve the routers now (RecNet 2.4); everything but the publication overlaps learning.
+        """Evolve the routers now (RecNet 2.4).
+
+        Learning goes on meanwhile, except while the numbers are copied and at the end of the
+        publication.
 
         Args:
             dry_run: Say what would be done, and change nothing.
-            undo: Undo this run instead.
+            undo: The number of a run to undo instead; None: evolve.
 
         Raises:
             InvalidInput: The run cannot be undone.
-            LeaseLost: Another process learns or runs a round.
+            LeaseLost: Another process keeps the learner's or the round lease for too long, or has
+                changed the routers meanwhile.
             IncompatibleSettings: Propagation is off; a dry run and an undo are still possible.
         """
         if not (self.propagates or dry_run or undo):
@@ -340,8 +347,8 @@ class Engine:
         Args:
             user_id: Whose list it is.
             recommendations: The list.
-            seconds: The deadline; None: none.
-            raise_unavailable: For callers that ask again later.
+            seconds: Time limit; None for no limit.
+            raise_unavailable: Whether to raise the error below, for callers that ask again later.
 
         Raises:
             ReasonerUnavailable: No reasoner answers now, and `raise_unavailable` is set.
@@ -400,7 +407,7 @@ class Engine:
         """Withdraw events with everything they wrote, in one commit (docs/erasure.md).
 
         Raises:
-            LeaseLost: Another process learns, evolves or runs a round for too long.
+            LeaseLost: Another process keeps the learner's or the round lease for too long.
         """
         return await self.forgetting.retract(event_ids)
 
@@ -408,21 +415,19 @@ class Engine:
         """Erase everything of a client (docs/erasure.md).
 
         Args:
-            key: Its id is free to start anew.
-            wipe: Wipe its traces from the database's files now, not in the night.
+            key: The client; its id may be used again afterwards.
+            wipe: Whether to wipe the client's traces from the database's files now, not in the
+                night.
 
         Raises:
             NotFound: The client is unknown.
-            LeaseLost: Another process learns, evolves or runs a round for too long.
+            LeaseLost: Another process keeps the learner's or the round lease for too long.
             StoreBusy: The client is erased; its traces are wiped later.
         """
         return await self.forgetting.forget(key, wipe=wipe)
 
     async def wipe_if_due(self) -> None:
-        """Wipe the traces of erased clients from the database's files.
-
-        Nothing is done if there are none.
-        """
+        """Wipe any traces of erased clients from the database's files."""
         await self.forgetting.wipe_if_due()
 
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
@@ -432,25 +437,25 @@ class Engine:
     # Maintenance
 
     async def synchronize(self) -> None:
-        """Bring the numbers to the end of the log."""
+        """Bring the numbers to the newest learned block."""
         async with self.exclusion.run(Activity.LEARN):
             await self.learner.synchronize()
 
     async def follow(self) -> int:
-        """Apply what other processes committed; return how much that was."""
+        """Apply other processes' commits; return how many changes there were."""
         return await self.replica_sync.step()
 
     async def retain(self) -> bool:
         """Run one step of retention, or embed refused texts again.
 
         Returns:
-            Whether any of it was due.
+            Whether either had something to do.
         """
         return await self.retention.step() is not None or await self.refused_texts.step() > 0
 
     @property
     def reasoner_problem(self) -> str:
-        """Why the reasoner is asked nothing now; empty if it is asked."""
+        """Why the reasoner is paused; empty if it is not."""
         return self.reasoner.pause_reason
 
     @property
@@ -460,22 +465,19 @@ class Engine:
 
     @property
     def index_problem(self) -> str:
-        """Why the vector index is not written to; empty if it is."""
+        """Why the vector index is not written to; empty while it is."""
         return self.index_maintenance.problem
 
     @property
     def repaired_points(self) -> int:
-        """How many points of the index differed when last compared.
-
-        They were repaired.
-        """
+        """How many points of the index the last comparison repaired."""
         return self.index_maintenance.repaired
 
     async def update_index(self) -> int:
-        """Carry changes from the outbox that the vector index missed.
+        """Write changes that the vector index missed, from the outbox.
 
         Returns:
-            How many changes were carried.
+            How many changes were written.
         """
         if not await self.index_maintenance.is_due():
             return 0
@@ -490,8 +492,8 @@ class Engine:
     async def rebuild(self) -> int:
         """Compute the numbers again from the log, as the newest checkpoint.
 
-        Where they cannot be computed from the newest barrier on, because it is damaged or what was
-        learned before it, everything is learned again in a new epoch, as by `init`.
+        If the newest barrier or a learned block before it is damaged, everything is learned again
+        in a new epoch, as by `init`.
 
         Returns:
             The sequence that the numbers reflect then.
@@ -524,7 +526,7 @@ class Engine:
         """Wait until the numbers reflect a sequence.
 
         Raises:
-            NotReached: They did not within so many seconds.
+            NotReached: The numbers did not reach it in time.
         """
         await self.numbers.wait_until_applied(sequence, seconds)
 
@@ -532,21 +534,19 @@ class Engine:
         """Return the sequence up to which texts are reasoned.
 
         Args:
-            exact: Read it from the store. Otherwise it may be up to 0.05 s old.
+            exact: Whether to read it from the store. Otherwise it may be up to 0.05 s old.
         """
         return await self.reasoned_watermark.read(exact=exact)
 
     async def find_ref(self, key: ClientKey) -> int:
         """Return a client's number. Raises NotFound."""
-        (ref,) = await self.store.find_refs([key])
-        if ref is None:
-            raise NotFound(key.kind.name.lower(), key.id)
-        return ref
+        return await find_ref(self.store, key)
 
     async def gauge(self) -> Gauge | None:
-        """Return what propagation is worth on the running stream.
+        """Compare the ranking with propagation and without, on the live stream.
 
-        None before the first interaction with a negative.
+        Returns:
+            The gauge; None before the first interaction with a negative.
         """
         return await self.compute(NumbersView.gauge)
 
@@ -554,8 +554,8 @@ class Engine:
     def expenses(self) -> Expenses:
         """Return the models' cost and budgets.
 
-        A reasoner's expenses contain those of its embedder; those of an embedder alone count if
-        the reasoner has none.
+        A reasoner's expenses include those of its embedder. If the reasoner has none, the
+        embedder's own are returned.
         """
         found = self.reasoner.expenses
         return self.embedder.expenses if found == NO_EXPENSES else found

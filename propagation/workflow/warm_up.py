@@ -1,6 +1,6 @@
-"""Compile every kernel, or load it, before the first request.
+"""Warm-up of every kernel before the first request.
 
-Kernels that were compiled before are loaded from the cache.
+A kernel that was compiled before is loaded from the cache; any other is compiled.
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ from propagation.workflow.evolve.holdout import (
     take_snapshot,
 )
 from propagation.workflow.forget.number_changes import History, Subtraction
-from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
+from propagation.workflow.learn import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
 from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 
@@ -38,7 +38,7 @@ DIMENSION = 2
 def warm_up() -> None:
     """Run all numeric work of the service once on throwaway views.
 
-    If nothing is compiled, it takes one core about a minute; if everything is, a moment.
+    This takes one core about a minute if nothing is compiled yet, and a moment if everything is.
     """
     view, rows = _create_view(), np.arange(SIZE)
     events = Interactions(
@@ -88,7 +88,7 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
         events.sequence, events.sequence, events.item, block.routers, block.weights
     )
     subtraction = Subtraction(written, written.routers, RouterMaps(), retrust=True)
-    # A repeat takes the place of what goes; nothing goes; nothing is left.
+    # Withdrawn are: one event, whose repeat takes its place; none; all.
     for withdrawn in (rows < 1, rows < 0, rows >= 0):
         subtraction.withdraw(
             view, [History(0, events.sequence, rows // 2, events.weight, withdrawn)]

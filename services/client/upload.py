@@ -29,8 +29,10 @@ STATUS = {
 class UploadReport:
     """Counts of an upload.
 
-    `examples` says why the first few events were rejected; `sequence` is the min_sequence that
-    reads these writes.
+    Attributes:
+        outcomes: Number of events by status: accepted, duplicate, rejected.
+        examples: Why the first few events were rejected.
+        sequence: The `min_sequence` of a read that must reflect the upload.
     """
 
     clients: int = 0
@@ -48,16 +50,14 @@ async def upload(
 ) -> UploadReport:
     """Send clients, then events in their order.
 
-    Each call is durable before the next. `progress` is called with the number of rows that are
-    stored so far, after each call.
+    Each call is durable before the next. After each call, `progress` is called with the number of
+    clients and events that were sent so far.
     """
     report = UploadReport()
     for changes in batches(map(client_to_proto, clients)):
         answer = await stub.UpsertClients(pb.UpsertClientsRequest(clients=changes))
         report.clients += len(changes)
-        report.clients_changed += sum(
-            outcome.changed or outcome.created for outcome in answer.outcomes
-        )
+        report.clients_changed += sum(outcome.changed for outcome in answer.outcomes)
         report.sequence = max(report.sequence, answer.sequence)
         progress(report.clients)
     for batch in batches(map(event_to_proto, events)):

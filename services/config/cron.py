@@ -1,7 +1,7 @@
 """The times of a cron line in a time zone.
 
-Each local time counts once. One that daylight saving leaves out is due at the end of the gap; one
-that comes twice is due the first time.
+Each local time counts once. A time that daylight saving leaves out is due at the end of the gap; a
+time that comes twice is due when it comes first.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ class Calendar:
             both match.
 
     Raises:
-        ValueError: It is no cron line, or is never due.
+        ValueError: The text is no cron line, or the line is never due.
     """
 
     def __init__(self, cron: str, zone: ZoneInfo) -> None:
@@ -33,7 +33,7 @@ class Calendar:
         fields = cron.split()
         if len(fields) != len(FIELDS.split()):
             raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
-        # The trigger only walks the calendar: in UTC, where each time comes once.
+        # The trigger only walks the calendar. In UTC each time comes once.
         self._times = CronTrigger(
             minute=fields[0],
             hour=fields[1],
@@ -49,10 +49,10 @@ class Calendar:
         """Return the first time after `moment`, in UTC.
 
         Returns:
-            None if there is none in forty years.
+            None if there is none within SEARCH_SPAN, 41 years.
         """
-        # Local times, written as if in UTC for the trigger. Earlier ones are never due after the
-        # moment: `_to_utc` rises with them.
+        # The trigger gets local times, written as if in UTC. Times before `local` need no look:
+        # `_to_utc` keeps their order, so that none is due after the moment.
         local = moment.astimezone(self._zone).replace(tzinfo=UTC)
         time = self._times.get_next_fire_time(None, local)
         while time is not None and time < local + SEARCH_SPAN:
@@ -63,7 +63,7 @@ class Calendar:
         return None
 
     def _to_utc(self, local: datetime) -> datetime:
-        """Convert a local time, or the first after it that exists.
+        """Convert a local time, or the next one that exists, to UTC.
 
         A later local time is never earlier in UTC.
         """
@@ -79,8 +79,6 @@ def _name_weekdays(part: str) -> str:
     """Replace crontab's weekday numbers by names, as the trigger counts from Monday."""
     days, slash, step = part.partition("/")
     if days == "*":
-        if not slash:
-            return "*"
         days = "0-6"
     first, dash, last = days.partition("-")
     if not dash:

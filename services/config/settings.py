@@ -131,7 +131,7 @@ class ScheduleSettings(Term):
     def _check_cron(cls, value: str | None) -> str | None:
         """Check a cron line.
 
-        Its errors mention `none`, which the calendar does not know.
+        The errors also offer `none`, which only the setting allows, not the calendar.
         """
         try:
             if value is not None:
@@ -242,10 +242,7 @@ class Settings(Term):
 
     @property
     def graph_file(self) -> Path | None:
-        """The file that holds the graph.
-
-        It is None if the graph is on a server.
-        """
+        """The graph's file; None if the graph is on a server."""
         return self.database if self.store == "sqlite" else None
 
     @property
@@ -255,8 +252,8 @@ class Settings(Term):
 
 
 # RecNet as published: routers from attributes (2.2.1), one router an attribute (eq. 2), multicast
-# by cosine (eq. 4). Its tau of .7 to .9 belongs to its own encoder and reaches hardly any client
-# under ours, so `tau` stays the quantile until it is set.
+# by cosine (eq. 4). The paper's tau of .7 to .9 belongs to its own encoder and reaches hardly any
+# client under ours, so `tau` stays the quantile until it is set.
 PRESETS: Mapping[str, Mapping[str, object]] = {
     "paper": {
         "policy": "semantic",
@@ -268,9 +265,9 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
 
 
 def choose_path_redaction(settings: Settings) -> Callable[[str], str]:
-    """Return a function that replaces the service's places by words.
+    """Return a function that hides paths and servers' addresses in texts.
 
-    Places are the database file, and the servers as settings and connection errors write them.
+    It hides the path of the database file, and servers as settings or connection errors write them.
     """
     servers = {
         settings.neo4j.uri: "the graph's server",
@@ -284,8 +281,10 @@ def choose_path_redaction(settings: Settings) -> Callable[[str], str]:
         for place in (url, urlsplit(url).netloc)
         if place
     }
-    for file in (settings.database, settings.database.resolve()):
-        names[str(file)] = "the graph"
-    # The longest first: a path before its last part.
+    names |= {
+        str(settings.database): "the graph",
+        str(settings.database.resolve()): "the graph",
+    }
+    # The longest first, so that a whole path is found before a part of it.
     places = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True))))
     return lambda text: places.sub(lambda found: names[found[0]], text)

@@ -17,8 +17,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
-from propagation.errors import PropagationError
-from propagation.model import describe_problem
+from propagation.model import PropagationError, describe_problem
 from services.config.settings import PRESETS, Settings
 
 PREFIX = "PROPAGATION_"
@@ -39,7 +38,7 @@ SECRET_IN_URL = re.compile(
 class SettingsError(PropagationError):
     """An unknown setting or an impossible value.
 
-    It names key, value, limit and source.
+    The message names key, value, limit and source.
     """
 
 
@@ -58,7 +57,10 @@ class Entry:
 class Field:
     """The place of a setting in Settings, and its type.
 
-    A union's members follow its type. A value that is not shown may be a secret.
+    Attributes:
+        path: The attributes that lead to the setting, from Settings on.
+        types: Its type; if that is a union, also the union's members.
+        shown: Whether its value may be shown; else the value may be a secret.
     """
 
     path: tuple[str, ...]
@@ -111,10 +113,10 @@ def load_settings(
     """Merge all sources and validate the result.
 
     Args:
-        config: A file that must exist. By default the one named by PROPAGATION_CONFIG, else
+        config: A file that must exist. None: the file that PROPAGATION_CONFIG names, else
             propagation.toml in the working directory, if there is one.
         environment: The process's variables, by name.
-        flags: By key; a source names the flag as the user wrote it.
+        flags: Entries by key; each source names the flag as the user wrote it.
 
     Raises:
         SettingsError: An unknown key, an impossible value or an unreadable file.
@@ -130,7 +132,7 @@ def load_settings(
     entries = _with_preset(entries)
     _refuse_unknown(entries)
     if policy := entries.get("policy"):
-        # Imported only here: it takes longer than all other settings together.
+        # Imported only here: the import takes longer than all other settings together.
         from propagation.workflow.rounds.policies import ROUTING_POLICIES
 
         if policy.value not in ROUTING_POLICIES:
@@ -148,7 +150,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
     """Parse KEY=VALUE of the flag --set.
 
     Raises:
-        SettingsError: It is malformed, or a secret, which the machine's other users would see.
+        SettingsError: An assignment is malformed, or holds a secret, which other users of the
+            machine would see.
     """
     entries = {}
     for assignment in assignments:
@@ -197,9 +200,10 @@ def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _with_preset(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Put the chosen preset's values below all other entries.
+    """Replace the chosen preset by its values; other entries win over these.
 
-    They stand in place of its name.
+    Raises:
+        SettingsError: There is no such preset.
     """
     chosen = entries.pop(PRESET, None)
     if chosen is None:
@@ -237,7 +241,11 @@ def _validate(entries: Mapping[str, Entry]) -> Settings:
 
 
 def _convert_value(key: str, entry: Entry) -> object:
-    """Return the value to validate: `none` takes an optional setting back."""
+    """Return the value to validate; `none` unsets an optional setting.
+
+    Raises:
+        SettingsError: true or false is given to a setting that is no switch.
+    """
     types = list_setting_fields()[key].types
     if isinstance(entry.value, bool) and bool not in types:
         hint = "; none switches it off" if NoneType in types else ""

@@ -1,7 +1,7 @@
-"""The data of the demo.
+"""The data of the demo: its script, and answers of the service.
 
-The script is the dataset, its cut into before and after, and the watched users. The service is
-asked for profiles, and for who reached whom by the routing table and the sources of lines.
+The script is the dataset, its cut into before and after, and the watched users. The service gives
+profiles. Its routing table and the sources of lines show who reached whom.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from pathlib import Path
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.generated_town import Wave, generate_town
 from propagation.datasets.load import load_dataset
-from propagation.model import ClientChange, normalize_name
+from propagation.model import ClientChange, normalize_name, sum_pairs
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import pages, user_key
 from services.client.stub import PAGE_SIZE, Stub, list_routers
@@ -31,9 +31,13 @@ class DemoScript:
     """The data of the demo, and what it watches.
 
     Args:
-        before: Number of events before the first look at profiles; `after` before the second.
-        watched: Users who take no part in between, likeliest first.
-        groups: Each user's planted community, if any.
+        before: Number of events before profiles are read the first time.
+        after: Number of events before profiles are read the second time.
+        watched: Users whose profiles are compared, likeliest to show something first. In the town
+            they chose nothing of the wave; in other data, users without an event between the two
+            readings come first.
+        wave: The planted wave of the town; None for other data.
+        groups: Each user's planted community; None for other data.
     """
 
     dataset: Dataset
@@ -47,7 +51,7 @@ class DemoScript:
     def settings(self) -> list[str]:
         """Settings for a small dataset.
 
-        They make for two dozen rounds, and for a bootstrap despite few items.
+        With them there are some two dozen rounds, and a bootstrap despite few items.
         """
         described = sum(
             bool(item.title or item.description or item.categories or item.attributes)
@@ -137,10 +141,12 @@ class Reach:
     """The routing table, communities, and the flow of lines between them.
 
     Args:
-        names: Routers by number.
+        names: Names of the taste routers, by number.
         tables: {user: {router: score}}.
-        groups: {user: community}, in the order of `order`.
-        flows: Lines that messages wrote, by (community, router, community).
+        groups: {user: community}.
+        order: The communities in the order in which they are drawn.
+        flows: Number of lines that messages wrote, by (sender's community, router, reader's
+            community).
     """
 
     names: Mapping[int, str]
@@ -149,12 +155,9 @@ class Reach:
     order: Sequence[str]
     flows: Counter[tuple[str, int, str]]
 
-    def carried(self) -> Counter[int]:
+    def count_carried_lines(self) -> Counter[int]:
         """Count the lines that each router carried."""
-        total: Counter[int] = Counter()
-        for (_, router, _), lines in self.flows.items():
-            total[router] += lines
-        return total
+        return Counter(sum_pairs((router, lines) for (_, router, _), lines in self.flows.items()))
 
 
 async def collect_reach(stub: Stub, script: DemoScript) -> Reach:
@@ -225,9 +228,9 @@ def _find_flows(
 
 
 def _list_sources(line: pb.Line, groups: Mapping[str, str]) -> set[tuple[str, int]]:
-    """Return the communities whose users a line came from.
+    """Return (community, router) for each user whose message led to a line.
 
-    Items have no community.
+    Items have no community, so they are left out.
     """
     return {
         (groups[sender.id], source.message.router)

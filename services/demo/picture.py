@@ -57,6 +57,8 @@ def draw(reach: Reach, title: str, story: Story | None, file: Path, seed: int) -
 
 
 def _draw_network(axes: "Axes", reach: Reach, story: Story | None, seed: int) -> None:
+    from matplotlib.collections import LineCollection
+
     users = list(reach.tables)
     routers = sorted({router for row in reach.tables.values() for router in row})
     places = [
@@ -66,15 +68,12 @@ def _draw_network(axes: "Axes", reach: Reach, story: Story | None, seed: int) ->
     at_user = dict(zip(users, places[: len(users)], strict=True))
     at_router = dict(zip(routers, places[len(users) :], strict=True))
     colours = dict(zip(reach.order, COLOURS, strict=False))
-    for user, row in reach.tables.items():
-        for router in sorted(row, key=lambda number: (-row[number], number))[:EDGES_A_USER]:
-            axes.plot(
-                *zip(at_user[user], at_router[router], strict=True),
-                color=QUIET,
-                linewidth=0.35,
-                alpha=0.5,
-                zorder=1,
-            )
+    edges = [
+        (at_user[user], at_router[router])
+        for user, row in reach.tables.items()
+        for router in sorted(row, key=lambda number: (-row[number], number))[:EDGES_A_USER]
+    ]
+    axes.add_collection(LineCollection(edges, colors=QUIET, linewidths=0.35, alpha=0.5, zorder=1))
     for name in reach.order:
         members = [at_user[user] for user in users if reach.groups.get(user) == name]
         if members:
@@ -108,7 +107,7 @@ def _draw_path(
 ) -> None:
     """Draw the arrows of the path, and name the user.
 
-    Those from the senders are thin, the one to the user is thick.
+    Arrows from the senders are thin; the arrow to the user is thick.
     """
     for sender in heard.senders.clients.keys:
         if sender.kind == pb.CLIENT_KIND_USER and sender.id in at_user:
@@ -139,7 +138,7 @@ def _compute_pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArra
     """Return each user's scores as shares of the user's largest.
 
     Returns:
-        [users + routers, same], symmetric.
+        [users + routers, users + routers], symmetric, users first.
     """
     place = {router: len(users) + row for row, router in enumerate(routers)}
     weights = np.zeros((len(users) + len(routers),) * 2)
@@ -153,7 +152,7 @@ def _compute_pulls(reach: Reach, users: list[str], routers: list[int]) -> NDArra
 
 def _draw_router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) -> None:
     """Draw squares for all routers, and names for those that carried most."""
-    carried = reach.carried()
+    carried = reach.count_carried_lines()
     largest = max(carried.values(), default=1)
     for router, place in at_router.items():
         axes.scatter(
@@ -196,7 +195,7 @@ def _draw_router_marks(axes: "Axes", reach: Reach, at_router: dict[int, Point]) 
 def _choose_names(routers: Sequence[int], at_router: dict[int, Point]) -> list[int]:
     """Return the routers to name in the picture.
 
-    Of those that lie close together, only the first is named.
+    If routers lie close together, only the first of them is named.
     """
     named: list[int] = []
     for router in routers:

@@ -1,13 +1,12 @@
 """Printing of the demo."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from textwrap import shorten, wrap
 
 from rich.markup import escape
 from rich.table import Table
 
-from propagation.model import pluralize
+from propagation.model import pluralize, sum_pairs
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import DemoScript, Reach
 from services.demo.story import (
@@ -17,7 +16,6 @@ from services.demo.story import (
     Placement,
     Story,
     describe_wave,
-    find_largest_rise,
 )
 from services.report.charts import KINDS
 from services.runtime.console import create_console, make_printable, print_table, print_text
@@ -53,7 +51,7 @@ def number_titles(titles: Sequence[str]) -> list[str]:
 
 
 def show_data(script: DemoScript) -> None:
-    """Print what the data is."""
+    """Print the data's size and notes, and the watched wave."""
     data = script.dataset
     kind = "Generated data" if data.generated else "Your data"
     print_text(
@@ -112,7 +110,7 @@ def show_path(script: DemoScript, story: Story) -> None:
 
 def show_reach(reach: Reach) -> None:
     """Print the routers that carried most, from whom and to whom."""
-    carried = reach.carried()
+    carried = reach.count_carried_lines()
     if not carried:
         print_text("No message has brought anybody a line yet: too little has happened for it.")
         return
@@ -131,14 +129,16 @@ def show_reach(reach: Reach) -> None:
 
 
 def _find_most_frequent(reach: Reach, router: int, end: int) -> str:
-    """Return the most frequent community at an end of a router's flows.
+    """Return the most frequent community at one end of a router's flows.
 
-    The others are counted.
+    Other communities are only counted.
+
+    Args:
+        end: 0 for the senders' end, 2 for the readers'.
     """
-    lines: Counter[str] = Counter()
-    for flow, count in reach.flows.items():
-        if flow[1] == router:
-            lines[str(flow[end])] += count
+    lines = sum_pairs(
+        (str(flow[end]), count) for flow, count in reach.flows.items() if flow[1] == router
+    )
     names = sorted(lines, key=lambda name: (-lines[name], name))
     most = shorten(names[0], GROUP_CHARS, placeholder=" …")
     return f"{most} and {len(names) - 1} more" if len(names) > 1 else most
@@ -170,14 +170,13 @@ def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
     )
 
 
-def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
+def show_advice(advice: Advice, placements: Sequence[Placement], shown: Placement | None) -> None:
     """Print the list and its explained item.
 
     Args:
-        placements: Without any the first of the list is explained, else the one that rose most.
+        shown: The placement of the explained item; None: the first of the list is explained.
     """
     print_text(*number_titles([one.title or one.item_id for one in advice.best]))
-    shown = find_largest_rise(placements)
     if shown is not None:
         print_text(
             "", describe_how_chosen(placements, shown), describe_where_it_stands(advice, shown)
@@ -197,7 +196,7 @@ def show_advice(advice: Advice, placements: Sequence[Placement]) -> None:
 
 
 def describe_how_chosen(placements: Sequence[Placement], shown: Placement) -> str:
-    """Return how the example was chosen; the whole count comes first."""
+    """Say how many placements rose and fell, and which one is shown."""
     told = ", ".join(sorted(shown.story.attributes))
     users = {one.story.user for one in placements}
     rose = sum(one.rise > 1 for one in placements)

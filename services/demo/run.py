@@ -61,7 +61,7 @@ SCRIPTED_EVENTS, SCRIPTED_SECONDS = 1_500, 0.02
 async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
     """Run and print the demo.
 
-    It leaves the picture, the page and the service's log.
+    The demo leaves the picture, the page and the service's log.
 
     Args:
         scripted: Let a scripted language model reason, over fewer events.
@@ -103,7 +103,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
 async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[str]:
     """Run a service on a free loopback port and a temporary database.
 
-    Its log goes into a file. Yields its address.
+    The service's log goes into a file. Yields the service's address.
 
     Raises:
         Refused, Unreachable: A call inside the block failed; the message names the log.
@@ -118,7 +118,8 @@ async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterat
                     f"openai.base_url={model.base_url}",
                     "openai.in_flight=20",
                 ]
-            # Not the operator's: they may name a server's graph, a taken port or a paid model.
+            # No settings of the operator, which may name a server's graph, a taken port or a paid
+            # model.
             loaded = load_settings(Path(os.devnull), {}, parse_assignments(assignments))
             _log_to_file()
             try:
@@ -173,7 +174,7 @@ async def _tell(
         )
         return None
     stories = await find_stories(stub, script, before)
-    placements = await find_placements(stub, script, stories)
+    placements = [one for story in stories for one in await find_placements(stub, script, story)]
     shown = find_largest_rise(placements)
     story = shown.story if shown else next(iter(stories), None)
     if story is None:
@@ -189,7 +190,7 @@ async def _tell(
     advice = await fetch_advice(stub, user, shown.item if shown else None)
     if advice:
         print_heading(f"Recommended to {user}")
-        show_advice(advice, placements)
+        show_advice(advice, placements, shown)
     return story
 
 

@@ -1,7 +1,4 @@
-"""The story of one preference, and how it reached a user.
-
-The user took no part in it.
-"""
+"""The story of one preference, and how it reached a watched user."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +16,12 @@ BEYOND = DEEP + 1
 
 @dataclass(frozen=True)
 class Story:
-    """A line that reception wrote into a user's profile.
-
-    The user had chosen nothing of it.
+    """A line that reception wrote into a user's profile, and its path.
 
     Args:
-        attributes: What travelled on `path`, or all that the line says if no path is kept.
+        new: Whether the user had chosen nothing of the kind.
+        path: How the line came about; None if no path is kept.
+        attributes: The attributes that `path` carried or, if it carried none, those of the line.
     """
 
     user: str
@@ -41,7 +38,7 @@ async def find_stories(
 ) -> list[Story]:
     """Find a story for each watched user into whose profile reception wrote.
 
-    Stories about the wave, with their paths, come alone if there are any.
+    If the path of any story carried the wave's attribute, only such stories are returned.
     """
     after = await read_profiles(stub, script.watched)
     wave = describe_wave(script)
@@ -79,10 +76,12 @@ async def find_stories(
 async def _find_path_of(
     stub: Stub, user: str, line: pb.Line, attributes: frozenset[str]
 ) -> pb.Path | None:
-    """Return one of the line's paths that carries one of the attributes.
+    """Return the line's longest path.
+
+    A path that carries one of the attributes goes before a longer one.
 
     Returns:
-        None if none is kept.
+        None if no path is kept.
     """
     origin = pb.LineOfProfile(client=user_key(user), line_id=line.id)
     answer = await stub.TracePropagation(pb.TracePropagationRequest(line=origin, limit=DEEP))
@@ -113,7 +112,11 @@ def describe_wave(script: DemoScript) -> frozenset[str]:
 class Placement:
     """The places of an item for the user of `story`, from 1.
 
-    It is BEYOND below the first thousand.
+    An item that is not among the first thousand has the place BEYOND.
+
+    Args:
+        place: The place with propagation.
+        place_without: The place without propagation.
     """
 
     story: Story
@@ -123,10 +126,7 @@ class Placement:
 
     @property
     def rise(self) -> float:
-        """How much propagation improves the place.
-
-        Above 1 it rose, below 1 it fell.
-        """
+        """The factor by which propagation improves the place; below 1 it fell."""
         return self.place_without / self.place
 
 
@@ -136,7 +136,7 @@ class Advice:
 
     Args:
         chosen: The item that is explained.
-        without: The same list with propagation off.
+        without: The same item, explained with propagation off.
     """
 
     best: Sequence[pb.Recommendation]
@@ -144,11 +144,17 @@ class Advice:
     without: pb.Recommendation
 
 
-async def find_placements(
-    stub: Stub, script: DemoScript, stories: Sequence[Story]
-) -> list[Placement]:
-    """Place the stories' items among the first thousand, with and without propagation."""
-    return [one for story in stories for one in await _read_placements(stub, script, story)]
+async def find_placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
+    """Place the story's items among the first thousand, with and without propagation."""
+    places, without = [
+        await _read_places(stub, story.user, propagate) for propagate in (True, False)
+    ]
+    return [
+        Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
+        for item in sorted(
+            script.list_items_with(story.attributes) & (places.keys() | without.keys())
+        )
+    ]
 
 
 def find_largest_rise(placements: Sequence[Placement]) -> Placement | None:
@@ -157,10 +163,10 @@ def find_largest_rise(placements: Sequence[Placement]) -> Placement | None:
 
 
 async def fetch_advice(stub: Stub, user: str, item: str | None) -> Advice | None:
-    """Fetch the user's list and explain `item`, or the first.
+    """Fetch the user's list, and explain `item` or the list's first.
 
     Returns:
-        None if it is empty.
+        None if the list is empty.
     """
     best = (await stub.Recommend(pb.RecommendRequest(user_id=user, limit=SHOWN))).recommendations
     if not best:
@@ -179,18 +185,6 @@ async def _explain(stub: Stub, user: str, item: str, propagate: bool) -> pb.Reco
     return (await stub.Recommend(request)).recommendations[0]
 
 
-async def _read_placements(stub: Stub, script: DemoScript, story: Story) -> list[Placement]:
-    places, without = [
-        await _read_places(stub, story.user, propagate) for propagate in (True, False)
-    ]
-    return [
-        Placement(story, item, places.get(item, BEYOND), without.get(item, BEYOND))
-        for item in sorted(
-            script.list_items_with(story.attributes) & (places.keys() | without.keys())
-        )
-    ]
-
-
 async def _read_places(stub: Stub, user: str, propagate: bool) -> dict[str, int]:
     answer = await stub.Recommend(
         pb.RecommendRequest(user_id=user, limit=DEEP, propagate=propagate)
@@ -199,7 +193,13 @@ async def _read_places(stub: Stub, user: str, propagate: bool) -> dict[str, int]
 
 
 def find_traced_message(story: Story) -> pb.MessageSource | None:
-    """Return the message on a story's path, with its router and senders."""
+    """Return the message on a story's path, with its router and senders.
+
+    If no message of the line is on the path, it is any of the line's messages.
+
+    Returns:
+        None if the line rests on no message.
+    """
     hops = story.path.hops if story.path else ()
     routers = [hop.attribute.router for hop in hops if hop.HasField("attribute")]
     messages = [source.message for source in story.line.sources if source.HasField("message")]

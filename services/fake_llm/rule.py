@@ -1,7 +1,7 @@
 """The rule by which the scripted model answers our prompts.
 
-It is simple enough to check, and its answers are as long as a real model's: a line or rule has 15
-to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60.
+The rule is simple enough to check, and its answers are as long as a real model's: a line or filter
+rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60.
 """
 
 import json
@@ -83,7 +83,7 @@ WHY = (
 
 
 def join_texts(messages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a prompt."""
+    """Return the text of a prompt: the contents of its messages."""
     return "\n".join(str(message.get("content", "")) for message in messages)
 
 
@@ -105,7 +105,10 @@ def write_scripted_answer(
 ) -> dict[str, Any]:
     """Answer a prompt by the rule.
 
-    A probe is answered with {"word": const}, and anything else with {}.
+    A prompt without data is a probe, and gets {"word": const}. Data of no known prompt gets {}.
+
+    Args:
+        obeying: Answer like a model that takes orders from its prompt.
     """
     data = read_data(messages)
     if not data:
@@ -150,7 +153,7 @@ def _answer_forward(data: Mapping[str, Any]) -> dict[str, Any]:
 def _answer_reception(one: Mapping[str, Any], messages: Mapping[str, Any]) -> dict[str, Any]:
     """Turn the newest message into a line.
 
-    If there are three heard lines, it replaces the oldest.
+    If the profile has three heard lines, the new line replaces the first of them.
     """
     letter = one["messages"][0]
     names = _words(messages[letter]["community"])[:2] or _words(messages[letter]["says"])[:2]
@@ -161,12 +164,13 @@ def _answer_reception(one: Mapping[str, Any], messages: Mapping[str, Any]) -> di
 
 
 def _answer_backward(data: Mapping[str, Any]) -> dict[str, Any]:
-    if "client" in data:
-        return {
-            "client": _client(data["client"], data.get("it_met", {}), data),
-            **_answer_credit(data),
-        }
-    met = {"user": data["chosen"], "chosen": data["user"], "passed": {}}
+    """Answer for one client, or for the three of an interaction."""
+    met = {
+        "client": data.get("it_met", {}),
+        "user": data.get("chosen", {}),
+        "chosen": data.get("user", {}),
+        "passed": {},
+    }
     out = {name: _client(data[name], other, data) for name, other in met.items() if name in data}
     return {**out, **_answer_credit(data)}
 
@@ -176,8 +180,8 @@ def _client(
 ) -> dict[str, Any]:
     """Write the answer for a client that met another one.
 
-    It adds one line, and a rule if the client heard something. The line replaces an own line that
-    shares a word with it.
+    The answer has one line and, if the client had messages, a filter rule. If one of the client's
+    own lines after the second shares a word with the new line, the new line replaces it.
     """
     foreseen = "was foreseen" in data["outcome"]
     about = _list_words(met)[:5]
@@ -273,9 +277,9 @@ def _write_summary(one: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _rank(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Rank candidates by the words they share with the user.
+    """Rank candidates by the number of words they share with the user.
 
-    Equals are ordered by a checksum of what they say.
+    Candidates with equal numbers are ordered by a checksum of their data.
 
     Returns:
         Numbers of the candidates from 1, best first.
@@ -291,7 +295,7 @@ def _rank(user: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> l
 def _obey(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]:
     """Answer like a model that takes orders from titles.
 
-    It chooses and writes as told.
+    It chooses the items whose texts give orders, and writes edits beyond the limits.
     """
     edits: list[dict[str, Any]] = [{"op": "drop", "line": number} for number in range(1, 5)]
     loud = {
@@ -327,7 +331,7 @@ def _obey(data: Mapping[str, Any], answers: Mapping[str, Any]) -> dict[str, Any]
 def _list_words(one: Mapping[str, Any]) -> list[str]:
     """Return the words of a client's title and lines, each once.
 
-    Words that say nothing are left out.
+    Words of STOP are left out.
     """
     profile = one.get("profile", {})
     lines = profile.values() if isinstance(profile, dict) else profile
@@ -339,7 +343,7 @@ def _words(text: str) -> list[str]:
 
 
 def _line(words: Sequence[str], least: int = 20, most: int = 25) -> str:
-    """Write a sentence of so many words, filled up to the least."""
+    """Write a sentence of `least` to `most` words, padded with FILL."""
     given_words = " ".join(words).split()
     return " ".join([*given_words, *FILL][: max(least, min(len(given_words), most))]) + "."
 
@@ -348,7 +352,7 @@ def _write_gradient(words: Sequence[str]) -> str:
     return _line(words, least=12, most=12)
 
 
-# By what only the data of such a prompt has; the data of a prediction has none of it.
+# Each key is one that only the data of its prompt has; the data of a prediction has none of them.
 RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "outcome": _answer_backward,
     "candidates": lambda data: {

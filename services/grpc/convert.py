@@ -1,6 +1,6 @@
 """Conversion of the model's types to the proto's messages.
 
-First the vocabulary, which reads the same for every caller; then profiles and their lines, as one
+First come the types that read the same for every caller, then profiles and their lines as one
 caller may see them (visibility.py).
 """
 
@@ -53,7 +53,7 @@ def time_to_proto(time_ms: int) -> Timestamp | None:
 
 
 def message_to_proto(message: RouterVersion) -> pb.Message:
-    """Convert a router's version as the message that it is."""
+    """Convert a router's version to a message."""
     return pb.Message(
         router=message.router,
         version=message.version,
@@ -125,40 +125,48 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
 
 
 def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:
-    """Convert clients to their keys, or to their number."""
+    """Convert clients to keys, or to their number if keys are hidden."""
     keys = references.list_visible_keys(refs)
     if isinstance(keys, int):
         return pb.Parties(count=keys)
     parties = pb.Parties(clients=pb.Parties.Clients())
-    for key in keys:  # adding in place takes half the time of making keys and copying them
+    for key in keys:  # adding keys in place takes half the time of making and copying them
         parties.clients.keys.add(kind=CLIENT_KINDS[key.kind], id=key.id)
     return parties
 
 
 def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
-    """Convert what the caller may read of a profile and its messages."""
+    """Convert the part of a profile that the caller may read."""
     text, ref = reading.text, reading.client.ref
-    lines = [line for line in text.profile.lines if references.shows(line, ref)]
+    lines = references.number_lines(text.profile.lines, ref)
     whole = references.reads_all(ref)
     return pb.Profile(
         key=key_to_proto(reading.client.key),
         title=reading.client.title,
         version=text.profile.version if whole else 0,
-        lines=[line_to_proto(line, references) for line in lines],
-        attributes=sorted({name for line in lines for name in line.attributes}),
+        lines=[
+            line_to_proto(number, line, references, whole=whole) for number, line in lines.items()
+        ],
+        attributes=sorted({name for line in lines.values() for name in line.attributes}),
         filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules if whole],
         waiting=map(message_to_proto, () if ref in references.rare else reading.waiting),
         dropped=text.dropped if whole else 0,
     )
 
 
-def line_to_proto(line: Line, references: References) -> pb.Line:
-    """Convert a line with its sources."""
+def line_to_proto(number: int, line: Line, references: References, *, whole: bool) -> pb.Line:
+    """Convert a line with its sources.
+
+    Args:
+        number: The id by which the caller knows the line.
+        whole: Whether the caller reads the whole profile. If not, the weight is left out, because
+            each event of the client changes it.
+    """
     return pb.Line(
-        id=line.id,
+        id=number,
         text=line.text,
         attributes=line.attributes,
-        weight=line.weight,
+        weight=line.weight if whole else 0,
         author=AUTHORS[line.author],
         sources=[_source_to_proto(source, references) for source in line.sources],
     )
@@ -167,12 +175,13 @@ def line_to_proto(line: Line, references: References) -> pb.Line:
 def interaction_to_proto(sequence: int, references: References) -> pb.InteractionSource:
     """Convert an interaction.
 
-    If it is no longer stored, or the caller may not read persons, only its sequence is shown.
-    Only analysts see event ids: the application chooses them, and one may name the user.
+    If the interaction is no longer stored, or the caller may not read its user, only the sequence
+    is shown. Only analysts see event ids: the application chooses them, and an id may name the
+    user.
     """
     event = references.interactions.get(sequence)
     item = references.keys.get(event.item) if event is not None else None
-    if event is None or item is None or not references.caller.reads_persons:
+    if event is None or item is None or not references.reads_all(event.user):
         return pb.InteractionSource(sequence=sequence)
     return pb.InteractionSource(
         sequence=sequence,
@@ -188,8 +197,8 @@ def interaction_to_proto(sequence: int, references: References) -> pb.Interactio
 def _senders_to_proto(message: RouterVersion, references: References) -> pb.Parties:
     """Convert the first senders, or only count them.
 
-    A caller who may not see users gets their number.
-    An item that sent because of events was chosen, perhaps by one user.
+    A caller who may not see users only gets the number, even of items: an item that sends because
+    of events was chosen, perhaps by a single user.
     """
     if references.caller.sees_users:
         return parties_to_proto(list_shown_senders(message), references)
@@ -197,13 +206,14 @@ def _senders_to_proto(message: RouterVersion, references: References) -> pb.Part
 
 
 def _source_to_proto(source: Source, references: References) -> pb.Source:
-    if source.router is None:
+    if source.message is None:
         return pb.Source(interaction=interaction_to_proto(source.sequence or 0, references))
-    message = references.messages.get((source.router, source.version or 0))
+    router, version = source.message
+    message = references.messages.get(source.message)
     return pb.Source(
         message=pb.MessageSource(
-            router=source.router,
-            version=source.version or 0,
+            router=router,
+            version=version,
             router_name=message.name if message else "",
             senders=_senders_to_proto(message, references) if message else None,
         )

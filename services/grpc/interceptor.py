@@ -21,14 +21,16 @@ from services.grpc.status import DETAILS_KEY, build_status, create_internal_stat
 from services.runtime.errors import OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
-from services.security.admission import Admission, Metadata, TokenBuckets, find_delay
+from services.security.admission import Admission, Metadata, find_delay
+from services.security.rate_limits import TokenBuckets
 from services.security.roles import SERVICE_PREFIX, admitted_caller, choose_redaction_for_caller
 from services.worker.call_priority import CallPriority
 
-SHORTEST_CALL_SECONDS = 0.005  # no call is answered faster, so its caller would not learn of it
+SHORTEST_CALL_SECONDS = 0.005  # no call is faster: an answer would come after the deadline
 RECHECK_SECONDS = 1.0  # how often a stream checks that its token is still valid
+REFUSED_STREAM_SECONDS = 1.0  # how long the requests of a refused stream are still read
 REQUEST_ID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
-# By whether requests and answers are streams.
+# Keys: whether the requests are a stream, and whether the answers are.
 HANDLERS: dict[tuple[bool, bool], Callable[..., Any]] = {
     (False, False): grpc.unary_unary_rpc_method_handler,
     (False, True): grpc.unary_stream_rpc_method_handler,
@@ -45,7 +47,7 @@ log = structlog.get_logger()
 class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic in its stubs only
     """Wraps each handler.
 
-    No stack trace reaches a caller, and no text or token a log.
+    No stack trace reaches a caller, and no text or token reaches a log.
     """
 
     priority: CallPriority
@@ -91,11 +93,6 @@ class InterceptedCall:
     metadata: Metadata
     handle: Callable[[Any, Context], Any]
 
-    @property
-    def rpc(self) -> str:
-        """The method's name without its service."""
-        return self.method.rpartition("/")[2]
-
     async def answer(self, request: Any, context: Context) -> Any:
         """Run a handler that returns one answer."""
         async with self._observe_call(context, timings=self.interceptor.timings):
@@ -105,10 +102,14 @@ class InterceptedCall:
     async def stream(self, request: Any, context: Context) -> None:
         """Run a handler that streams its answers.
 
-        It runs for as long as its caller stays admitted.
+        The handler runs as long as its caller stays admitted.
         """
         async with self._observe_call(context):
-            request = self._admit(request, context)
+            try:
+                request = self._admit(request, context)
+            except PropagationError:
+                await _read_to_end(request)
+                raise
             async with run_in_background(self._write_answers(request, context)) as streaming:
                 while not streaming.done():
                     self.interceptor.admission.identify(self.method, self.metadata, context.peer())
@@ -154,7 +155,8 @@ class InterceptedCall:
         """Log and time a call; end a failed one with its status.
 
         Args:
-            timings: Where the time is shown, too; not that of a stream, which is its caller's.
+            timings: Takes the call's time, too. None for a stream, whose caller decides how long
+                it lasts.
         """
         start, request_id = time.perf_counter(), request_id_of(self.metadata)
         with structlog.contextvars.bound_contextvars(request_id=request_id):
@@ -166,10 +168,11 @@ class InterceptedCall:
                 await self._end_call(error, context, request_id)
             finally:
                 seconds = time.perf_counter() - start
+                rpc = self.method.rpartition("/")[2]
                 if self.interceptor.observe is not None:
-                    self.interceptor.observe(self.rpc, _name_code(context), seconds)
+                    self.interceptor.observe(rpc, _name_code(context), seconds)
                 if timings is not None:
-                    timings[self.rpc].add(seconds)
+                    timings[rpc].add(seconds)
 
     async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
         """End the call with the error's status.
@@ -197,9 +200,9 @@ class InterceptedCall:
         raise asyncio.CancelledError
 
     def _cancel_call(self, error: grpc.aio.BaseError) -> NoReturn:
-        """Cancel the call, which grpc does not log.
+        """Raise CancelledError, which grpc does not log.
 
-        Any other error would look like a fault.
+        grpc would log any other error as a fault.
         """
         log.info("the caller has left", method=self.method, error=type(error).__name__)
         raise asyncio.CancelledError
@@ -226,8 +229,9 @@ def refuse_late_call(context: Context) -> None:
 def _build_parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable[[bytes], Any]:
     """Return a parser of requests that treats malformed bytes as bad input.
 
-    Otherwise grpc would answer with an error of its own. Malformed bytes become None in a call,
-    which refuses it, and an empty message in a stream, which rejects that one event and goes on.
+    Otherwise grpc would answer with an error of its own. In a call with one request, malformed
+    bytes become None, and the call is refused. In a stream they become an empty message: that one
+    event is rejected, and the stream goes on.
     """
 
     def parse_or_replace(data: bytes) -> Any:
@@ -237,6 +241,18 @@ def _build_parser(parse: Callable[[bytes], Any], *, streaming: bool) -> Callable
             return parse(b"") if streaming else None
 
     return parse_or_replace
+
+
+async def _read_to_end(request: Any) -> None:
+    """Read the requests that a refused caller still sends, for a second.
+
+    If a write fails, grpc.aio's clients report INTERNAL instead of the status that they got.
+    """
+    if isinstance(request, AsyncIterator):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REFUSED_STREAM_SECONDS):
+                async for _ in request:
+                    pass
 
 
 async def _slow_down(

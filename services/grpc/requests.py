@@ -1,4 +1,4 @@
-"""Validation of requests: parts of them as the model's types.
+"""Validation of requests, and conversion of their parts to the model's types.
 
 Every refusal is an InvalidInput that names the field, the value's problem and the limit.
 """
@@ -49,7 +49,11 @@ T = TypeVar("T")
 def parse_choice(value: int, field: str, choices: Mapping[Any, T], names: str) -> T:
     """Translate an enum's value.
 
-    Raises InvalidInput, with `names` of the values to give.
+    Args:
+        names: The allowed values, for the message.
+
+    Raises:
+        InvalidInput: The value is not among the choices.
     """
     if value not in choices:
         raise InvalidInput(field, f"is {value or 'unspecified'}; give {names}")
@@ -115,7 +119,8 @@ def parse_time(time: Timestamp, field: str) -> int:
 def parse_field_mask(mask: FieldMask) -> frozenset[str] | None:
     """Return the fields of clients to write.
 
-    None means those that are set in each client.
+    Returns:
+        None without a mask: of each client, the fields that are set are written.
 
     Raises:
         InvalidInput: A path is not a field of Client.
@@ -152,9 +157,9 @@ async def parse_as_of(
     """Return the sequence of `as_of`; None means now.
 
     Raises:
-        InvalidInput: It is malformed, or earlier than min_sequence.
-        TooNew: It is in the future.
-        TooOld: Retention no longer keeps it.
+        InvalidInput: `as_of` is malformed, or earlier than min_sequence.
+        TooNew: `as_of` is in the future.
+        TooOld: Retention no longer keeps that time.
     """
     if not request.HasField("as_of"):
         return None
@@ -202,7 +207,8 @@ def parse_page(request: Any, question: str) -> Page:
 
     Args:
         request: The request.
-        question: Names the list with all that determines its order; a token of another is refused.
+        question: Names the list and all that determines its order. The token of another list is
+            refused.
 
     Raises:
         InvalidInput: The size is out of range, or the token belongs to another question.
@@ -215,23 +221,25 @@ def parse_page(request: Any, question: str) -> Page:
 
 
 def make_token(question: str, *numbers: int) -> str:
-    """Make the opaque token of a place in what answers `question`.
+    """Make an opaque token for a place in the answer to `question`.
 
-    A digest of both makes an altered token, or one of another question, show.
+    A digest of place and question reveals a token that was altered, or is of another question.
     """
     place = ".".join(map(str, numbers))
     digest = blake2b(f"{question}|{place}".encode(), digest_size=12).digest()
     return f"{base64.urlsafe_b64encode(digest).decode()}.{place}"
 
 
-def read_token(token: str, field: str, question: str, count: int) -> list[int]:
+def read_token(token: str, field: str, question: str, count: int, minimum: int = 0) -> list[int]:
     """Return the numbers of a token.
 
     Raises:
-        InvalidInput: The token was not made of this question and so many numbers.
+        InvalidInput: The token belongs to another question, or does not have `count` numbers of at
+            least `minimum`.
     """
     numbers = [int(number) for number in TOKEN_NUMBER.findall(token.partition(".")[2])]
-    if len(numbers) != count or make_token(question, *numbers) != token:
+    known = len(numbers) == count and min(numbers) >= minimum
+    if not known or make_token(question, *numbers) != token:
         raise InvalidInput(
             field,
             "does not belong to this question; give the token of an answer to a request with the"

@@ -10,7 +10,9 @@ from google.rpc.status_pb2 import Status
 from propagation import errors
 from propagation.ports import VersionClash
 from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
-from services.security.admission import NotAuthenticated, RateLimited
+from services.security.admission import NotAuthenticated
+from services.security.rate_limits import RateLimited
+from services.security.roles import admitted_caller
 
 DOMAIN = "propagation.v1"
 DETAILS_KEY = "grpc-status-details-bin"
@@ -46,10 +48,13 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
 def build_status(
     error: errors.PropagationError, redact: Callable[[str], str]
 ) -> tuple[grpc.StatusCode, Status]:
-    """Build the status of an error of the library.
+    """Build the status of an error, as this caller may see it.
 
-    It is as this caller may see it. Its details are a BadRequest for a wrong field, and an
-    ErrorInfo otherwise.
+    Only the roles analyst and admin see messages of a model's server. The status of a wrong field
+    has a BadRequest as its details; any other status has an ErrorInfo.
+
+    Args:
+        redact: Hides the parts of a text that the caller may not see.
     """
     if isinstance(error, errors.InvalidInput):
         return _build(
@@ -62,6 +67,8 @@ def build_status(
             ),
         )
     code, reason = next(CODES[kind] for kind in type(error).__mro__ if kind in CODES)
+    if isinstance(error, errors.ReasonerFailed) and not admitted_caller.get().reads_model_errors:
+        return _build(code, error.public_reason, ErrorInfo(reason=reason, domain=DOMAIN))
     facts = {name: redact(str(value)) for name, value in vars(error).items()}
     return _build(code, redact(str(error)), ErrorInfo(reason=reason, domain=DOMAIN, metadata=facts))
 
@@ -69,7 +76,7 @@ def build_status(
 def create_internal_status(request_id: str) -> tuple[grpc.StatusCode, Status]:
     """Build the status of a fault.
 
-    The caller gets an id to quote, and nothing of the inside.
+    The caller gets the request id to quote, and no details of the fault.
     """
     return _build(
         grpc.StatusCode.INTERNAL,

@@ -13,9 +13,8 @@ from propagation.model import (
     RouterVersion,
     get_kind,
 )
-from propagation.ports import GraphStore
 from propagation.workflow.engine import Engine
-from services.security.roles import Caller
+from services.security.roles import Caller, Role, admitted_caller
 
 SENDERS = 50
 
@@ -29,7 +28,8 @@ class References:
 
     Attributes:
         least_users: How many users must stand behind what the caller is shown.
-        rare: Items that fewer users chose.
+        rare: Items that fewer than `least_users` users chose.
+        named: Users whom the call names; the role `persons` reads everything of them.
     """
 
     caller: Caller
@@ -39,11 +39,12 @@ class References:
     titles: Mapping[int, str]
     interactions: Mapping[int, InteractionRow]
     messages: Mapping[tuple[int, int], RouterVersion]
+    named: frozenset[int]
 
     def list_visible_keys(self, refs: Iterable[int]) -> list[ClientKey] | int:
         """List the keys of clients by ref, or only count them.
 
-        They are counted if one is a user and the caller may not know users.
+        If one of them is a user and the caller may not know users, all are only counted.
         """
         known = sorted({ref for ref in refs if ref in self.keys})
         if not self.caller.sees_users and any(get_kind(ref) == ClientKind.USER for ref in known):
@@ -53,23 +54,21 @@ class References:
     def reads_all(self, ref: int) -> bool:
         """Tell whether the caller may read everything of a client.
 
-        `persons` is for users: what one of them did to an item is not shown at the item.
+        The role `persons` reads everything of users whom the call names. What such a user did to an
+        item is still not shown at the item.
         """
-        return (
-            self.caller.sees_users
-            if get_kind(ref) == ClientKind.ITEM
-            else self.caller.reads_persons
-        )
+        return self.caller.sees_users or (Role.PERSONS in self.caller.roles and ref in self.named)
 
     def shows(self, line: Line | None, ref: int) -> bool:
         """Tell whether the caller may read a line of a client's profile.
 
-        Of a user the role `persons` reads everything. Of an item a caller who may not see users
-        reads what its own text says, and what rests on the events of `least_users` distinct users.
-        An item hears messages when it is chosen, so what it heard needs as many.
+        If the caller may not read everything of the client, there are three cases. A line of an
+        item's catalogue text is shown. A line from interactions is shown if at least `least_users`
+        distinct users stand behind them. A line from messages is hidden if fewer users chose the
+        item, because an item merges messages when it is chosen.
 
         Args:
-            line: None for one that is no longer kept.
+            line: None if the line is no longer kept.
         """
         if self.reads_all(ref):
             return True
@@ -80,12 +79,19 @@ class References:
         events = (self.interactions.get(source.sequence or 0) for source in line.sources)
         return len({event.user for event in events if event is not None}) >= self.least_users
 
-    def title(self, ref: int) -> str:
-        """Return a client's title.
+    def number_lines(self, lines: Iterable[Line], ref: int) -> dict[int, Line]:
+        """Return the lines that the caller may read, by number.
 
-        Returns:
-            Empty for a user whom the caller may not know.
+        A caller who may not read all lines gets them numbered from 1, because a gap would reveal a
+        hidden line.
         """
+        shown = [line for line in lines if self.shows(line, ref)]
+        if self.reads_all(ref):
+            return {line.id: line for line in shown}
+        return dict(enumerate(shown, 1))
+
+    def title(self, ref: int) -> str:
+        """Return a client's title; empty for a user hidden from the caller."""
         return (
             self.titles.get(ref, "")
             if self.caller.sees_users or get_kind(ref) == ClientKind.ITEM
@@ -95,7 +101,7 @@ class References:
     def name(self, ref: int) -> str:
         """Name a client in a sentence.
 
-        An item is named by its title, a user by id if the caller may know it.
+        An item is named by its title, a user by the id if the caller may know users.
         """
         key = self.keys.get(ref)
         if key is None:
@@ -107,51 +113,50 @@ class References:
 
 async def load_references(
     engine: Engine,
-    store: GraphStore,
-    caller: Caller,
     lines: Iterable[Line] = (),
     refs: Iterable[int] = (),
     interactions: Iterable[InteractionRow] = (),
-    messages: Iterable[RouterVersion] = (),
     *,
+    named: Iterable[int] = (),
     past: bool = False,
 ) -> References:
     """Load everything that lines, interactions and messages refer to.
 
-    The clients of `refs` are loaded too. `past` is for an answer that shows how things were.
+    The caller is that of the running call.
+
+    Args:
+        refs: Clients to load, too.
+        named: Clients whom the call names.
+        past: Whether the answer shows how things were.
     """
+    caller, store = admitted_caller.get(), engine.store
     least_users = caller.least_users(engine.settings.min_support, past=past)
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
     if missing:
         events |= {event.sequence: event for event in await store.get_interactions(missing)}
-    known = {(message.router, message.version): message for message in messages}
-    cited = {
-        (source.router, source.version)
-        for source in sources
-        if source.router is not None and source.version
-    }
-    if unknown := sorted(cited - known.keys()):
-        known |= await store.get_messages(unknown, SENDERS)
+    cited = sorted({source.message for source in sources if source.message is not None})
+    messages = await store.get_messages(cited, SENDERS) if cited else {}
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
-    named = sorted(
+    shown = sorted(
         {
             *titled,
             *(event.user for event in events.values()),
-            *(ref for message in known.values() for ref in list_shown_senders(message)),
+            *(ref for message in messages.values() for ref in list_shown_senders(message)),
         }
     )
-    keys, clients = await asyncio.gather(store.find_keys(named), store.get_clients(sorted(titled)))
+    keys, clients = await asyncio.gather(store.find_keys(shown), store.get_clients(sorted(titled)))
     return References(
         caller,
         least_users,
         await engine.find_rarely_chosen(refs, least_users),
-        {ref: key for ref, key in zip(named, keys, strict=True) if key is not None},
+        {ref: key for ref, key in zip(shown, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
-        known,
+        messages,
+        frozenset(ref for ref in named if get_kind(ref) == ClientKind.USER),
     )
 
 

@@ -19,7 +19,8 @@ from propagation.workflow.engine import Engine
 from services.config.settings import MonitoringSettings, ServerSettings
 from services.monitoring.metrics import CostCollector, CounterCollector, InstrumentedPort, Metrics
 from services.runtime.errors import NotAllowed, NotInstalled, PortTaken
-from services.security.admission import Admission, NotAuthenticated, RateLimited, find_delay
+from services.security.admission import Admission, NotAuthenticated, find_delay
+from services.security.rate_limits import RateLimited
 from services.security.roles import SERVICE_PREFIX
 from services.security.tls import create_server_context
 from services.worker.worker import Worker
@@ -32,7 +33,7 @@ MAX_HEAD_BYTES = 16 << 10
 REQUEST_SECONDS = 10.0
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
-# The exporter reads them from the environment itself.
+# The exporter reads these variables from the environment itself.
 SECRET_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 REFUSALS: Mapping[type[Exception], str] = {
     NotAuthenticated: "401 Unauthorized",
@@ -48,7 +49,8 @@ async def serve_metrics_endpoint(
 ) -> AsyncIterator[str]:
     """Listen within the block; yields HOST:PORT.
 
-    If the service asks for tokens, so does this endpoint: it needs the role of GetStatus.
+    If the service asks for tokens, so does this endpoint. A token needs a role that may call
+    GetStatus.
 
     Args:
         text: Renders the metrics.
@@ -100,7 +102,7 @@ async def _answer(
         for name, _, value in (line.partition(":") for line in head[1:] if line)
     ]
     try:
-        # Metrics show what the status shows.
+        # Metrics show the same as GetStatus, so they need the same role.
         admission.admit(f"{SERVICE_PREFIX}GetStatus", headers, peer)
     except tuple(REFUSALS) as error:
         await asyncio.sleep(find_delay(error))
@@ -109,9 +111,9 @@ async def _answer(
 
 
 class Monitor:
-    """Wraps the ports, and collects the state at each scrape.
+    """Wraps the ports, and sets the gauges at each scrape.
 
-    That is the state of the worker and of the store.
+    The gauges show the state of the engine, the worker and the store.
     """
 
     def __init__(self, settings: MonitoringSettings, process: str) -> None:
@@ -119,7 +121,7 @@ class Monitor:
         self._metrics = Metrics()
         self._traces = _create_traces(settings, process)
 
-    def around(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
+    def instrument(self, store: GraphStore, index: VectorIndex) -> tuple[GraphStore, VectorIndex]:
         """Instrument both ports, before the engine is built from them."""
         traces = self._traces.by_call if self._traces else {}
         return (
@@ -147,7 +149,7 @@ class Monitor:
         """Serve the metrics within the block.
 
         Yields:
-            Their HOST:PORT, None without a port.
+            HOST:PORT of the metrics; None if no port is set.
         """
         for collector in (
             CounterCollector(worker.counters),
@@ -158,7 +160,7 @@ class Monitor:
         one_scrape = asyncio.Lock()
 
         async def text() -> bytes:
-            async with one_scrape:  # a scrape clears what another one has set
+            async with one_scrape:  # a scrape clears gauges that another one has set
                 await self._collect(engine, store, worker)
                 return await asyncio.to_thread(generate_latest, self._metrics.registry)
 
@@ -220,7 +222,7 @@ def _create_traces(settings: MonitoringSettings, process: str) -> "Traces | None
     """Make the exporter if the settings ask for it.
 
     Raises:
-        NotInstalled: Its package is missing.
+        NotInstalled: The exporter's package is missing.
         PlainSecret: The collector's headers would be sent over a network unencrypted.
     """
     if settings.traces is None:

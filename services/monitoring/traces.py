@@ -1,9 +1,8 @@
-"""OpenTelemetry traces from an event to the profiles it changed.
+"""OpenTelemetry traces from an event to the profiles that it changed.
 
-They go across processes.
-A trace is one interaction. Its id is made from the sequence: whichever process records, learns or
-reasons the interaction adds to the same trace, and nothing has to be passed on. The sequence also
-decides whether an interaction is traced.
+Each traced interaction has one trace. The trace id is made from the interaction's sequence, so that
+all processes that record, learn or reason the interaction add to the same trace without passing
+anything on. The sequence also decides whether an interaction is traced.
 """
 
 import time
@@ -34,7 +33,7 @@ from services.runtime.process import release
 def derive_root(sequence: int) -> SpanContext:
     """Make an interaction's trace and span ids from its sequence.
 
-    Neither is 0.
+    Neither id is 0.
     """
     digest = blake2b(sequence.to_bytes(8, "big"), digest_size=24, person=b"propagation").digest()
     return SpanContext(
@@ -49,7 +48,7 @@ class Traces:
     """Sends a share of all interactions, 0 to 1, to an exporter.
 
     Attributes:
-        by_call: What traces a call of the store, by the call's name.
+        by_call: The functions that trace calls of the store, by the call's name.
     """
 
     def __init__(self, exporter: SpanExporter, share: float, process: str) -> None:
@@ -122,7 +121,9 @@ class Traces:
 
     def _trace_packed(self, args: Sequence[Any], result: None, start_ns: int) -> None:
         self._trace_summaries(
-            args[0], [done for done in args[1].finished if self._is_traced(done.sequence)], start_ns
+            args[0],
+            [done for done in args[1].summaries if self._is_traced(done.sequence)],
+            start_ns,
         )
 
     def _trace_summaries(

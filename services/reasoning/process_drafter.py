@@ -1,4 +1,4 @@
-"""The drafter that drafts in a child process and commits itself.
+"""The drafter whose child process drafts texts, which this process commits.
 
 Messages in both directions are pickles, since both processes are one program.
 """
@@ -11,10 +11,9 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequenc
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from propagation.adapters.sqlite.reason.reasoned_rows import PackedReasoned
-from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import ClientText, PropagationError, ReasonClaim, ReasonWork
 from propagation.workflow.reason.drafting import DraftedPart
 from propagation.workflow.settings import WorkflowSettings
@@ -23,8 +22,8 @@ from services.runtime.bound_process import build_bound_command
 UNREAD_BYTES = 64 << 20
 CLOSING_SECONDS = 5.0
 LENGTH_BYTES = 8
-# Asks the child to end its claim with the part under way. A process that does not handle this
-# signal yet is not ended by it.
+# Asks the child to end its claim with the current part. A process that does not handle this signal
+# yet is not ended by it.
 END_EARLY_SIGNAL = signal.SIGURG
 
 
@@ -32,7 +31,7 @@ END_EARLY_SIGNAL = signal.SIGURG
 class Begin:
     """The first message to the child: its database and its settings.
 
-    It reads the one and reasons with the others.
+    The child reads the database, and reasons with the settings.
     """
 
     database: Path
@@ -43,7 +42,10 @@ class Begin:
 class DraftRequest:
     """A claim to draft.
 
-    It is answered by DraftedParts up to the last one, or by one error.
+    The child answers with DraftedParts; the claim ends with the last part, or with an error.
+
+    Attributes:
+        seconds: The time after which no further interaction is started.
     """
 
     works: Sequence[ReasonWork]
@@ -52,20 +54,29 @@ class DraftRequest:
 
 @dataclass(frozen=True)
 class Forget:
-    """Clients whose texts are to be loaded again; not answered."""
+    """Clients whose texts the child must load again; it sends no answer."""
 
     refs: Sequence[int]
 
 
+class PackedStore(Protocol):
+    """The part of SqliteStore that the drafter needs; monitoring may wrap it."""
+
+    async def commit_packed(
+        self, claim: ReasonClaim, reasoned: PackedReasoned, *, more: bool = False
+    ) -> None:
+        """Commit the rows that the child packed."""
+
+
 @dataclass
 class ProcessDrafter:
-    """TextDrafter[PackedReasoned].
+    """A TextDrafter[PackedReasoned] whose child process drafts.
 
-    The child starts with the first claim. If it was killed, or sends no part for `part_timeout`
-    seconds, it is started anew and its claim is drafted again.
+    The child starts with the first claim. If the child was killed, or sends no part for
+    `part_timeout` seconds, it is started anew and its claim is drafted again.
     """
 
-    store: SqliteStore
+    store: PackedStore
     begin: Begin
     part_timeout: float = 30.0
     _process: Process | None = None
@@ -78,7 +89,7 @@ class ProcessDrafter:
     ) -> AsyncGenerator[DraftedPart[PackedReasoned], None]:
         """Draft interactions in order.
 
-        Parts come as they are made, whether the caller waits or not.
+        Each part comes when it is drafted; `is_awaited` is not asked.
 
         Raises:
             PropagationError: Drafting failed, or the child ended.
@@ -112,11 +123,14 @@ class ProcessDrafter:
     def shorten_wait(self) -> None:
         self.part_timeout = CLOSING_SECONDS
         if self._timeout is not None:
-            with suppress(RuntimeError):  # it is over
+            with suppress(RuntimeError):  # no answer is awaited any more
                 self._timeout.reschedule(asyncio.get_running_loop().time() + CLOSING_SECONDS)
 
     async def close(self) -> None:
-        """Let the child finish its part and end."""
+        """Close the child's pipe and wait for its end.
+
+        After CLOSING_SECONDS the child is killed.
+        """
         if self._process is not None:
             assert self._process.stdin is not None
             self._process.stdin.close()
@@ -135,13 +149,16 @@ class ProcessDrafter:
 
     def _send(self, process: Process, message: object) -> None:
         assert process.stdin is not None
-        with suppress(ConnectionError):  # reading its answer will tell that the child has ended
+        with suppress(ConnectionError):  # if the child has ended, reading its answer will fail
             process.stdin.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
     async def _read_answer(self, process: Process) -> Any:
         """Read the next answer.
 
-        A caller that is cancelled leaves it whole for the next one.
+        If the caller is cancelled, the next call reads the same answer, whole.
+
+        Raises:
+            PropagationError: The child ended, or sent nothing for `part_timeout` seconds.
         """
         assert process.stdout is not None
         try:
@@ -168,12 +185,9 @@ class ProcessDrafter:
         return answer
 
     async def _end(self, process: Process, seconds: float) -> int:
-        """Wait for the child to end, then kill it.
+        """Wait for the child to exit; kill it after `seconds`.
 
-        Killing a child that has just ended would take its exit code away from asyncio.
-
-        Args:
-            seconds: How long to wait.
+        A child that has just ended is not killed: asyncio would lose its exit code.
 
         Returns:
             The exit code.

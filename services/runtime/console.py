@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PIPED_WIDTH = 160
 FIRST_SECONDS, LINE_SECONDS = 10.0, 60.0
-# Characters that show nothing, though Unicode does not call them format characters. U+FE0F may
-# follow a sign, of which it makes an emoji.
+# Characters that show nothing, though Unicode does not call them format characters. U+FE0F is
+# allowed after a sign of which it makes an emoji.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
     "|(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
@@ -40,7 +40,7 @@ def make_printable(text: str) -> str:
 
 
 def make_printable_lines(text: str) -> str:
-    """Return foreign text as a terminal may show it, with line breaks."""
+    """Return foreign text as a terminal may show it, keeping line breaks."""
     return "\n".join(map(make_printable, text.split("\n")))
 
 
@@ -85,7 +85,7 @@ def create_console() -> "Console":
 def print_json(value: object, *, line: bool = False) -> None:
     """Print one JSON document, and flush it.
 
-    It is indented on a terminal unless it is to be a `line`, and a line when piped.
+    On a terminal the document is indented, unless `line` is set. When piped, it is one line.
     """
     from pydantic_core import to_jsonable_python
 
@@ -148,12 +148,13 @@ def print_table(
 
 
 class ProgressLines:
-    """Lines on stderr that say what is done and what is left.
+    """Lines on stderr about the work done and the time left.
 
-    The first comes soon after work was first counted, FIRST_SECONDS at most, and says how long all
-    of it will take. A thread prints them, as nothing may be counted for minutes.
+    The first line comes soon after the first part of the work is done, about FIRST_SECONDS after
+    the first count. A thread prints the lines, because minutes may pass between two counts.
 
     Args:
+        name: The name of the work, at the start of each line.
         seconds: The time between two lines; None: LINE_SECONDS.
     """
 
@@ -168,7 +169,7 @@ class ProgressLines:
         self._ended = threading.Event()
 
     def count(self, done: int, total: int | None) -> None:
-        """Take what is done of how much."""
+        """Record progress: `done` of `total`; None if the total is not known."""
         if self._first is None:
             self._first = (time.monotonic(), done)
         elif self._done == self._first[1] < done:  # the first part is done
@@ -176,7 +177,7 @@ class ProgressLines:
         self._done, self._total = done, total
 
     @contextmanager
-    def printed(self) -> Iterator[None]:
+    def print_meanwhile(self) -> Iterator[None]:
         """Print lines within the block."""
         thread = threading.Thread(target=self._print_until_ended, daemon=True)
         thread.start()
@@ -208,7 +209,7 @@ class ProgressLines:
 
 
 def _format_minutes(seconds: float) -> str:
-    """Return a time as a person says it."""
+    """Return a duration as a person says it."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -225,7 +226,7 @@ def show_progress(
     """
     if not sys.stderr.isatty():
         lines = ProgressLines(name, seconds)
-        with lines.printed():
+        with lines.print_meanwhile():
             yield lines.count
         return
     from rich.console import Console
@@ -264,8 +265,8 @@ def _plain(value: Any) -> object:
 def _list_fields(message: Message) -> dict[str, object]:
     """Return a message's fields under the proto's names.
 
-    Every field is in it: numbers as numbers, enums by name, times in ISO 8601, absent optional
-    fields as null. Of a oneof only the field that is set is in it.
+    Every field is included: numbers as numbers, enums by name, times in ISO 8601, absent optional
+    fields as null. Of a oneof, only the field that is set is included.
     """
     return {
         field.name: _format_field_value(message, field)

@@ -6,21 +6,24 @@ from typing import Literal
 
 import structlog
 
-from propagation.model import PropagationError
+from propagation.model import PropagationError, ReasonerFailed
 
 Counters = Counter[tuple[str, str]]
 """Counts that only grow, by (name, label).
 
-A name is that of the metric, with its unit; the label tells apart things of one kind.
+The name is that of the metric, with its unit; the label tells apart things of one kind.
 """
 log = structlog.get_logger()
 
 
 @dataclass
 class Timing:
-    """Wall time of a call or step in seconds, waiting included.
+    """Wall time of a call or step since this process started.
 
-    It counts since this process started.
+    Attributes:
+        calls: Number of runs.
+        seconds: Sum of their times, waits included.
+        longest: Time of the longest run, in seconds.
     """
 
     calls: int = 0
@@ -35,7 +38,7 @@ class Timing:
 
 
 Timings = defaultdict[str, Timing]
-"""By the name of a call or step."""
+"""The timing of each call or step, by its name."""
 
 
 @dataclass
@@ -43,10 +46,14 @@ class Failures:
     """The steps and jobs that fail now, each with its reason.
 
     A failure stays in `reasons` until the step or job succeeds.
+
+    Attributes:
+        quoting: Names whose reason may quote users' texts, because a model's server repeats them.
     """
 
     counters: Counters = field(default_factory=Counters)
     reasons: dict[str, str] = field(default_factory=dict)
+    quoting: set[str] = field(default_factory=set)
 
     def record(
         self,
@@ -63,7 +70,8 @@ class Failures:
             details: Further fields of the log line.
 
         Returns:
-            The reason. That of an unexpected error is its type alone; its text may hold user data.
+            The reason, as it may be stored. For an unexpected error it is only the error's type,
+            because the text may hold user data; for a reasoner it is the `public_reason`.
         """
         self.counters[f"{kind}s_failed_total", name] += 1
         details[kind] = name
@@ -73,8 +81,17 @@ class Failures:
         else:
             reason = f"{type(error).__name__}; see the log"
             log.error(f"{kind} failed unexpectedly", exc_info=error, **details)
-        self.reasons[name] = reason + suffix
-        return reason
+        self.show(name, reason + suffix, may_quote=isinstance(error, ReasonerFailed))
+        return error.public_reason if isinstance(error, ReasonerFailed) else reason
+
+    def show(self, name: str, reason: str, *, may_quote: bool = False) -> None:
+        """Show why a step or job fails.
+
+        Args:
+            may_quote: Whether the reason may quote users' texts.
+        """
+        self.reasons[name] = reason
+        (self.quoting.add if may_quote else self.quoting.discard)(name)
 
     def clear(self, name: str) -> None:
         """Forget the failure of a step or job that has succeeded."""

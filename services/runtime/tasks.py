@@ -1,4 +1,4 @@
-"""Helpers for asyncio: waits, and work that is not cut short."""
+"""Helpers for asyncio: waits, and work that runs to its end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,10 +36,10 @@ class Progress:
     ) -> int:
         """Read a number after each advance until it reaches the target.
 
-        It stops when the time is over.
+        After `seconds` it stops in any case.
 
         Returns:
-            The last number read.
+            The last number read, below the target if the time was over.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
@@ -52,11 +52,26 @@ class Progress:
             await wait_for_event(following, remaining)
 
 
-class UninterruptedWork:
-    """Work that runs to its end.
+class Outage:
+    """Tells calls that wait for a server when it does not answer.
 
-    It does so even if the call or job that waits for it is cancelled.
+    Attributes:
+        began: Set while the server does not answer.
+        reason: Why it does not answer; empty while it answers.
     """
+
+    def __init__(self) -> None:
+        self.began = asyncio.Event()
+        self.reason = ""
+
+    def note(self, reason: str) -> None:
+        """Note why the server does not answer; empty: it answers."""
+        self.reason = reason
+        (self.began.set if reason else self.began.clear)()
+
+
+class UninterruptedWork:
+    """Work that runs to its end, even if its caller is cancelled."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Future[Any]] = set()

@@ -1,9 +1,10 @@
 """A job by the calendar, run once each time it is due.
 
-One replica runs it. A run missed during a stop is caught up once, and a failed run is retried. The
-job is checked every few seconds against the wall clock and its state in the graph, rather than by a
-timer set hours ahead. A machine that slept, a corrected clock, or a run by another replica then
-need no special treatment.
+One replica runs it. A run missed during a stop is caught up once, and a failed run is retried.
+
+Every few seconds the job is checked against the wall clock and its state in the graph; no timer is
+set hours ahead. So a machine that slept, a corrected clock, or a run by another replica need no
+special treatment.
 """
 
 from collections.abc import Awaitable, Callable
@@ -31,11 +32,11 @@ class CalendarTask:
 
     Attributes:
         name: Shown in the status, the metrics and the log.
-        cron: Its cron line, or None if it is off.
+        cron: Returns the task's cron line, or None if the task is off.
         run: Does the work. It must be harmless to repeat after a crash.
-        ran_between: Tells from the graph whether a run was committed between two times [ms]. A
-            process that died just after that commit did not get to save the job's state. None if
-            the graph does not tell; the task is then run again.
+        ran_between: Returns whether the graph has a run that was committed between two times [ms].
+            A process that died just after that commit could not save the job's state. None if the
+            graph does not record runs; the task is then run again.
     """
 
     name: str
@@ -51,7 +52,8 @@ class JobState(Term):
         through: All times up to this one are done (ms since 1970, as all times here).
         finished: End of the last successful run; 0 before the first.
         failures: Failed attempts at the run that is due now.
-        retry_at: Time of the next attempt.
+        retry_at: Time of the next attempt; 0 without a failure.
+        error: The reason of the last failure; empty without one.
     """
 
     through: int
@@ -100,21 +102,22 @@ class CalendarJob:
     async def state(self) -> JobState:
         """Read when the job last ran, failed or is to be retried.
 
-        Before its first check a job is due from now on.
+        The state of a job that was never checked counts its times from now on.
         """
         return await self._load() or JobState(through=self._clock.now_ms())
 
     def next_time(self, state: JobState) -> datetime | None:
-        """Return when the job is due next.
+        """Return when the job is due next; a past time if overdue.
 
-        That is a time in the past if it is overdue.
+        Returns:
+            None if it is not due within decades; see `Calendar.after`.
         """
         return self._calendar.after(_build_time(state.through))
 
     async def note_run(self) -> None:
         """Note that the task was run now, by a call.
 
-        The calendar's own runs stay as they are.
+        This does not change when the calendar runs the task.
         """
         async with self._leases.hold(self._key) as lease:
             if lease is not None:
@@ -131,13 +134,17 @@ class CalendarJob:
         return None if blob is None else JobState.model_validate_json(blob)
 
     async def _save(self, state: JobState, lease: Lease) -> None:
-        """Raise LeaseLost if another process has taken the job over."""
+        """Save the state in the graph.
+
+        Raises:
+            LeaseLost: Another process has taken the job over.
+        """
         await self._store.put_blob(self._key, state.model_dump_json().encode(), lease)
 
     async def _check_alone(self, lease: Lease) -> None:
         """Check again under the lease, and run the job if due.
 
-        Another replica may have run it since the first check.
+        Another replica may have run the job since the first check.
         """
         now = self._clock.now_ms()
         state = await self._load()
@@ -159,8 +166,9 @@ class CalendarJob:
     def _is_due(self, state: JobState) -> bool:
         """Tell whether the job, or its retry, is due.
 
-        A retry that lies further ahead than the longest delay was set before the clock went back.
-        It counts as due.
+        If a retry lies further ahead than the longest delay, the clock went back after the retry
+        was set; the retry counts as due. A job whose `through` is more than a day ahead of the
+        clock counts as due, too.
         """
         now = self._clock.now_ms()
         if state.through > now + DAY_MS:
@@ -171,7 +179,7 @@ class CalendarJob:
         return due is not None and due <= _build_time(now)
 
     def _is_too_late(self, state: JobState, now: int) -> bool:
-        """Tell whether even the latest missed time is older than the grace."""
+        """Tell whether even the latest missed time is older than misfire_grace_time."""
         grace = self._schedule.misfire_grace_time
         if grace is None or state.failures:
             return False
@@ -182,8 +190,8 @@ class CalendarJob:
     async def _try(self, lease: Lease, state: JobState, now: int) -> None:
         """Run the task and save the result.
 
-        The new state covers times up to the start: a time that comes while the task runs is due
-        afterwards.
+        The saved state covers times up to the start of the run, so that a time that comes while the
+        task runs is due afterwards.
         """
         log.info("job begins", job=self.name)
         due, ran_between = self.next_time(state), self._task.ran_between
@@ -216,20 +224,21 @@ class CalendarJob:
         await self._save(failed, lease)
 
     def _show(self, state: JobState | None) -> None:
-        """Show a failure, also one by another replica or before a restart."""
+        """Show a failure, even by another replica or before a restart."""
         if state is None or not state.failures:
             self._failures.clear(self.name)
         else:
-            self._failures.reasons[self.name] = (
+            self._failures.show(
+                self.name,
                 f"failed {pluralize(state.failures, 'time')}, tried again at "
-                f"{_build_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}"
+                f"{_build_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}",
             )
 
 
 def compute_retry_delay_ms(schedule: ScheduleSettings, failures: int) -> int:
     """Return the delay after so many failures, in milliseconds.
 
-    It doubles with each failure, up to the longest.
+    The delay doubles with each failure, up to `retry_longest`.
     """
     seconds = schedule.retry_first * 2.0 ** min(failures - 1, MAX_DOUBLINGS)
     return int(1_000 * min(seconds, schedule.retry_longest))

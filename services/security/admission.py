@@ -1,72 +1,22 @@
 """Admission of calls.
 
-A call needs a known token and its role, and stays within the rate limits.
+A call needs a known token with the right role, and must stay within the rate limits.
 """
 
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cachetools import LRUCache
-
 from propagation.errors import PropagationError
 from services.config.settings import LimitSettings
 from services.security.address import find_network
+from services.security.rate_limits import TokenBuckets
 from services.security.reloaded_file import ReloadedFiles
 from services.security.roles import ALL_ROLES, Caller, list_required_roles
 from services.security.tokens import find_token, read_tokens
 
-CLIENTS = 10_000  # buckets kept; the client that called least recently loses its bucket first
-
-
-class RateLimited(PropagationError):
-    """A client exceeded its share; it may ask again after `retry_seconds`."""
-
-    def __init__(self, unit: str, retry_seconds: float) -> None:
-        super().__init__(
-            f"too many {unit} a second from one client; try again in {retry_seconds:.1f} s"
-        )
-        self.retry_seconds = round(retry_seconds, 3)
-
-
-class TokenBuckets:
-    """A token bucket for each client, of some seconds' allowance.
-
-    Unused allowance is saved for `burst_seconds`. Rate None limits nothing.
-    """
-
-    def __init__(self, rate: float | None, unit: str, burst_seconds: float = 2.0) -> None:
-        self.rate = rate
-        self._unit = unit
-        self._burst_seconds = burst_seconds
-        self._buckets: LRUCache[str, tuple[float, float]] = LRUCache(CLIENTS)
-
-    def take(self, client: str, amount: float, longest_seconds: float = 0.0) -> float:
-        """Take an amount from a client's bucket once it has it.
-
-        A full bucket also gives more than it holds; it then has to fill up from below zero.
-
-        Returns:
-            Seconds until then, for which the caller is to wait.
-
-        Raises:
-            RateLimited: It would take longer than `longest_seconds`; nothing was taken.
-        """
-        if self.rate is None:
-            return 0.0
-        now, capacity = time.monotonic(), self.rate * self._burst_seconds
-        saved, at = self._buckets.get(client, (capacity, now))
-        level = min(saved + (now - at) * self.rate, capacity)
-        wait = max(min(amount, capacity) - level, 0.0) / self.rate
-        if wait > longest_seconds:
-            raise RateLimited(self._unit, wait - longest_seconds)
-        self._buckets[client] = (level - amount, now)
-        return wait
-
-
 SCHEME = "bearer "
-# Wrong tokens from one address: ten at once, then one a second, each answered when its turn comes.
+# Of wrong tokens from one address, ten are answered at once, then one a second.
 WRONG_PER_SECOND, WRONG_BURST_SECONDS, WRONG_LONGEST_SECONDS = 1.0, 10.0, 5.0
 # Load balancers ask for health, and have no token.
 METHODS_WITHOUT_TOKEN = frozenset({"/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"})
@@ -77,7 +27,7 @@ class NotAuthenticated(PropagationError):
     """The call carries no token, an unknown or an expired one.
 
     Attributes:
-        delay_seconds: How long its answer is held back.
+        delay_seconds: How long the answer is held back.
     """
 
     delay_seconds = 0.0
@@ -96,7 +46,7 @@ class Admission:
     Args:
         tokens: The tokens file. Without one (on loopback, or with --insecure) every caller has all
             roles.
-        limits: Of calls and bytes.
+        limits: Limits of calls and bytes a second.
 
     Raises:
         BrokenTokens: The file cannot be used.
@@ -116,10 +66,13 @@ class Admission:
     def admit(self, method: str, metadata: Metadata, peer: str) -> Caller:
         """Identify the caller and count the call.
 
-        Refused tokens are slowed down by address, and known ones are not: a secret of 256 random
-        bits cannot be guessed, so that nobody need be locked out for what others try.
+        Calls with a wrong token are delayed, and counted by address. Calls with a valid token are
+        never delayed: nobody can guess a secret of 256 random bits, so an address need not be
+        locked out.
 
-        `method` is the full name, /package.Service/Call; `peer` is like "ipv4:10.0.0.1:5000".
+        Args:
+            method: The full name, /package.Service/Call.
+            peer: The caller's address, such as "ipv4:10.0.0.1:5000".
 
         Raises:
             NotAuthenticated, NotAllowed, RateLimited: The call must not run.
@@ -135,7 +88,7 @@ class Admission:
     def identify(self, method: str, metadata: Metadata, peer: str) -> Caller:
         """Identify the caller without counting a call.
 
-        Streams call it again and again, to see whether they may go on.
+        The interceptor calls this again and again during a stream, to see whether it may go on.
 
         Raises:
             NotAuthenticated, NotAllowed: The call must not run.

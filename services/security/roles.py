@@ -28,7 +28,7 @@ class Role(StrEnum):
 
 
 ALL_ROLES = frozenset(Role)
-MORE_USERS_THAN_ANY = 1 << 31  # more than stand behind anything
+MORE_USERS_THAN_ANY = 1 << 31  # no line, item or edge has as many behind it
 INCLUDED_ROLES: Mapping[Role, frozenset[Role]] = {
     Role.PERSONS: frozenset({Role.READ}),
     Role.ANALYST: frozenset({Role.PERSONS, Role.READ}),
@@ -65,7 +65,7 @@ def list_required_roles(method: str) -> tuple[Role, ...]:
         method: The full name, /package.Service/Call.
 
     Returns:
-        Empty if any token will do (reflection). A call of the service that is not listed needs
+        Empty if any token suffices (reflection). A call of the service that is not listed needs
         ADMIN.
     """
     if not method.startswith(SERVICE_PREFIX):
@@ -77,7 +77,8 @@ def list_required_roles(method: str) -> tuple[Role, ...]:
 class Caller:
     """The roles of one call's caller.
 
-    Rate limits count by `name`: of the token, or the address.
+    Attributes:
+        name: The name of the token or, without tokens, the address; rate limits count by it.
     """
 
     roles: frozenset[Role]
@@ -85,7 +86,7 @@ class Caller:
 
     @classmethod
     def of_token(cls, name: str, roles: Iterable[Role]) -> "Caller":
-        """Build a token's caller, with the roles that its roles include."""
+        """Build a token's caller, with its roles and those they include."""
         own = frozenset(roles)
         return cls(own.union(*(INCLUDED_ROLES.get(role, frozenset()) for role in own)), name)
 
@@ -95,9 +96,12 @@ class Caller:
         return Role.ANALYST in self.roles
 
     @property
-    def reads_persons(self) -> bool:
-        """Whether answers show what rests on too few users."""
-        return Role.PERSONS in self.roles
+    def reads_model_errors(self) -> bool:
+        """Whether answers show the messages of a model's server.
+
+        Such a message may quote the texts of any user.
+        """
+        return not self.roles.isdisjoint((Role.ANALYST, Role.ADMIN))
 
     def least_users(
         self, min_support: int, exempt: Role = Role.ANALYST, *, past: bool = False
@@ -107,8 +111,8 @@ class Caller:
         Args:
             min_support: The setting.
             exempt: The role that is shown everything.
-            past: The caller asks how things were. How many users stood behind them then is not
-                kept, and of today's one may have been alone; so no number suffices.
+            past: Whether the caller asks how things were. How many users stood behind them then is
+                not kept, and it may have been a single one of today's users; so no number suffices.
         """
         if exempt in self.roles:
             return 0
@@ -120,8 +124,9 @@ class Caller:
             raise NotAllowed(operation, " or ".join(roles))
 
 
-admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller")
-"""The caller that the interceptor admitted to the running call."""
+NOBODY = Caller(frozenset())
+admitted_caller: ContextVar[Caller] = ContextVar("admitted_caller", default=NOBODY)
+"""The caller of the running call; before the interceptor has admitted it, NOBODY."""
 
 
 def choose_redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str], str]:
@@ -129,5 +134,4 @@ def choose_redaction_for_caller(redact: Callable[[str], str]) -> Callable[[str],
 
     Answers to an admin name files and servers.
     """
-    caller = admitted_caller.get(None)
-    return str if caller is not None and Role.ADMIN in caller.roles else redact
+    return str if Role.ADMIN in admitted_caller.get().roles else redact

@@ -1,7 +1,7 @@
-"""Priority of calls over background work.
+"""Back-pressure: background work waits while calls come.
 
-An offline reasoner computes on the cores, and partly on the event loop, that also answer calls. So
-it rests in proportion to the load of calls.
+An offline reasoner uses the same cores as calls do, and partly the same event loop. So it rests in
+proportion to the load of calls.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ class CallPriority:
     """Measures the load of calls, and makes background work rest accordingly.
 
     While calls are answered all the time, background work gets a tenth of the time; without calls
-    it gets all. The longer its lag, the less it rests, down to half of the time: traffic slows it
-    but never starves it, and under steady traffic the lag is minutes and does not keep growing.
+    it gets all. The longer its lag, the less it rests, down to half of the time. So traffic slows
+    background work but never starves it. Under steady traffic the lag grows to minutes, then stays.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -52,9 +52,9 @@ class CallPriority:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wrap a wait, within a call, for background work.
+        """Wrap the part of a call that waits for background work.
 
-        The call must not slow that work down.
+        Meanwhile the call does not count, so that it does not slow this work down.
         """
         self._update()
         self._calls -= 1
@@ -74,16 +74,17 @@ class CallPriority:
             self._recorded = self._clock()
 
     @property
-    def flooded(self) -> bool:
+    def has_flood(self) -> bool:
         """Whether events are recorded call after call, however long a commit takes."""
         return self._recording > 0 or self._clock() - self._recorded < FLOOD_SECONDS
 
     @property
     def load(self) -> float:
-        """The share of time in which calls were answered, 0 to 1.
+        """The share of recent time in which calls were answered, 0..1.
 
-        It is of the last tenth of a second. Older moments weigh less, and while a call is answered
-        it is 1. A caller often asks again at once, so the time just after an answer counts, too.
+        Each moment has a weight, which falls by 1/e in a tenth of a second. While a call is
+        answered, the load is 1. A caller often asks again at once, so the GAP_SECONDS after an
+        answer count, too.
         """
         self._update()
         return 1.0 if self._calls > 0 else self._load
@@ -95,20 +96,20 @@ class CallPriority:
         return self._load > BUSY_LOAD
 
     def set_lag(self, seconds: float) -> None:
-        """Set how long the oldest event has waited for this work.
+        """Set how long the oldest event has waited for background work.
 
-        The longer it has, the less this work rests.
+        The longer it has waited, the less background work rests.
         """
         self._rest_factor = max(MIN_REST_FACTOR, MAX_REST_FACTOR * (1 - seconds / MAX_LAG_SECONDS))
 
     async def rest(self, worked: float, times: float | None = None) -> None:
         """Rest after work on another core, so that calls have a core.
 
-        It rests two seconds at most.
+        The rest takes two seconds at most.
 
         Args:
             worked: How long the work took, in seconds.
-            times: How many times as long to rest under full load; by default as the lag allows.
+            times: Under full load, the ratio of rest to work; None: as the lag allows.
         """
         await self._rest(
             min((self._rest_factor if times is None else times) * worked, MAX_REST_SECONDS),
@@ -116,9 +117,9 @@ class CallPriority:
         )
 
     async def yield_to_calls(self) -> None:
-        """Let the loop turn to calls after each slice of work.
+        """Let the event loop turn to calls after each slice of work.
 
-        Call it before each piece of work.
+        Call this before each piece of work.
         """
         worked = self._clock() - self._resumed
         if worked < SLICE_SECONDS:
@@ -146,9 +147,10 @@ class CallPriority:
         self._gap_until = self._updated + GAP_SECONDS
 
     def _update(self) -> None:
-        """Bring `load` up to now.
+        """Bring the load up to date.
 
-        First comes an answer, then the rest of its gap, then no call.
+        The time since the last update counts as busy while a call is answered and in the gap after
+        an answer, and as idle from then on.
         """
         now = self._clock()
         until = now if self._calls > 0 else min(max(self._gap_until, self._updated), now)
@@ -159,5 +161,5 @@ class CallPriority:
 
 
 def _compute_weight(seconds: float) -> float:
-    """Return the weight of a moment so long ago."""
+    """Return the weight of a moment that is `seconds` ago."""
     return math.exp(-seconds / LOAD_SECONDS)

@@ -1,7 +1,7 @@
-"""The short steps of the worker.
+"""The worker's short steps, and the loops that repeat steps and jobs.
 
-They learn, merge, retain, update the index, follow and run rounds. Steps run in loops while there
-is work; jobs run at an interval.
+The steps learn, merge, drop old data, update the index, follow other processes, check the graph's
+server and run rounds. Steps run in loops while there is work; jobs run at an interval.
 """
 
 import asyncio
@@ -18,11 +18,12 @@ from propagation.model import (
     LeaseHeld,
     NotFound,
     Round,
+    StoreRefused,
     StoreUnreachable,
 )
 from propagation.workflow.engine import Engine
 from services.runtime.measurements import Failures, Timing, Timings
-from services.runtime.tasks import Progress, UninterruptedWork, wait_for_event
+from services.runtime.tasks import Outage, Progress, UninterruptedWork, wait_for_event
 from services.worker.call_priority import CallPriority
 
 IDLE_SECONDS = 1.0
@@ -30,13 +31,13 @@ FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 LONGEST_RETRY_SECONDS_IF_UNREACHABLE = 2.0
 MAX_PENDING_MERGES = 10_000
-# When more log entries than this were learned at once while events arrive one call after another,
-# acks go first.
+# If this many log entries were learned at once and events still arrive call after call, learning
+# rests, so that acknowledgements go first.
 FLOOD, FLOOD_REST = 1_000, 3.0
 INTERVAL_JOB = "round_interval"
 ROUTER = "router "
 ReachableReport = Callable[[bool], Awaitable[object]]
-"""Takes whether the graph's server answers, again and again."""
+"""Called again and again, with whether the graph's server answers."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,17 @@ class WorkerContext:
     """State that the steps of a worker share.
 
     Attributes:
+        outage: Whether the graph's server fails to answer, and why.
         stopping: Set when the worker stops.
-        wakes: By the name of a step: set when the step may have work.
-        pending_merges: Clients that were read with pending messages, oldest request first.
+        wakes: An event for each step, by its name; set when the step may have work.
+        pending_merges: Refs of clients that were read with pending messages, oldest read first.
     """
 
     engine: Engine
     priority: CallPriority
     progress: Progress = field(default_factory=Progress)
     uninterrupted: UninterruptedWork = field(default_factory=UninterruptedWork)
+    outage: Outage = field(default_factory=Outage)
     timings: Timings = field(default_factory=lambda: defaultdict(Timing))
     failures: Failures = field(default_factory=Failures)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -68,9 +71,10 @@ async def repeat_step(
     """Repeat a step until the worker stops.
 
     The step returns how much it did. After 0 the loop waits to be woken, but no longer than a
-    second, as another process may have committed something. An error never ends the loop: the step
-    is retried, later each time. A server that is away is tried again within two seconds, as such an
-    attempt costs little.
+    second, as another process may have committed something.
+
+    An error never ends the loop: the step is retried, with a longer pause each time. A server that
+    does not answer is tried again within two seconds, as such an attempt costs little.
     """
     wake, failures = context.wakes[name], context.failures
     pause = FIRST_RETRY_SECONDS
@@ -107,6 +111,9 @@ async def repeat_job(
     """Run a job every `seconds` until cancelled, also after a failed run.
 
     If a run takes longer, the next one follows at once.
+
+    Args:
+        at_once: Whether the first run comes now; else it comes after `seconds`.
     """
     loop = asyncio.get_running_loop()
     due = loop.time() + (0 if at_once else seconds)
@@ -122,7 +129,7 @@ async def repeat_job(
 
 
 async def learn(context: WorkerContext) -> int:
-    """Learn a block of what was recorded.
+    """Learn a block of recorded log entries.
 
     Returns:
         How many log entries it covered.
@@ -132,16 +139,16 @@ async def learn(context: WorkerContext) -> int:
     if done:
         context.progress.advance()
         context.wakes["reason"].set()
-    if done >= FLOOD and context.priority.flooded:
+    if done >= FLOOD and context.priority.has_flood:
         await context.priority.rest(time.monotonic() - start, FLOOD_REST)
     return done
 
 
 async def retain(context: WorkerContext) -> bool:
-    """Drop what retention no longer keeps, unless other work waits.
+    """Drop data that retention no longer keeps, unless other work waits.
 
     Returns:
-        Whether any was due.
+        Whether there was anything to do.
     """
     if context.stopping.is_set() or context.uninterrupted.running:
         return False
@@ -177,7 +184,7 @@ async def merge(context: WorkerContext) -> int:
     """Merge the messages of the client that was queued first.
 
     Returns:
-        0 if none is pending.
+        1, or 0 if no client was queued.
     """
     if not context.pending_merges:
         return 0
@@ -188,17 +195,31 @@ async def merge(context: WorkerContext) -> int:
     return 1
 
 
-async def follow(report_reachable: ReachableReport, context: WorkerContext) -> int:
-    """Take in other processes' commits, and report whether the graph's server answers.
+async def follow(context: WorkerContext) -> int:
+    """Apply the commits of other processes.
+
+    Returns:
+        0, as once a second is enough.
+    """
+    await context.engine.follow()
+    return 0
+
+
+async def check_store(report_reachable: ReachableReport, context: WorkerContext) -> int:
+    """Report whether the graph's server answers.
+
+    The step does nothing else, so that no slow model delays it.
 
     Returns:
         0, as once a second is enough.
     """
     try:
-        await context.engine.follow()
-    except StoreUnreachable:
+        await context.engine.store.get_recorded_through()
+    except (StoreUnreachable, StoreRefused) as error:
+        context.outage.note(str(error))
         await report_reachable(False)
         raise
+    context.outage.note("")
     await report_reachable(True)
     return 0
 
@@ -206,7 +227,10 @@ async def follow(report_reachable: ReachableReport, context: WorkerContext) -> i
 async def run_round(context: WorkerContext) -> Round | None:
     """Run a round now, whether due or not.
 
-    Show the routers that it postponed as failures.
+    Routers that the round postponed are shown as failures.
+
+    Returns:
+        None if nothing had changed.
     """
     start = time.monotonic()
     done = await context.engine.run_round()
@@ -227,7 +251,7 @@ async def run_due_round(context: WorkerContext) -> int:
     if context.engine.propagates and await context.engine.is_round_due():
         start = time.monotonic()
         await run_round_unless_held(context)
-        if context.priority.flooded:
+        if context.priority.has_flood:
             await context.priority.rest(time.monotonic() - start)
     return 0
 
@@ -240,11 +264,11 @@ async def run_round_unless_held(context: WorkerContext) -> None:
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:
-    """Show the routers that this round left out, instead of earlier ones."""
+    """Show the routers that this round postponed, in place of earlier ones."""
     for name in [name for name in context.failures.reasons if name.startswith(ROUTER)]:
         context.failures.clear(name)
     for router, reason in context.engine.postponed_routers.items():
-        context.failures.reasons[f"{ROUTER}{router}"] = (
-            f"left out of round {number}, due in the next: {reason}"
+        context.failures.show(
+            f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}"
         )
         context.failures.counters["round_routers_skipped_total", ""] += 1

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from propagation.model import NotReached, Round
+from propagation.model import NotReached, Round, StoreUnreachable
 from propagation.ports import Clock
+from propagation.workflow.concurrency import run_in_background
 from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.schedule.calendar_job import create_calendar_jobs
@@ -17,6 +18,7 @@ from services.worker.steps import (
     INTERVAL_JOB,
     ReachableReport,
     WorkerContext,
+    check_store,
     follow,
     learn,
     merge,
@@ -32,14 +34,15 @@ from services.worker.steps import (
 
 CHECK_SECONDS = 15.0
 STOP_SECONDS = 10.0
+SERVERS = ("index", "reasoner")
 T = TypeVar("T")
 
 
 class Worker:
     """Runs the engine's background work, and lets calls wait for it.
 
-    It runs until it is stopped. Steps run in loops of their own, jobs at an interval or by the
-    calendar. A failure is logged, counted, shown in `failing` and retried; it never ends a loop.
+    Each step runs in a loop of its own; jobs run at an interval or by the calendar. A failure is
+    logged, counted, shown in `failing` and retried; it never ends a loop.
 
     Attributes:
         timings: The times of calls and steps.
@@ -64,27 +67,27 @@ class Worker:
     def failing(self) -> dict[str, str]:
         """The steps, jobs and servers that fail now, with their reasons.
 
-        The engine knows of an index or a model that does not answer before a step has failed.
+        An index or a model that does not answer is named even before a step has failed.
         """
-        named = (
-            ("index", self._context.engine.index_problem),
-            ("reasoner", self._context.engine.reasoner_problem),
-        )
+        engine = self._context.engine
+        named = zip(SERVERS, (engine.index_problem, engine.reasoner_problem), strict=True)
         return self.failures.reasons | {name: reason for name, reason in named if reason}
 
     @property
-    def merges_waiting(self) -> int:
-        """Count the clients that wait for a merge after a read.
+    def quoting(self) -> set[str]:
+        """The names in `failing` whose reason may quote users' texts."""
+        return {*SERVERS, *self.failures.quoting}
 
-        They were read with pending messages.
-        """
+    @property
+    def merges_waiting(self) -> int:
+        """The number of clients that wait for a merge after a read."""
         return len(self._context.pending_merges)
 
     def start(self, report_reachable: ReachableReport) -> None:
         """Start all loops and jobs.
 
         Args:
-            report_reachable: Called every second, with whether the graph's server answers.
+            report_reachable: Called about every second, with whether the graph's server answers.
         """
         steps: dict[str, Callable[[WorkerContext], Awaitable[int]]] = {
             "learn": learn,
@@ -93,9 +96,10 @@ class Worker:
             "merge": merge,
             "retention": retain,
             "index": update_index,
-            "follow": partial(follow, report_reachable),
+            "follow": follow,
+            "store": partial(check_store, report_reachable),
         }
-        # A count that starts at zero lets a reader of the metrics see its first increase.
+        # If a counter starts at zero, Prometheus sees its first increase.
         named = [
             ("round_routers_skipped_total", ""),
             *(("steps_failed_total", name) for name in steps),
@@ -127,10 +131,10 @@ class Worker:
         self._job_tasks = [asyncio.create_task(job) for job in jobs]
 
     async def stop(self) -> None:
-        """Stop the loops, the jobs and the uninterrupted work.
+        """Stop the loops and the jobs, and wait for uninterrupted work.
 
-        Loops end after their step, jobs at once, uninterrupted work when it is done. A calendar job
-        that is cut short is due again at the next start.
+        Loops end after their current step, and jobs at once. A calendar job that is cut short is
+        due again at the next start.
         """
         self._context.stopping.set()
         self._context.engine.stop_within(STOP_SECONDS)
@@ -145,7 +149,7 @@ class Worker:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Wrap a commit of something to be learned."""
+        """Wrap a commit of events or clients, which wakes learning."""
         with self._context.priority.recording():
             yield
         self._context.wakes["learn"].set()
@@ -174,7 +178,8 @@ class Worker:
     async def run_uninterrupted(self, work: Awaitable[T]) -> T:
         """Run, within a call, work that other steps must wait for.
 
-        That is an evolution or an erasure. It runs to its end even if the caller goes away.
+        Such work is an evolution, a retraction or an erasure. It runs to its end even if the caller
+        goes away.
         """
         with self._context.priority.waiting():
             result = await self._context.uninterrupted.run(work)
@@ -189,24 +194,36 @@ class Worker:
             texts: Whether the texts must reflect it too.
 
         Raises:
-            NotReached: It was not reached in so many seconds.
+            NotReached: `sequence` was not reached within `seconds`.
+            StoreUnreachable: The graph's server does not answer, so waiting is of no use.
         """
+        outage = self._context.outage
+        if not texts and self._context.engine.applied_through >= sequence:
+            return
+        with self._context.priority.waiting():
+            async with (
+                run_in_background(self._wait(sequence, seconds, texts=texts)) as reached,
+                run_in_background(outage.began.wait()) as away,
+            ):
+                await asyncio.wait((reached, away), return_when=asyncio.FIRST_COMPLETED)
+                if not reached.done():
+                    raise StoreUnreachable(outage.reason)
+                reached.result()
 
+    async def _wait(self, sequence: int, seconds: float, *, texts: bool) -> None:
         async def reasoned_through() -> int:
             reasoned = await self._context.engine.get_reasoned_through(exact=True)
             return min(self._context.engine.applied_through, reasoned)
 
-        with self._context.priority.waiting():
-            if not texts:
-                return await self._context.engine.wait_until_applied(sequence, seconds)
-            reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
+        if not texts:
+            return await self._context.engine.wait_until_applied(sequence, seconds)
+        reached = await self._context.progress.wait_until(reasoned_through, sequence, seconds)
         if reached < sequence:
             raise NotReached(sequence, reached)
 
     async def wait_for_progress(self, seconds: float) -> None:
         """Wait until something was learned, reasoned or published here.
 
-        It waits at most so many seconds. Another process may have made progress without a signal
-        here.
+        The wait ends after `seconds` in any case: progress of other processes gives no signal here.
         """
         await self._context.progress.wait(seconds)

@@ -3,4 +3,4 @@
 // parameters: module, after, limit
 MATCH (g:Gradient)
 WHERE g.module = $module AND g.sequence > $after AND g.owner >= 0 AND EXISTS { (g)<-[:GAVE]-(:Interaction) }
-RETURN g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch ORDER BY g.sequence, g.owner LIMIT $limit
+RETURN g.sequence, g.module, g.owner, g.writer, g.reward, g.text, g.attributes, g.epoch ORDER BY g.sequence, g.owner, g.text LIMIT $limit

@@ -22,7 +22,7 @@ from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from propagation.ports import Clock
+from propagation.ports import Clock, GraphStore
 
 
 class Neo4jStore(
@@ -37,11 +37,12 @@ class Neo4jStore(
     Neo4jLeases,
     Neo4jErasure,
     Neo4jExport,
+    GraphStore,
 ):
     """All ports of the graph store."""
 
     def __init__(self, settings: Neo4jSettings, clock: Clock | None = None) -> None:
-        """Take the server's clock where `clock` is None."""
+        """Prepare the store; without `clock`, the server's clock is used."""
         self.database = Neo4jDatabase(settings, load_statements(), clock)
         super().__init__(self.database)
         self.retries = self.database.retries

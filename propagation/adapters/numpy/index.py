@@ -9,9 +9,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
-from propagation.model import IndexUnavailable
+from propagation.model import F32, I64, Array, IndexUnavailable
 from propagation.ports import (
     Collection,
     Hit,
@@ -23,15 +22,14 @@ from propagation.ports import (
 
 FIRST_ROWS, FIRST_PLACES = 1_024, 4
 NONE = 0  # the attribute number of an empty place
-N = TypeVar("N", bound=np.generic)
 T = TypeVar("T")
 
 
 class Shelf:
     """Rows of unit vectors [rows, D] f32 with keys, versions and attributes.
 
-    Attribute names have numbers; a row holds its own in [rows, most of any] i32, and 0 elsewhere.
-    Not safe for several threads.
+    Each attribute name has a number from 1 on. The array [rows, most attributes of a row] i32 holds
+    the numbers of each row's attributes, and 0 in empty places. Not safe for several threads.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -57,7 +55,7 @@ class Shelf:
             self._hold(row, point.attributes)
             rows.append(row)
             vectors.append(point.vector)
-        if rows:  # of a key that is here twice the last
+        if rows:  # if a key comes twice, its last vector stays
             self._vectors[rows] = normalize_rows(np.stack(vectors))
 
     def drop(self, keys: Sequence[int | str]) -> None:
@@ -75,7 +73,7 @@ class Shelf:
                 self._keys[row] = moved
                 self._row[moved] = row
 
-    def find_nearest(self, vector: NDArray[np.float32], limit: int) -> list[Hit]:
+    def find_nearest(self, vector: F32, limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""
         scores = self._compute_cosines(vector)
         if limit < 1 or not len(scores):
@@ -84,16 +82,14 @@ class Shelf:
         bound = np.partition(scores, place)[place]
         return self._build_hits(np.flatnonzero(scores >= bound), scores)[:limit]
 
-    def search_above(
-        self, vector: NDArray[np.float32], tau: float, sharing: frozenset[str]
-    ) -> list[Hit]:
+    def search_above(self, vector: F32, tau: float, sharing: frozenset[str]) -> list[Hit]:
         """Return all points with cosine > tau and a shared attribute.
 
         Args:
-            sharing: Attributes, of which a point has at least one.
+            sharing: A point must have at least one of these attributes.
 
         Returns:
-            The points, by (-score, key).
+            The points, ordered by (-score, key).
         """
         scores = self._compute_cosines(vector)
         shared = np.zeros(len(self._numbers) + 1, np.bool_)
@@ -101,7 +97,7 @@ class Shelf:
         rows = np.flatnonzero(scores > tau)
         return self._build_hits(rows[shared[self._attributes[rows]].any(axis=1)], scores)
 
-    def get_vectors(self, keys: Sequence[int | str]) -> dict[int | str, NDArray[np.float32]]:
+    def get_vectors(self, keys: Sequence[int | str]) -> dict[int | str, F32]:
         """Return copies of the unit vectors of the known keys."""
         return {key: self._vectors[self._row[key]].copy() for key in keys if key in self._row}
 
@@ -109,15 +105,15 @@ class Shelf:
         """Return the version of every key."""
         return dict(self._versions)
 
-    def _compute_cosines(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _compute_cosines(self, vector: F32) -> F32:
         check_vector(vector, self._vectors.shape[1], "the query")
         norm = float(np.linalg.norm(vector))
         if norm == 0:
             return np.zeros(len(self._keys), np.float32)
-        scores: NDArray[np.float32] = self._vectors[: len(self._keys)] @ (vector / np.float32(norm))
+        scores: F32 = self._vectors[: len(self._keys)] @ (vector / np.float32(norm))
         return np.clip(scores, -1, 1)
 
-    def _build_hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
+    def _build_hits(self, rows: I64, scores: F32) -> list[Hit]:
         found = sorted(
             zip((-scores[rows]).tolist(), [self._keys[row] for row in rows.tolist()], strict=True)
         )
@@ -141,10 +137,10 @@ class Shelf:
             self._attributes = _with_room(self._attributes, rows, self._attributes.shape[1])
 
 
-def _with_room(array: NDArray[N], rows: int, places: int) -> NDArray[N]:
-    """Copy into a larger array.
+def _with_room(array: Array, rows: int, places: int) -> Array:
+    """Copy into a larger array; the new room is zero.
 
-    Its room takes no memory before it is written.
+    The room takes no memory before it is written.
     """
     larger = np.zeros((rows, places), array.dtype)
     larger[: array.shape[0], : array.shape[1]] = array
@@ -192,7 +188,7 @@ class Shelves:
         self._lock = threading.Lock()
 
     async def run(self, collection: Collection, work: Callable[[Shelf], T]) -> T:
-        """Run work on a thread, one at a time."""
+        """Run work on a collection in a thread, one at a time."""
 
         def locked() -> T:
             with self._lock:
@@ -249,9 +245,7 @@ class NumpyIndex(NumpyWriter):
         self._shelves = shelves
         return True
 
-    async def find_nearest(
-        self, collection: Collection, vector: NDArray[np.float32], limit: int
-    ) -> Sequence[Hit]:
+    async def find_nearest(self, collection: Collection, vector: F32, limit: int) -> Sequence[Hit]:
         return await self._require_shelves().run(
             collection, lambda shelf: shelf.find_nearest(vector, limit)
         )
@@ -259,7 +253,7 @@ class NumpyIndex(NumpyWriter):
     async def search_above(
         self,
         collection: Collection,
-        vector: NDArray[np.float32],
+        vector: F32,
         tau: float,
         sharing: frozenset[str],
     ) -> Sequence[Hit]:
@@ -269,7 +263,7 @@ class NumpyIndex(NumpyWriter):
 
     async def get_vectors(
         self, collection: Collection, keys: Sequence[int | str]
-    ) -> dict[int | str, NDArray[np.float32]]:
+    ) -> dict[int | str, F32]:
         return await self._require_shelves().run(collection, lambda shelf: shelf.get_vectors(keys))
 
     @asynccontextmanager

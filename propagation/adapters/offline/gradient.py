@@ -4,17 +4,20 @@ from collections.abc import Sequence
 
 from propagation.adapters.offline.merge import list_heard_lines
 from propagation.adapters.offline.sentences import clean_title, list_names, quote
-from propagation.model import Gradient, Module, ReasonWork, RouterVersion, join_names
+from propagation.model import Gradient, Module, ReasonWork, RouterVersion, join_names, keep_first
 from propagation.ports import Party
 
 
 def write_gradients(
     work: ReasonWork, reward: int, user: Party, positive: Party, negative: Party | None
 ) -> Sequence[Gradient]:
-    """Write one gradient a module.
+    """Write one gradient for each module that took part.
 
-    The modules are the profiles, the filter memories that had something to let in, and the routers
-    that were heard.
+    The modules are the profiles, the filter memories of clients with messages, and the routers that
+    sent these messages. A router that several clients heard is judged by the first of them.
+
+    Args:
+        reward: 1 if the prediction was right, else 0.
     """
     chosen = list_names(positive.client)
     gradients = [
@@ -45,15 +48,24 @@ def write_gradients(
                 else f"It promised this reader too much: say less of {_quote_names(other)}.",
             )
         )
-    routers: dict[int, Gradient] = {}
-    for party in (user, positive, negative):
-        if party is not None and party.messages:
-            subjects = _list_subjects(party)
-            gradients.append(_filter(work, reward, party, subjects, chosen))
-            for message, names in zip(party.messages, subjects, strict=True):
-                if message.router not in routers:
-                    routers[message.router] = _write_router_gradient(work, message, names, chosen)
-    return [*gradients, *routers.values()]
+    hearing = [
+        (party, _list_subjects(party))
+        for party in (user, positive, negative)
+        if party is not None and party.messages
+    ]
+    heard = keep_first(
+        (message.router, (message, names))
+        for party, subjects in hearing
+        for message, names in zip(party.messages, subjects, strict=True)
+    )
+    return [
+        *gradients,
+        *(_filter(work, reward, party, subjects, chosen) for party, subjects in hearing),
+        *(
+            _write_router_gradient(work, message, names, chosen)
+            for message, names in heard.values()
+        ),
+    ]
 
 
 def _describe_choice(
@@ -137,7 +149,10 @@ def _write_router_gradient(
 
 
 def _list_subjects(party: Party) -> list[tuple[str, ...]]:
-    """Return what each message told this client."""
+    """Return the attributes of which each message told a client.
+
+    They are those of the heard line that rests on the message, or else the message's first three.
+    """
     lines = list_heard_lines(party.profile)
     return [
         line.attributes

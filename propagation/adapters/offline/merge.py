@@ -1,6 +1,7 @@
 """Reception (eq. 5): write heard messages into a profile.
 
-The messages say what communities turn to. The filter memory is applied, and new things come first.
+A message says what a community turns to. The filter memory weighs the messages, and messages with
+attributes that are new to the client come first.
 """
 
 from collections.abc import Sequence
@@ -31,10 +32,11 @@ HEARD_WEIGHT, HEARD_MAX = 0.4, 0.9
 KNOWN_SHARE = 0.5
 HEARD_ATTRIBUTES = 3
 HEARD_SOURCES = 3
-# Each holds the attributes of a message, some 7 KB in a large catalogue; what was sent in the
-# newest rounds.
+# Enough for the messages of the newest rounds. An entry holds a message's attributes, some 7 KB in
+# a large catalogue.
 MESSAGES_CACHED = 2_048
-# By (to a user, new to it, apart from what the community is named by): what a line says.
+# Wordings of a heard line, by (the client is a user, the attributes are new to it, they are not
+# part of the router's name).
 WORDINGS = {
     (True, True, True): (
         "Others drawn to {name} now choose {names}",
@@ -79,10 +81,10 @@ class Heard:
     """A message that may become a line.
 
     Attributes:
-        factor: Its weight under the filter memory.
-        names: What it would say.
-        new: That is new to the client.
-        apart: That is more than what the community is named by.
+        factor: The message's weight under the filter memory.
+        names: The attributes that the line would name.
+        new: Whether these attributes are new to the client.
+        apart: Whether they are not part of the router's name.
     """
 
     message: RouterVersion
@@ -99,8 +101,8 @@ class Heard:
 def merge_messages(party: Party, room: int) -> MergeAnswer:
     """Merge a client's messages into its profile.
 
-    At most `room` lines of a profile are heard ones. The outcomes are "merged", "filtered", "empty"
-    or "no room".
+    The profile keeps at most `room` heard lines. The outcome of a message is "merged", "filtered",
+    "empty" (it has no attributes) or "no room".
     """
     outcomes: dict[tuple[int, int], str] = {}
     own = frozenset(
@@ -119,7 +121,8 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
         else:
             found.append(_choose_heard(message, factor, own))
     found.sort(key=lambda heard: -heard.value)
-    # What says the same counts once; the groups keep the order of their first messages.
+    # Messages with the same attributes share a line; the groups keep the order of their first
+    # messages.
     groups = list(group_pairs((frozenset(heard.names), heard) for heard in found).values())
     for place, group in enumerate(groups):
         for heard in group:
@@ -130,10 +133,15 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
 
 
 def _choose_heard(message: RouterVersion, factor: float, own: frozenset[str]) -> Heard:
-    """Choose what the message tells this client.
+    """Choose the attributes that a message's line would name.
 
-    That is what is new to it; if nothing is, what it shares with the community. What the community
-    is named by comes last, since the sentence names it anyway.
+    Attributes that are new to the client go first. If none is new, the line names those that the
+    client shares with the community. Attributes in the router's name come last, since the sentence
+    names the router anyway.
+
+    Args:
+        factor: The message's weight under the filter memory.
+        own: Attributes of the client's lines that were not heard.
     """
     apart, named = _find_attributes_in_text(message.attributes, message.name, message.text)
     for names, besides in ((apart, True), (named, False)):
@@ -149,10 +157,11 @@ def _find_attributes_in_text(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Find the attributes that the message's text names.
 
-    A reader knows of no others. If the text names none (another's words for them), all count.
+    A reader learns of no others. If the text names none, because a model put them into words of its
+    own, all attributes count.
 
     Returns:
-        Those apart from the community's name, and those in it.
+        The attributes outside the router's name, and those that are part of it.
     """
     in_text = find_names_in_text(attributes, text) or attributes
     return (
@@ -164,8 +173,8 @@ def _find_attributes_in_text(
 def _write_edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> list[Edit]:
     """Write a line for each group of messages.
 
-    It replaces the line that held the same news or came from the same router. The weakest lines are
-    dropped when there is no room.
+    A group's line replaces an earlier line with the same attributes or from the same router. If
+    there would be more than `room` heard lines, the weakest of the others are dropped.
     """
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
@@ -181,9 +190,10 @@ def _write_edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> 
 
 
 def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | None:
-    """Find the line with the same news, or of the same router.
+    """Find the heard line that a group's line replaces.
 
-    A line with the same news comes first.
+    Returns:
+        A line with the same attributes, or else one from the same router, or None.
     """
     names = set(group[0].names)
     routers = {heard.message.router for heard in group}
@@ -195,7 +205,7 @@ def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | N
 def _write_line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
     """Write a group's line.
 
-    News that is repeated keeps the weight that experience gave it.
+    If the line `before` has the same attributes, its weight stays, since choices have changed it.
     """
     first = group[0]
     weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)
@@ -221,7 +231,7 @@ def _write_line(party: Party, before: Line | None, group: Sequence[Heard]) -> Li
 def _write_sentence(
     to_user: bool, new: bool, apart: bool, names: tuple[str, ...], router: int, name: str
 ) -> str:
-    """Write the sentence for all who hear the same from this router."""
+    """Write the sentence for all clients with this news from the router."""
     wordings = WORDINGS[to_user, new, apart]
     wording = wordings[(choose_variant(names, len(wordings)) + router) % len(wordings)]
     return shorten(wording.format(name=name, names=join_names(names))) + "."
@@ -230,9 +240,9 @@ def _write_sentence(
 def list_heard_lines(profile: Profile) -> dict[tuple[int, int], Line]:
     """Return a profile's heard lines by message (router, version)."""
     return {
-        (source.router, source.version): line
+        source.message: line
         for line in reversed(profile.lines)
         if line.author is Author.RECEPTION
         for source in line.sources
-        if source.router is not None and source.version is not None
+        if source.message is not None
     }

@@ -27,7 +27,10 @@ def optimize_client(
 ) -> OptimizeAnswer:
     """Optimise the user, the chosen item, or the passed-over item.
 
-    `room` is how many lines of the profile may be the catalogue's and its own.
+    Args:
+        reward: 1 or 0; None if nothing was predicted.
+        other: The chosen item if `party` is the user, or else the user.
+        room: How many lines of the profile may come from the catalogue and from interactions.
     """
     room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
     if party.client.key.kind == ClientKind.USER:
@@ -53,7 +56,8 @@ def optimize_client(
         )
     if reward:
         return OptimizeAnswer(edits=())
-    # What a wrongly preferred item heard promised too much, unless it speaks of the reader's taste.
+    # This item was wrongly preferred, so its messages promised too much, except for those that
+    # name the user's taste.
     return OptimizeAnswer(
         edits=age_heard_lines(party.profile, frozenset()),
         rules=learn_router_rules(work, reward, party, taste),
@@ -72,21 +76,21 @@ def _list_own_names(profile: Profile) -> frozenset[str]:
 def age_heard_lines(profile: Profile, chosen: frozenset[str]) -> list[Edit]:
     """Age heard lines by one more choice.
 
-    Those that the choice bears out gain weight, the others fade, and stale ones are dropped.
+    A line that shares an attribute with the choice gains weight. Other lines fade, and a line is
+    dropped when its weight falls below STALE_BELOW.
     """
-    edits: list[Edit] = []
-    for line in _list_heard(profile):
-        weight = (
-            min(line.weight + CONFIRMED, HEARD_MAX)
+    aged = [
+        line.with_changes(
+            weight=min(line.weight + CONFIRMED, HEARD_MAX)
             if chosen.intersection(line.attributes)
             else line.weight * FADED
         )
-        edits.append(
-            DropLine(id=line.id)
-            if weight < STALE_BELOW
-            else ReplaceLine(line=line.with_changes(weight=weight))
-        )
-    return edits
+        for line in _list_heard(profile)
+    ]
+    return [
+        DropLine(id=line.id) if line.weight < STALE_BELOW else ReplaceLine(line=line)
+        for line in aged
+    ]
 
 
 def learn_router_rules(
@@ -94,8 +98,8 @@ def learn_router_rules(
 ) -> list[FilterRule]:
     """Learn from a prediction, if there was one, which communities to believe.
 
-    A message that fits what was chosen is believed more after a right prediction; one that does not
-    fit is believed less after a wrong one.
+    A router is believed more if its message fits the choice and the prediction was right. It is
+    believed less if its message does not fit and the prediction was wrong.
     """
     if reward is None:
         return []
@@ -108,7 +112,7 @@ def learn_router_rules(
         fits = bool(chosen.intersection(line.attributes))
         if fits == bool(reward):
             new = FilterRule(router=message.router, factor=1.0, text="")
-            # By its number: the name may change, and may have to go.
+            # The number stays, but the router's name may change or have to be deleted.
             about = f"what the community of router {message.router} passes on"
             rules.append(_change_rule(work, party, new, RAISE if fits else LOWER, about))
     return rules
@@ -117,10 +121,11 @@ def learn_router_rules(
 def learn_attribute_rules(
     work: ReasonWork, party: Party, chosen: frozenset[str]
 ) -> list[FilterRule]:
-    """Learn which attributes' news to let in.
+    """Learn which attributes the client wants to hear of.
 
-    News of an attribute that the client never chose before, and now did, is worth more to it; news
-    that went stale without a choice is worth less.
+    If the client heard of an attribute and now chose it for the first time, news of the attribute
+    gains weight. If a heard line went stale without a choice, news of its first attribute loses
+    weight.
     """
     rules = []
     new_to_it = chosen - _list_own_names(party.profile)
@@ -154,9 +159,11 @@ def _write_attribute_rule(work: ReasonWork, party: Party, name: str, change: flo
 def _change_rule(
     work: ReasonWork, party: Party, new: FilterRule, change: float, about: str
 ) -> FilterRule:
-    """Change the rule with the target of a new one.
+    """Change the rule with the target of `new`, or else `new`.
 
-    Where there was no rule, start from the new one.
+    Args:
+        change: Multiplies the rule's factor.
+        about: The subject of the rule's text.
     """
     old = next((rule for rule in party.filter_memory.rules if rule.target == new.target), new)
     factor = old.factor * change

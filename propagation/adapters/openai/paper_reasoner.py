@@ -1,7 +1,7 @@
 """The paper's prompts one by one, for comparison with the fused ones.
 
-That is 13 calls an interaction if every party heard something (three merges, one prediction, three
-gradients, three profiles and three filter memories), and one router a call.
+An interaction takes 13 calls if every party heard something: three merges, one prediction, three
+gradients, three profiles and three filter memories. Each router takes a call of its own.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from propagation.adapters.openai.prompts import (
     predict,
 )
 from propagation.adapters.openai.reasoner import OpenAIReasoner, name_parties, sum_usage
-from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork
+from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork, keep_first
 from propagation.ports import (
     AnswerPart,
     BackwardAnswer,
@@ -114,7 +114,7 @@ def _join(
 ) -> AnswerPart[OptimizeAnswer]:
     """Join a profile's edits and a filter memory's rules.
 
-    One of the two may have failed.
+    If one of the two failed, the other is used alone.
     """
     if isinstance(rules, ReasonerFailed):
         return profile
@@ -138,16 +138,14 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
 
     A router that several clients heard is judged by the first.
     """
-    out: dict[tuple[Module, int], Gradient] = {}
-    for one in gradients:
-        out.setdefault((one.module, one.owner), one)
-    return list(out.values())
+    return list(keep_first(((one.module, one.owner), one) for one in gradients).values())
 
 
 def create_openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
-    """Build the reasoner.
+    """Build the reasoner that the options choose.
 
-    `store` keeps answers, and what is known of the server.
+    Args:
+        store: Keeps answers and the server's JSON mode.
     """
     reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
     return reasoner(endpoint, store)

@@ -1,6 +1,7 @@
-"""The reasoner behind an endpoint.
+"""The reasoner behind an endpoint, with the paper's prompts fused.
 
-Each method is one call (fused), and parts of an answer fail alone.
+A method makes one call, or several if its subjects are many. If a part of an answer fails, the
+other parts are still used.
 """
 
 import asyncio
@@ -48,16 +49,13 @@ T = TypeVar("T")
 
 
 class OpenAIReasoner(EndpointAdapter):
-    """See ports/reasoner.py for what each answer means."""
+    """A reasoner that asks a model; ports/reasoner.py explains each answer."""
 
     router_batch_size = 1 << 20
     routers_a_call = 12
 
     def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
-        """Build the reasoner.
-
-        `store` keeps answers, and what is known of the server.
-        """
+        """Build the reasoner; `store` keeps answers and the server's JSON mode."""
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
         self._asker = QuestionAsker(endpoint, store)
@@ -142,19 +140,28 @@ class OpenAIReasoner(EndpointAdapter):
     ) -> tuple[list[AnswerPart[Any]], Usage]:
         """Ask about all subjects, in calls that run at the same time.
 
-        A call asks about as many as the context has room for.
+        A call asks about as many subjects as the context has room for, and at most `most`.
+
+        Args:
+            question: Builds the question about some of the subjects.
+
+        Returns:
+            A part of the answer for each subject, in order, and the usage of all calls.
 
         Raises:
-            ReasonerUnavailable: Nothing is answered now.
+            ReasonerUnavailable: The endpoint answers no call now.
         """
-        calls = self._share_out(subjects, question, most)
+        calls = self._split_into_calls(subjects, question, most)
         found = await self._ask_all([question(call) for call in calls])
         return [part for one in found for part in one.parts.values()], sum_usage(found)
 
     async def _ask_all(self, questions: Sequence[Question]) -> list[Answered]:
         """Ask several questions concurrently.
 
-        A call that fails is the failure of its parts.
+        If a call fails, its failure stands for each of its parts.
+
+        Raises:
+            ReasonerUnavailable: The endpoint answers no call now.
         """
         return await asyncio.gather(*(self._ask_or_fail_parts(question) for question in questions))
 
@@ -166,9 +173,13 @@ class OpenAIReasoner(EndpointAdapter):
         except ReasonerFailed as error:
             return Answered(dict.fromkeys(question.parts, error), error.usage)
 
-    def _share_out(
+    def _split_into_calls(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> list[list[T]]:
+        """Split subjects into calls of at most `most` subjects.
+
+        Each call fits into the model's context.
+        """
         room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
         out: list[list[T]] = []
         used = 0.0

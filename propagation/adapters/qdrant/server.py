@@ -1,8 +1,9 @@
 """A Qdrant server: its connection, collections, aliases and points.
 
-Each collection has two aliases, so that another one can replace it in one step. The plain one says
-which collection is in use. The other one also names the model, and queries use it: a process that
-still has the previous model finds no collection, instead of vectors that mean something else.
+Each collection has two aliases, so that a new collection can replace it in one step. The plain
+alias says which collection is in use. The other alias also names the model, and queries use it: a
+process that still has the previous model finds no collection, instead of vectors that mean
+something else.
 """
 
 import re
@@ -22,9 +23,15 @@ from propagation.model import IncompatibleSettings, IndexUnavailable, group_pair
 from propagation.ports import COLLECTIONS, Collection, Point, normalize_rows
 
 OLDEST = (1, 16)
-"""The first release whose upserts take a filter; without it a late write could undo a newer one."""
+"""The first release whose upserts take a filter.
+
+Without the filter, a late write could undo a newer one.
+"""
 RECONNECT = {"grpc.initial_reconnect_backoff_ms": 250, "grpc.max_reconnect_backoff_ms": 2_000}
-"""By default, gRPC waits up to two minutes before it retries a server that was away for long."""
+"""How long gRPC waits between attempts to reconnect.
+
+By default, it waits up to two minutes before it retries a server that was away for long.
+"""
 INVALID = frozenset({grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXISTS})
 REFUSED = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
 NAMES = uuid.UUID("6f6f2f0e-6d0b-5a53-9f0e-9f4b1f6f3c55")
@@ -37,10 +44,10 @@ def connect(
 ) -> AsyncQdrantClient:
     """Create a client, which connects at its first call.
 
-    It reconnects by itself.
+    The client reconnects by itself.
 
     Args:
-        timeout_seconds: The longest that a call may take.
+        timeout_seconds: The longest that a call may take; rounded to whole seconds, at least 1.
         insecure: Send the key to other machines without TLS.
 
     Raises:
@@ -48,7 +55,7 @@ def connect(
     """
     refuse_plain_secret("qdrant.api_key", api_key, url, "qdrant", insecure)
     with warnings.catch_warnings():
-        # It warns of loopback, too, and of what the settings allow.
+        # The client warns even of addresses on this machine, and of networks that are allowed.
         warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
         return AsyncQdrantClient(
             url=url,
@@ -56,7 +63,7 @@ def connect(
             prefer_grpc=True,
             api_key=api_key,
             timeout=max(round(timeout_seconds), 1),
-            check_compatibility=False,  # see check_version; it would ask over HTTP in a thread
+            check_compatibility=False,  # see check_version; this one asks over HTTP in a thread
             grpc_options=RECONNECT | {"grpc.enable_http_proxy": int(not is_plain_loopback(url))},
         )
 
@@ -65,7 +72,7 @@ async def check_version(client: AsyncQdrantClient) -> None:
     """Check that the server is not too old.
 
     Raises:
-        IncompatibleSettings: It is older than OLDEST.
+        IncompatibleSettings: The server is older than OLDEST.
     """
     version = (await client.info()).version
     if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < OLDEST:
@@ -121,9 +128,8 @@ def parse_point_key(id_: int | str | uuid.UUID, payload: dict[str, object] | Non
 def upsert_operations(points: Sequence[Point]) -> list[models.UpdateOperation]:
     """Build one operation for each version.
 
-    Each operation writes only where nothing newer is stored.
-
-    Of points with equal keys and versions the last one stays.
+    An operation does not replace points of newer versions. Of points with equal keys and versions,
+    the last one stays.
     """
     by_version = group_pairs((point.version, _build_struct(point)) for point in points)
     return [
@@ -164,7 +170,7 @@ def name_aliases(prefix: str, embedder: str, dimension: int) -> dict[Collection,
 
 
 async def list_collections_in_use(client: AsyncQdrantClient, prefix: str) -> dict[Collection, str]:
-    """Find the collections in use."""
+    """Find the names of the collections in use by their plain aliases."""
     aliases = {
         found.alias_name: found.collection_name for found in (await client.get_aliases()).aliases
     }
@@ -186,8 +192,8 @@ async def create_collection(
 ) -> str:
     """Create an empty collection without an alias; return its name.
 
-    It has no graph (m=0), so every search is exact: a filtered search over a graph loses most of
-    its results. There is also nothing to build.
+    The collection has no search graph (m=0), so every search is exact: a filtered search over such
+    a graph loses most of its results. There is also no graph to build.
     """
     name = f"{prefix}-{collection}-{uuid.uuid4().hex}"
     await client.create_collection(
@@ -197,7 +203,7 @@ async def create_collection(
         metadata={"embedder": embedder, "dimension": dimension},
     )
     await client.create_payload_index(name, VERSION, models.PayloadSchemaType.INTEGER)
-    if collection in COLLECTIONS.values():  # of clients: eq. 4 asks for their attributes
+    if collection in COLLECTIONS.values():  # collections of clients: eq. 4 filters by attribute
         await client.create_payload_index(name, ATTRIBUTES, models.PayloadSchemaType.KEYWORD)
     return name
 
@@ -208,9 +214,9 @@ async def put_in_use(
     names: Mapping[Collection, str],
     aliases: Mapping[Collection, str],
 ) -> None:
-    """Put these collections behind their aliases in one step.
+    """Point the aliases to these collections in one step.
 
-    They replace the collections in use.
+    The collections that were in use lose their aliases.
 
     Raises:
         IncompatibleSettings: The server has collections of other applications with this prefix.

@@ -1,20 +1,20 @@
 """Arrays of checkpoints in pieces, as every graph store keeps them."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
-from propagation.model import Checkpoint, name_damage
+from propagation.model import Array, Checkpoint, name_damage
 
 PIECE_BYTES = 1 << 20
 
 
 def take_pieces(checkpoint: Checkpoint) -> Iterator[tuple[str, int, str, list[int], bytes]]:
     """Take a checkpoint's arrays out one by one, and yield their pieces.
+
+    The checkpoint has no arrays afterwards.
 
     Yields:
         The array's name, the piece's number, the array's type and shape, and the piece's bytes.
@@ -25,11 +25,11 @@ def take_pieces(checkpoint: Checkpoint) -> Iterator[tuple[str, int, str, list[in
             yield name, part, array.dtype.str, list(array.shape), data
 
 
-def _split_into_pieces(array: NDArray[np.generic]) -> Iterator[tuple[int, bytes]]:
-    """Yield an array's numbered pieces, and its digest as the last.
+def _split_into_pieces(array: Array) -> Iterator[tuple[int, bytes]]:
+    """Yield an array's numbered pieces; the last piece is the digest.
 
-    A withdrawal changes the array meanwhile, and patches it afterwards: the digest is of what was
-    yielded.
+    The digest is computed from the yielded bytes, because a withdrawal changes the array meanwhile.
+    The withdrawal stages a patch of the array afterwards.
     """
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     starts = range(0, max(len(data), 1), PIECE_BYTES)
@@ -41,12 +41,10 @@ def _split_into_pieces(array: NDArray[np.generic]) -> Iterator[tuple[int, bytes]
     yield len(starts), check.to_bytes(DIGEST_BYTES)
 
 
-def join_pieces(
-    name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]
-) -> NDArray[Any]:
+def join_pieces(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[bytes]) -> Array:
     """Put an array together from its pieces.
 
-    The last one is the digest.
+    The last piece is the digest.
 
     Raises:
         DamagedNumbers: Pieces are missing or damaged.

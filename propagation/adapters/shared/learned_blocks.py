@@ -1,6 +1,6 @@
 """Learned blocks as every graph store keeps, withdraws and exports them.
 
-The permanent columns of a block are one blob.
+The permanent columns of a block are packed into one blob.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ FORM = {
     "routers": np.dtype((np.uint16, (2, WRITTEN))),
     "weights": np.dtype((np.float32, (2, WRITTEN))),
 }
-"""The columns in the order of storage; the type of each is that of its values in one row."""
+"""The stored columns, in order, with the type of one row."""
 BYTES_PER_ROW = sum(column.itemsize for column in FORM.values())
 
 
 def pack_columns(block: LearnedBlock) -> bytes:
-    """Return the columns as bytes."""
+    """Return a block's permanent columns as bytes, in the order of FORM."""
     return b"".join(
         np.ascontiguousarray(getattr(block, name), dtype.base).tobytes()
         for name, dtype in FORM.items()
@@ -39,7 +39,7 @@ def pack_columns(block: LearnedBlock) -> bytes:
 
 
 def is_ascending(sequence: I64, after: int, through: int) -> bool:
-    """Return whether a block's sequences ascend between its ends."""
+    """Return whether sequences ascend, after `after` and up to `through`."""
     ends = np.concatenate(([after], sequence, [through + 1]))
     return bool((ends[1:] > ends[:-1]).all())
 
@@ -57,8 +57,14 @@ def unpack_block(
 
     Its arrays are writable: numba would compile every kernel again for read-only ones.
 
+    Args:
+        size: The number of rows.
+        columns: As `pack_columns` returns them.
+        trust: None if it is not stored any more; then the block's array is [size, 2, 0].
+        combiner: None if it is not stored any more; then the block's array is empty.
+
     Raises:
-        DamagedNumbers: The size is wrong, the sequences do not ascend, or a number cannot be one.
+        DamagedNumbers: The size is wrong, the sequences do not ascend, or a number is impossible.
     """
     parts: dict[str, Array] = {}
     start = 0
@@ -91,7 +97,13 @@ def unpack_block(
 
 
 def split_row(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tuple[int, bytes]]:
-    """Yield one row's values as bytes, with their offsets in packed columns."""
+    """Yield one row's values as bytes, with their offsets in packed columns.
+
+    Args:
+        size: The number of rows in the block.
+        place: The row.
+        values: By column name; columns without values are left out.
+    """
     start = 0
     for name, dtype in FORM.items():
         if name in values:
@@ -101,11 +113,11 @@ def split_row(size: int, place: int, values: Mapping[str, Array]) -> Iterator[tu
 
 
 def collect_taste_written(block: LearnedBlock, places: I64) -> dict[int, list[tuple[int, float]]]:
-    """Return what rows of a block wrote to taste, by sequence.
+    """Return the weights that rows of a block wrote to taste.
 
     Returns:
-        (router, weight), largest first, equal weights by router; rows that wrote nothing are left
-        out.
+        (router, weight) pairs by sequence, largest weight first, equal weights by router. Rows that
+        wrote nothing are left out.
     """
     written = {int(block.sequence[place]): _list_written(block, place, TASTE) for place in places}
     return {
@@ -118,7 +130,7 @@ def collect_taste_written(block: LearnedBlock, places: I64) -> dict[int, list[tu
 def _list_written(
     columns: LearnedBlock | LearnedWeights, place: int, bank: int
 ) -> list[tuple[int, float]]:
-    """Return (router, weight) of what a row wrote to a bank."""
+    """Return the (router, weight) pairs that a row wrote to a bank."""
     return [
         (router, weight)
         for router, weight in zip(
@@ -149,7 +161,10 @@ NOTHING: Row = {
 
 
 def find_places(column: I64, sequences: I64) -> I64:
-    """Return the places of some sequences in a block's ascending column."""
+    """Return the places of some sequences in a block's ascending column.
+
+    Sequences that the column lacks are left out.
+    """
     places = np.searchsorted(column, sequences)
     known = places < len(column)
     known[known] = column[places[known]] == sequences[known]
@@ -157,7 +172,7 @@ def find_places(column: I64, sequences: I64) -> I64:
 
 
 def build_weights_of_rows(block: LearnedBlock, places: I64, learned: int) -> LearnedWeights:
-    """Return what the rows at these places of a block wrote.
+    """Return the weights that the rows at these places wrote.
 
     Args:
         learned: How many interactions were learned from the block's first one on.
@@ -187,7 +202,8 @@ def list_written_records(
     """Yield what each event wrote to each bank, as (router, weight).
 
     Args:
-        named: Name of an item's row (-1: none) in an export; None if the item is gone.
+        named: Returns the exported name of an item from its row; None for row -1 (no item), or if
+            the item was forgotten.
 
     Source: docs/numbers.md, rule 5.
     """

@@ -17,9 +17,15 @@ from propagation.model import (
     Source,
 )
 
+_parse_source = lru_cache(maxsize=65_536)(Source)
+"""Builds a source from its sequence, router and version.
+
+Sources are cached, because many lines rest on one source.
+"""
+
 
 def build_rule_row(rule: FilterRule) -> dict[str, object]:
-    """Return the object that stands for a rule."""
+    """Return the JSON object that stands for a rule."""
     return {
         "router": rule.router,
         "attribute": rule.attribute,
@@ -31,12 +37,12 @@ def build_rule_row(rule: FilterRule) -> dict[str, object]:
 
 
 def build_rule(row: dict[str, Any]) -> FilterRule:
-    """Build a rule from its object."""
+    """Build a rule from its JSON object."""
     return FilterRule(**{**row, "evidence": tuple(row["evidence"])})
 
 
 def build_line_row(line: Line) -> list[object]:
-    """Return the list that stands for a line."""
+    """Return the JSON list that stands for a line."""
     return [
         line.id,
         line.text,
@@ -48,7 +54,7 @@ def build_line_row(line: Line) -> list[object]:
 
 
 def build_line(row: Sequence[Any]) -> Line:
-    """Build a line from its list."""
+    """Build a line from its JSON list."""
     id_, text, attributes, weight, author, sources = row
     return Line(
         id=id_,
@@ -58,11 +64,6 @@ def build_line(row: Sequence[Any]) -> Line:
         author=Author(author),
         sources=tuple(starmap(_parse_source, sources)),
     )
-
-
-@lru_cache(maxsize=65_536)
-def _parse_source(sequence: int | None, router: int | None, version: int | None) -> Source:
-    return Source(sequence=sequence, router=router, version=version)
 
 
 def build_version_record(
@@ -101,9 +102,11 @@ def _build_source(source: Source) -> dict[str, object]:
 
 
 def list_authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
-    """Return the prompts and the fallback of an interaction.
+    """Return the prompts and the fallback of a reasoned interaction.
 
-    A dead letter has none.
+    Returns:
+        The prompts' names, and the fallback's name; None for either if there is none. Both are None
+        for a dead letter.
     """
     if result.failure is not None:
         return None, None

@@ -4,11 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from propagation.adapters.shared.reason_rows import build_line, build_rule
-from propagation.graph_rules.citation_search import (
-    CitationMatcher,
-    VersionsToSearch,
-    list_rule_words,
-)
+from propagation.graph_rules import CitationMatcher, VersionsToSearch, list_rule_words
 from propagation.model import (
     CitationSearch,
     ClientText,
@@ -27,7 +23,7 @@ class VersionReader:
     same object.
 
     Attributes:
-        versions: Those that are still to read.
+        versions: The versions that are still to be read.
     """
 
     def __init__(
@@ -39,9 +35,9 @@ class VersionReader:
         """Begin before the first version.
 
         Args:
-            searches: All of one client.
-            spans: What `find_spans` returns for them.
-            matcher: Of the searches of all clients.
+            searches: All searches of one client.
+            spans: The spans that `find_spans` returns for the searches.
+            matcher: Matches the searches of all clients.
         """
         self.versions = VersionsToSearch(spans)
         self._searches = searches
@@ -54,10 +50,10 @@ class VersionReader:
         """Search consecutive versions until the search jumps or ends.
 
         Args:
-            rows: From `versions.next` on, of each version: number, next id, watermark, dropped,
+            rows: One for each version from `versions.next` on: number, next id, watermark, dropped,
                 whether a withdrawal rewrote it, whether it is the current one, its lines for
                 `build_line` and its rules for `build_rule`.
-            complete: No version of the client comes after the rows.
+            complete: Whether no version of the client comes after the rows.
         """
         ref = self._searches[0].ref
         find_all = any(search.citations is None for search in self._searches)
@@ -74,7 +70,8 @@ class VersionReader:
                     profile=profile, filter_memory=memory, watermark=watermark, dropped=dropped
                 )
                 yield StoredText(text, bool(current))
-            # A later version may cite such a message with another attribute.
+            # A line may cite a message of the searches without one of their attributes, and a later
+            # version may cite the message with one.
             may_cite = cites or rewritten or any(one[3] for one in lines)
             if not self.versions.go_on(version, may_cite=may_cite):
                 return

@@ -102,6 +102,7 @@ CREATE TABLE reasoned (
 ) STRICT;
 CREATE INDEX reasoned_late ON reasoned (late) WHERE late IS NOT NULL;
 CREATE TABLE dead_letter (sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
+-- `rewritten` has bits: 1, a withdrawal changed the content; 2, see FOLLOWS_GAP in reason/texts.py.
 CREATE TABLE profile_version (
   ref INTEGER NOT NULL, version INTEGER NOT NULL, sequence INTEGER NOT NULL,
   next_id INTEGER NOT NULL, body BLOB NOT NULL, watermark INTEGER NOT NULL,

@@ -1,6 +1,6 @@
 """The graph store on one SQLite file: every port on one database.
 
-A process that drafts texts reads it beside the one that holds it.
+A process that drafts texts reads the file while the service holds it.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
 from propagation.adapters.sqlite.rounds.messages import get_waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, get_last_rounds
 from propagation.model import Client, ClientText, InteractionRow, Round, RouterVersion
-from propagation.ports import Clock
+from propagation.ports import Clock, GraphStore, InteractionReader
 
 
 class SqliteStore(
@@ -37,6 +37,7 @@ class SqliteStore(
     SqliteOutbox,
     SqliteErasure,
     SqliteExport,
+    GraphStore,
 ):
     """All ports on one file with one writing process."""
 
@@ -56,8 +57,8 @@ class SqliteStore(
         return await self.database.read(find_inconsistencies)
 
 
-class SqliteInteractionReader:
-    """InteractionReader beside the process that opened, migrated and locked the file."""
+class SqliteInteractionReader(InteractionReader):
+    """InteractionReader on a file that another process opened and locked."""
 
     def __init__(self, path: Path) -> None:
         self._reader = ReadConnection(path)
@@ -74,9 +75,8 @@ class SqliteInteractionReader:
     async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return self._reader.read(lambda connection: read_interactions(connection, sequences))
 
-    async def get_last_round(self) -> Round | None:
-        newest = self._reader.read(lambda connection: get_last_rounds(connection, 1))
-        return newest[0] if newest else None
+    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
+        return self._reader.read(lambda connection: get_last_rounds(connection, limit))
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None

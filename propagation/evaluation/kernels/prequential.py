@@ -41,7 +41,7 @@ POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 FIXED = 9
 
 
-class Reader(NamedTuple):
+class FeatureArrays(NamedTuple):
     """Arrays that a user's features are read from.
 
     Args:
@@ -71,9 +71,9 @@ class Scoring(NamedTuple):
 
 
 @njit(cache=True)
-def _fill(state, controls, reader, items, out):
-    fill_from(state, reader.standpoint, items, out)
-    fill_controls(state, controls, reader.routers, reader.near, items, out)
+def _fill(state, controls, arrays, items, out):
+    fill_from(state, arrays.standpoint, items, out)
+    fill_controls(state, controls, arrays.routers, arrays.near, items, out)
 
 
 @njit(cache=True)
@@ -187,7 +187,7 @@ def _put_figures(counts, others, kin, logs, out):
 
 
 @njit(cache=True)
-def _rank(state, controls, reader, scoring, item, target, barred, logs, out):
+def _rank(state, controls, arrays, scoring, item, target, barred, logs, out):
     """Rank an item among all that are not barred.
 
     Args:
@@ -207,7 +207,7 @@ def _rank(state, controls, reader, scoring, item, target, barred, logs, out):
         adopted = state.adoptions[rows]
         is_kin = (adopted > 0) == is_adopted
         kin += np.sum(is_kin)
-        _fill(state, controls, reader, rows, raw)
+        _fill(state, controls, arrays, rows, raw)
         for ranking in range(rankings):
             _score(scoring, ranking, adopted, raw, scores)
             _count(scores[: len(rows)], own[ranking, 0], is_kin, counts[ranking])
@@ -216,7 +216,7 @@ def _rank(state, controls, reader, scoring, item, target, barred, logs, out):
 
 
 @njit(cache=True)
-def _rank_fixed(state, controls, reader, scoring, item, target, fixed, logs, out):
+def _rank_fixed(state, controls, arrays, scoring, item, target, fixed, logs, out):
     """Rank an item against a user's fixed candidates.
 
     Args:
@@ -227,7 +227,7 @@ def _rank_fixed(state, controls, reader, scoring, item, target, fixed, logs, out
     """
     rows = fixed[(fixed >= 0) & (fixed != item)]
     raw, scores, own = np.empty((len(rows), target.shape[1])), np.empty(len(rows)), np.empty(1)
-    _fill(state, controls, reader, rows, raw)
+    _fill(state, controls, arrays, rows, raw)
     for ranking in range(len(scoring.seen)):
         _score(scoring, ranking, state.adoptions[rows], raw, scores)
         _score(scoring, ranking, state.adoptions[item : item + 1], target, own)
@@ -280,21 +280,21 @@ def evaluate_block(
         candidates[1:used] = negatives[: used - 1]
         found = gather_neighbours(state, user)
         standpoint = compute_standpoint(state, user)
-        reader = Reader(
+        arrays = FeatureArrays(
             standpoint, find_control_routers(state, controls, standpoint, user, near), near
         )
-        _fill(state, controls, reader, candidates[:used], raw)
+        _fill(state, controls, arrays, candidates[:used], raw)
         if scored[row] and not has_seen(state.seen_set, user, item):
             scoring = _choose_scoring(combiner, compute_maturity(state.history_length[user]))
             seen = list_seen_items(state.seen_item, state.seen_before, state.seen_last[user])
             taken = takes[1][takes[0][user] : takes[0][user + 1]]
             barred = _find_barred_items(state.visible, seen, item, taken)
-            _rank(state, controls, reader, scoring, item, raw[:1], barred, logs, out[row, :, :5])
+            _rank(state, controls, arrays, scoring, item, raw[:1], barred, logs, out[row, :, :5])
             if fixed.shape[1]:
                 _rank_fixed(
                     state,
                     controls,
-                    reader,
+                    arrays,
                     scoring,
                     item,
                     raw[:1],

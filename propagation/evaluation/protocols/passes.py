@@ -1,7 +1,7 @@
 """Passes over schedules: predict and learn event by event.
 
-They run in parallel, one pass on each core. Their kernels release the interpreter lock, and the
-result of a pass depends only on its seed.
+Passes run in parallel, one on each core: their kernels release the interpreter lock. The result of
+a pass depends only on its schedule, its settings and its seed.
 """
 
 import asyncio
@@ -17,22 +17,21 @@ from propagation.evaluation.kernels.arms import RANKINGS, create_evaluation_comb
 from propagation.evaluation.kernels.controls import create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
 from propagation.evaluation.stream import LEAST_ITEMS, EvaluationSettings, Stream
-from propagation.numbers import ITEMS, USERS, State, create_state, with_room
-from propagation.numbers.rules import start_mass
+from propagation.numbers import State, with_room
 from propagation.ports import FittableEmbedder
 from propagation.routing import draw_random_directions, run_spherical_kmeans
-from propagation.workflow.views import count_usable_cores
+from propagation.workflow.views import NumbersView, count_usable_cores
 
 
 @dataclass(frozen=True)
 class Schedule:
     """The order of events, and which are ranked and learned.
 
-    An event that is both is ranked first.
+    An event that is both ranked and learned is ranked first.
 
     Args:
-        user: [B] rows; likewise item.
-        ranked: [B]; likewise learned.
+        user: [B] row of each event's user; likewise item.
+        ranked: [B] whether the event is ranked; likewise learned.
         event: [B] places in the dataset's order of time.
     """
 
@@ -46,18 +45,19 @@ class Schedule:
         """Return each user's distinct items.
 
         Returns:
-            [U+1] the user's first place, and the items.
+            [U+1] the place of each user's first item, and the items of all users, one user after
+            another.
         """
         user, item = np.unique(np.stack([self.user, self.item]), axis=1)
-        return np.searchsorted(user, np.arange(users + 1)), item
+        # Contiguous, as an empty array is anyway: kernels are compiled once for each layout.
+        return np.searchsorted(user, np.arange(users + 1)), np.ascontiguousarray(item)
 
     def count_known(self) -> tuple[I64, I64, I64]:
-        """Count what was learned before each event of its user and item.
-
-        Only events that are learned before it count.
+        """Count the learned events before each event, by user and item.
 
         Returns:
-            [B] interactions of its user, [B] distinct items of these, and [B] adopters of its item.
+            [B] interactions of the event's user, [B] distinct items of these, and [B] adopters of
+            the event's item.
         """
         first = np.zeros(len(self.user), np.bool_)
         rows = np.flatnonzero(self.learned)
@@ -76,7 +76,7 @@ class Schedule:
 
 
 def _count_before(key: I64, counted: Bools) -> I64:
-    """Return [B] how many counted events before each one have its key."""
+    """Return [B] how many counted events before each event share its key."""
     order = np.argsort(key, kind="stable")
     running: I64 = np.cumsum(counted[order]) - counted[order]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -120,7 +120,7 @@ def leave_one_out(stream: Stream, targets: Bools) -> Schedule:
     """Schedule leave-last-one-out.
 
     All events but the targets are learned, in the order of time. A target is ranked twice: at its
-    own moment, and after all E events of the stream, which come first in the schedule.
+    own moment, and again behind all E events of the stream, at the end of the schedule.
     """
     rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
     ranked = targets[rows]
@@ -154,8 +154,8 @@ class PassResult:
             mean over ties), N@10 against any 99, against the first 9 of the user's fixed
             candidates, and against all of these; NaN if not ranked.
         past: [B] known interactions of the user; likewise adopters of the item.
-        negatives: [B] items that the target is ranked against.
-        future: [B] how many of them the user takes later.
+        negatives: [B] how many items the target is ranked against.
+        future: [B] how many of these items the user takes later.
     """
 
     user: I64
@@ -191,8 +191,8 @@ def run_pass(
     """Run one pass over a shuffled stream's schedule.
 
     Args:
-        content: [I,D]; likewise attributes.
-        progress: Called with the events of this pass that are done.
+        content: [I,D] unit vectors of the items' texts; likewise attributes.
+        progress: Called with the number of events done in this pass.
     """
     state = start_state(stream, content, attributes, settings, seed)
     combiner = create_evaluation_combiner()
@@ -241,7 +241,7 @@ def start_state(
 ) -> State:
     """Return the state before the first event.
 
-    Its routers are found by k-means of the content.
+    The routers are found by k-means of the content. An item without text gets a random vector.
     """
     content = content.copy()
     textless = ~content.any(axis=1)
@@ -250,18 +250,13 @@ def start_state(
     )
     session = run_spherical_kmeans(content, settings.session_k, seed)
     taste = run_spherical_kmeans(content, settings.taste_k, seed + 1)
-    state = create_state(session, taste, seed)
-    state = with_room(state, stream.users, stream.items, len(stream.user))
-    state.content[: stream.items] = content
-    state.attributes[: stream.items] = attributes
-    state.visible[: stream.items] = True
-    state.clock[USERS] = stream.users
-    state.clock[ITEMS] = stream.items
-    state.totals[1] = stream.items
+    view = NumbersView(session, taste, seed, epoch=0)
+    # Room for all rows now, since a pass cannot grow the arrays.
+    view.state = with_room(view.state, stream.users, stream.items, len(stream.user))
+    view.add_users(stream.users)
     for item in range(stream.items):
-        start_mass(state.session, item, state.content[item])
-        start_mass(state.taste, item, state.content[item])
-    return state
+        view.set_item(item, content[item], attributes[item], visible=True)
+    return view.state
 
 
 class _PassCancelled(Exception):
@@ -277,10 +272,10 @@ async def run_passes(
 ) -> tuple[list[PassResult], list[str]]:
     """Run the passes of every seed.
 
-    The embedder is fitted anew for each seed. Cancelling this cancels the passes.
+    The embedder is fitted anew for each seed. If this call is cancelled, the passes are, too.
 
     Args:
-        plan: Makes the schedules of a shuffled stream and its seed, for one pass each.
+        plan: Returns the schedules of a shuffled stream and its seed; each gets a pass.
         progress: Called with (events done, events in all), from other threads.
 
     Returns:
@@ -332,7 +327,7 @@ async def run_passes(
                     partial(report, len(running)),
                 )
                 running.append(asyncio.create_task(run(work)))
-        # Unlike gather, this cancels no pass: a thread runs on.
+        # Unlike gather, wait cancels no task: the thread of its pass would run on.
         await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
         _raise_failure(running)
         return [task.result() for task in running], embedders
@@ -348,7 +343,7 @@ def _raise_failure(tasks: Sequence[asyncio.Task[PassResult]]) -> None:
 
 
 def compile_pass() -> None:
-    """Compile the kernels of a pass, or load them."""
+    """Compile the kernels of a pass, or load them from the cache."""
     rows = np.arange(LEAST_ITEMS)
     texts = [str(row) for row in rows]
     stream = Stream("", texts, texts, rows, rows, rows, rows)

@@ -1,9 +1,9 @@
 """Rank through the whole loop in lockstep, with texts and filter rules.
 
-The loop is that of workflow/replay.py. Texts reach the ranking through the profile feature, rules
-through factors on the taste routers. Both change only by reasoning and rounds, so the numbers' own
-protocol cannot measure them. Beside the live arm the combiner learns one without the profile
-feature, on the same events.
+The loop is that of workflow/replay.py. Texts reach the ranking through the profile feature, and
+filter rules through factors on the taste routers. Both change only by reasoning and rounds, so the
+protocols of the numbers cannot measure them. Besides the live arm, the combiner learns an arm
+without the profile feature on the same events.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ from propagation.model import (
     NewInteraction,
     index_of,
 )
-from propagation.numbers.rules import Combiner, Feature, has_seen
+from propagation.numbers.rules import Feature, has_seen
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.scoring import ReadRequest
 from propagation.workflow.replay import replay
@@ -42,7 +42,7 @@ class LoopRanking:
         user: [R] rows.
         values: [R,4] N@10 against 9 unseen items by WAYS: propagation off, numbers alone, with the
             profile feature, with filter rules too.
-        ruled: Share of reads under a rule.
+        ruled: The share (0 to 1) of ranked events whose user had a filter rule.
     """
 
     user: I64
@@ -58,15 +58,21 @@ async def rank_in_loop(
 ) -> LoopRanking:
     """Run the loop on an empty engine, and rank.
 
-    The engine is opened, and nothing else uses it. The figures are of the last three fifths of the
-    events. Only a user's first event of each step of 16 is ranked, against all unseen items:
-    everything that the user did before is learned by then.
+    The engine must be open, and nothing else may use it. The figures are of the last three fifths
+    of the events. Only a user's first event in each step of 16 events is ranked, since by then
+    everything that the user did before is learned. It is ranked against all unseen items.
+
+    Args:
+        progress: Called with the number of events done.
 
     Raises:
         InvalidInput: There is nothing to rank.
     """
     await replay(engine, clients, ())
-    engine.numbers.view.combiner = _create_combiner()
+    # The two live arms (off and on), and the live arm without the profile feature.
+    combiner = create_live_combiner(arms=3)
+    combiner.mask[WITHOUT_TEXT, Feature.PROFILE] = 0
+    engine.numbers.view.combiner = combiner
     found: list[tuple[int, Sequence[float], bool]] = []
     for start in range(0, len(events), STEP):
         part = events[start : start + STEP]
@@ -88,18 +94,12 @@ async def rank_in_loop(
     return LoopRanking(np.array(users, np.int64), np.array(gains), float(np.mean(ruled)))
 
 
-def _create_combiner() -> Combiner:
-    """Make the live arms, and the live one without the profile feature."""
-    combiner = create_live_combiner(arms=3)
-    combiner.mask[WITHOUT_TEXT, Feature.PROFILE] = 0
-    return combiner
-
-
 async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[float], bool] | None:
     """Rank an event's item.
 
     Returns:
-        The user's row, the N@10 by WAYS, and whether a filter rule applied; None if it is left out.
+        The user's row, the N@10 by WAYS, and whether the user has a filter rule; None if the event
+        is the user's first, or a repeat of an item that the user had.
     """
     view = engine.numbers.view
     refs = await engine.store.find_refs(

@@ -1,6 +1,7 @@
 """Tables of reports: headings and rows of text."""
 
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from propagation.evaluation.protocols.effect import Effect, describe_value
 from propagation.evaluation.protocols.metrics import Figures, Paired, Slice
@@ -37,6 +38,7 @@ MATCHED = (
     "N@10: against 9 unseen items. matched: against 9 of the target's kind, items with adopters or"
     " items without. kNN: over off + kNN."
 )
+SPREAD_FORMATS = {"t": ".1f", "standard_error": ".4f"}
 SLICED = {"user": "history of the user", "item": "adopters of the item"}
 SLICE_HEADERS = (
     "known",
@@ -84,10 +86,10 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
             f"{part.events:,}",
             _format_level(part.off),
             _format_level(part.adoption),
-            *_with_error(part.gain),
+            *_format_difference(part.gain, "standard_error"),
             _format_level(part.offk),
             _format_level(part.offk_adoption),
-            *_with_error(part.gain_knn),
+            *_format_difference(part.gain_knn, "standard_error"),
         )
         for part in slices
         if part.events
@@ -97,7 +99,7 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
 def build_fixed_rows(settings: Sequence[Figures], shown: Collection[str]) -> list[tuple[str, ...]]:
     """Return a row for each arm: its N@10 against fixed candidates.
 
-    A setting has two columns.
+    Each setting has two columns: against the first nine candidates, and against all.
     """
     return [
         (
@@ -151,14 +153,10 @@ def _format_level(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _format_difference(pair: Paired | None) -> tuple[str, str]:
+def _format_difference(
+    pair: Paired | None, spread: Literal["t", "standard_error"] = "t"
+) -> tuple[str, str]:
     if pair is None:
         return "", ""
-    return f"{pair.mean:+.4f}", "-" if pair.t is None else f"{pair.t:.1f}"
-
-
-def _with_error(pair: Paired | None) -> tuple[str, str]:
-    if pair is None:
-        return "", ""
-    error = pair.standard_error
-    return f"{pair.mean:+.4f}", "-" if error is None else f"{error:.4f}"
+    value = getattr(pair, spread)
+    return f"{pair.mean:+.4f}", "-" if value is None else f"{value:{SPREAD_FORMATS[spread]}}"

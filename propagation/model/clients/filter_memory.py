@@ -3,6 +3,7 @@
 Source: RecNet 2.3.2.
 """
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -19,11 +20,11 @@ class FilterRule:
 
     Attributes:
         factor: 0.25 to 4. Multiplies routing weights in reads (docs/numbers.md, rule 2) and orders
-            lines at reception; a line below 0.5 is dropped.
+            messages at reception, which refuses messages whose factor is below 0.5.
         router: The router, or None.
-        attribute: The attribute, or None; a rule names exactly one of both.
+        attribute: The attribute, or None; a rule names exactly one of the two.
         evidence: Sequences of the interactions that the rule rests on.
-        age: Sequence at which it was last confirmed.
+        age: Sequence at which the rule was last confirmed.
     """
 
     factor: float
@@ -53,13 +54,12 @@ class FilterMemory:
         """
         if not self.rules:
             return 1.0
-        factor = 1.0
-        for rule in self.rules:
-            if rule.router == router or (
-                rule.attribute is not None and rule.attribute in attributes
-            ):
-                factor *= rule.factor
-        return min(max(factor, FACTOR_MIN), FACTOR_MAX)
+        matching = (
+            rule.factor
+            for rule in self.rules
+            if rule.router == router or rule.attribute in attributes
+        )
+        return min(max(math.prod(matching, start=1.0), FACTOR_MIN), FACTOR_MAX)
 
     def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
         """Return the factors of routers 0 to count - 1; see `get_factor`.
@@ -72,7 +72,8 @@ class FilterMemory:
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """Add a rule, or replace the one with the same target.
 
-        The ninth rule displaces the one with the least evidence, then the oldest.
+        A ninth rule displaces the old rule with the least evidence; among equals, the one that was
+        confirmed longest ago.
         """
         factor = min(max(rule.factor, FACTOR_MIN), FACTOR_MAX)
         bounded = rule if factor == rule.factor else replace(rule, factor=factor)

@@ -13,7 +13,7 @@ from propagation.model.clients.filter_memory import FilterMemory
 
 LINE_MAX_WORDS = 25
 WEIGHT_KEPT = 0.95
-"""What each confirmation leaves of a line's weight before it adds 1."""
+"""Factor by which a confirmation decays a line's weight before adding 1."""
 NO_RULES = FilterMemory()
 MERGED_OUTCOME = "merged"
 
@@ -46,6 +46,13 @@ class Source:
     router: int | None = None
     version: int | None = None
 
+    @property
+    def message(self) -> tuple[int, int] | None:
+        """The message as (router, version); None for an interaction."""
+        if self.router is None or self.version is None:
+            return None
+        return self.router, self.version
+
 
 @value
 class Line:
@@ -53,7 +60,7 @@ class Line:
 
     Attributes:
         text: At most 25 words.
-        weight: Above 0; the line of least weight goes first, then the oldest.
+        weight: Above 0. A full profile drops the line of least weight; among equals, the oldest.
     """
 
     id: int
@@ -62,6 +69,11 @@ class Line:
     weight: float = 1.0
     sources: tuple[Source, ...] = ()
     author: Author = Author.INTERACTION
+
+    @property
+    def messages(self) -> list[tuple[int, int]]:
+        """The messages that the line rests on, as (router, version)."""
+        return [source.message for source in self.sources if source.message is not None]
 
     def with_changes(
         self, *, id: int | None = None, text: str | None = None, weight: float | None = None
@@ -116,7 +128,7 @@ class EditClash(Exception):
 
 @value
 class Profile:
-    """The lines of a client or router at one version.
+    """The lines of a client at one version.
 
     Attributes:
         next_id: Id of the next new line; ids are never used twice.
@@ -133,16 +145,16 @@ class Profile:
         return frozenset(name for line in self.lines for name in line.attributes)
 
     def apply_edits(self, edits: Sequence[Edit], max_lines: int) -> "Profile":
-        """Return the next version: all edits applied, bounded, in reading order.
+        """Return the next version, with all edits applied.
 
-        Lines from the catalogue come first, then those from interactions, then those from messages;
-        within each, the weightiest first.
+        Its lines are in reading order: first from the catalogue, then from interactions, then from
+        messages; within each, the largest weight first. Without edits the lines stay as they are.
 
         Args:
-            max_lines: Most lines; those of least weight go.
+            max_lines: How many lines are kept at most; the lines of least weight are dropped.
 
         Raises:
-            EditClash: An edit names a line that is gone.
+            EditClash: An edit names a line that the profile no longer has.
         """
         if not edits:
             return Profile(self.ref, self.version + 1, self.lines, self.next_id)
@@ -176,7 +188,7 @@ class ClientText:
 
     Attributes:
         watermark: Last round whose messages were merged or fell out of the buffer.
-        dropped: How many messages fell out so far.
+        dropped: How many messages fell out of the buffer so far.
     """
 
     profile: Profile
@@ -186,7 +198,7 @@ class ClientText:
 
     @classmethod
     def empty(cls, ref: int) -> "ClientText":
-        """Return the text, at version 0, of a client without one."""
+        """Return the empty text, at version 0, of a client without one."""
         return cls(profile=Profile(ref=ref))
 
 
@@ -195,7 +207,7 @@ class MessageMerge:
     """One message that reception merged into a profile version, or dropped.
 
     Attributes:
-        outcome: "merged", or why it was dropped.
+        outcome: "merged", or why the message was dropped.
     """
 
     ref: int
@@ -210,7 +222,7 @@ class NumberedMerge:
     """A merge with its place in the order of commits.
 
     Attributes:
-        number: From 1.
+        number: The place, from 1.
         sequence: Sequence that the merged text belongs to.
     """
 
@@ -224,7 +236,7 @@ class NumberedText:
     """A new version of a client's text.
 
     Attributes:
-        number: Its place among all versions in the order of commits.
+        number: The version's place among all versions, in the order of commits.
     """
 
     number: int

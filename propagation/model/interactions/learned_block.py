@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from propagation.arrays import F32, F64, I32, I64, U16, Array
 from propagation.errors import DamagedNumbers
 
 NEGATIVES = 4
@@ -15,17 +13,20 @@ WRITTEN = 16
 
 @dataclass(frozen=True)
 class LearnedBlock:
-    """One learn commit: B interactions in sequence order, with what each wrote.
+    """One learn commit: B interactions in sequence order, with their writes.
 
     Attributes:
-        after: The block covers the log from just after this sequence,
-        through: to this one, which may lie behind its last interaction.
+        after: The block covers the log's entries after this sequence.
+        through: The block covers the log up to this sequence, which may be later than its last
+            interaction.
         sequence: [B] i64.
-        negatives: [B,4] i32 item rows; -1 if none was left to draw.
+        negatives: [B,4] i32 item rows; -1 if no item was left to draw.
         scores: [B,2] f32 of i+ and i- before the updates; NaN without a negative.
-        profile_cosines: [B,5] f32, as read.
+        profile_cosines: [B,5] f32 cosines of the user's profile with those of the item and its
+            negatives, as they were when the block was learned.
         routers: [B,2,16] u16, by bank (0 session, 1 taste).
-        weights: [B,2,16] f32, adoption mass that each wrote to these routers; zeros for a repeat.
+        weights: [B,2,16] f32, adoption mass that each interaction wrote to these routers; zeros
+            for a repeat.
         trust: [B,2,K] f32, increments of rule 4 (docs/numbers.md).
         combiner: The combiner's state after the block.
     """
@@ -33,14 +34,14 @@ class LearnedBlock:
     after: int
     through: int
     epoch: int
-    sequence: NDArray[np.int64]
-    negatives: NDArray[np.int32]
-    scores: NDArray[np.float32]
-    profile_cosines: NDArray[np.float32]
-    routers: NDArray[np.uint16]
-    weights: NDArray[np.float32]
-    trust: NDArray[np.float32]
-    combiner: NDArray[np.float64]
+    sequence: I64
+    negatives: I32
+    scores: F32
+    profile_cosines: F32
+    routers: U16
+    weights: F32
+    trust: F32
+    combiner: F64
 
 
 @contextmanager
@@ -48,7 +49,9 @@ def name_damage(what: str, after: int = -1, through: int = -1) -> Iterator[None]
     """Turn an error about a value into one that names the damage.
 
     Args:
-        what: What the body of the `with` reads.
+        what: Names the value that the body reads; begins the message.
+        after: As in DamagedNumbers.
+        through: As in DamagedNumbers.
 
     Raises:
         DamagedNumbers: The body raised TypeError, ValueError or LookupError.
@@ -65,7 +68,7 @@ class StagedCheckpoint:
 
     Attributes:
         id: Its id in the store.
-        sequence: Sequence at which the numbers stand.
+        sequence: Sequence that the numbers reflect.
     """
 
     id: int
@@ -77,10 +80,12 @@ class Checkpoint:
     """The numbers at one sequence.
 
     Attributes:
-        barrier: `rebuild` never goes behind a barrier, and the newest one is never dropped.
+        barrier: Whether this is a barrier: `rebuild` never goes behind one, and the newest one is
+            never dropped.
+        arrays: The numbers, by name.
     """
 
     sequence: int
     epoch: int
     barrier: bool
-    arrays: dict[str, NDArray[np.generic]]
+    arrays: dict[str, Array]

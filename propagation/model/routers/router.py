@@ -10,15 +10,20 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from propagation.grouping import keep_first
 from propagation.model.base import Term, value
 
 SENDERS_KEPT = 2
-"""How many senders are stored with a message, apart from all of its parts."""
+"""How many senders are stored with a message, besides its full parts."""
 
 
 @value
 class IntegratedAttribute:
     """One attribute that a client's profile version brought to a router.
+
+    Attributes:
+        ref: The client.
+        sequence: The interaction that the attribute came from; 0 for the client's own text.
 
     Source: RecNet eq. 2.
     """
@@ -33,19 +38,21 @@ class IntegratedAttribute:
 class RouterVersion:
     """A router's profile after one round, which is also its message.
 
-    The round wrote it (eq. 3), and the router multicast it (eq. 4).
+    The round wrote it (eq. 3), and the router multicast it (eq. 4). The message is stored once, and
+    its receivers find it.
 
-    Stored once and found by its receivers. Immutable like every value (see base.py), but without
-    slots, so that `senders` is computed once.
+    The class is immutable like every value (see base.py), but has no slots, so that `senders` is
+    computed once.
 
     Attributes:
-        name: Unlike those of all other current routers; "" if it stands for nothing.
-        attributes: A_R: what was integrated in this round.
+        name: Differs from the names of all other current routers; "" if the router stands for
+            nothing.
+        attributes: A_R: the attributes that were integrated in this round.
         standing: (attribute, weight) of everything that the router stands for.
         integrated: Parts that clients brought in this round.
-        sequence: Of the round's log entry.
-        written_by: Prompts that a language model answered for it, or the fallback that answered
-            instead (Usage.author); "" for the offline reasoner.
+        sequence: Sequence of the round's log entry.
+        written_by: Prompts that a language model answered for this version, or the fallback that
+            answered instead (Usage.author); "" for the offline reasoner.
     """
 
     router: int
@@ -64,7 +71,7 @@ class RouterVersion:
     def senders(self) -> frozenset[int]:
         """Clients that the message's parts come from.
 
-        A message that was read in brief names only some of them.
+        A message that was read with `integrated` shortened has only some of them.
         """
         return frozenset(part.ref for part in self.integrated)
 
@@ -72,16 +79,14 @@ class RouterVersion:
     def lone_sender(self) -> int | None:
         """The only client that this message comes from.
 
-        None if there are several.
+        None if there are several, or none.
         """
         return find_lone_sender(self.senders)
 
     @property
     def first_parts(self) -> list[IntegratedAttribute]:
-        """The first parts of the first two senders, for short reads."""
-        first: dict[int, IntegratedAttribute] = {}
-        for part in self.integrated:
-            first.setdefault(part.ref, part)
+        """One part of each of the first two senders, for short reads."""
+        first = keep_first((part.ref, part) for part in self.integrated)
         return list(first.values())[:SENDERS_KEPT]
 
 
@@ -100,7 +105,7 @@ class RoutingEdge:
 
     Attributes:
         score: Cosine, pi or lift, by policy.
-        from_sequence: Sequence of the round that opened it.
+        from_sequence: Sequence of the round that opened the edge.
     """
 
     router: int
@@ -115,11 +120,11 @@ class MessageReach(Term):
     Each message counts once for each client.
 
     Attributes:
-        clients: Distinct clients that merged one.
-        merged: Merged into a profile.
-        filtered: Refused by a filter rule.
-        empty: Without anything for this client.
-        fell_out: Fallen out of a full buffer.
+        clients: Distinct clients that merged at least one message.
+        merged: Messages that were merged into a profile.
+        filtered: Messages that a filter rule refused.
+        empty: Messages that held nothing for the client.
+        fell_out: Messages that fell out of a full buffer.
     """
 
     router: int
@@ -145,10 +150,11 @@ class Epoch(Term):
 
     Attributes:
         sequence: Sequence at which it opened.
-        session_k: Session routers.
-        taste_k: Taste routers that it opened with, retired ones included.
-        tau: Threshold of eq. 4, fixed at its opening; None until the semantic policy needs it.
-        era: Epoch of the bootstrap that it descends from; its own number for a bootstrap's.
+        session_k: Number of session routers.
+        taste_k: Number of taste routers at its opening, retired ones included.
+        tau: Threshold of eq. 4; None until the semantic policy has measured it.
+        era: Epoch of the bootstrap that this epoch descends from; its own number if a bootstrap
+            opened it.
     """
 
     number: int
@@ -161,7 +167,7 @@ class Epoch(Term):
 
 
 def is_since_bootstrap(epoch: int, era: int) -> bool:
-    """Tell whether an epoch is not older than a bootstrap.
+    """Tell whether an epoch began with a bootstrap or after it.
 
     Args:
         era: The epoch of the bootstrap.
@@ -173,8 +179,8 @@ class Round(Term):
     """A round, and what it did.
 
     Attributes:
-        boundary: It covers profile versions written for interactions up to this sequence.
-        sequence: Its own place in the log; 0 until it is published.
+        boundary: The round covers profile versions with sequences up to this one.
+        sequence: The round's own place in the log; 0 until it is published.
         changed: Clients whose attributes changed.
         touched: Routers that got a new version.
         reached: Clients that a new message reaches.

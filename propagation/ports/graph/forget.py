@@ -32,19 +32,21 @@ class ErasureStore(Protocol):
         """
 
     async def get_user_choices(self, users: Sequence[int]) -> UserChoices:
-        """Return every choice of these users (refs), by user, then sequence."""
+        """Return every interaction of these users (refs), by user, then sequence."""
 
     async def get_learned_weights(self, sequences: Sequence[int]) -> LearnedWeights:
-        """Return what interactions wrote when they were learned; others are left out."""
+        """Return the weights that interactions wrote; unlearned ones are left out."""
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
         """Find stored versions of texts that cite what a search names.
 
-        A version matches if it cites one of the sequences; if a line that cites one of the
-        messages has one of its attributes, or holds one of the words for messages; if a rule holds
-        one of the words for rules, or of those for rules on its router; or if it holds one of the
-        other words.
-        Others may be returned too.
+        Other versions may be returned, too. A version matches if (see Citations)
+
+        - it cites one of `sequences`,
+        - a line cites one of `messages` and has one of that message's attributes or holds one of
+          `message_words`,
+        - a filter rule holds one of `rule_words`, or one of the `router_words` of its router, or
+        - any line or rule holds one of `words`.
 
         Returns:
             Each version once, by ref, then version.
@@ -55,14 +57,14 @@ class ErasureStore(Protocol):
 
         Args:
             ref: The client whose own text does not count.
-            names: Normalized attribute names. An own text is title, description, attributes and
-                categories.
+            names: Normalized attribute names. A client's own text is its title, description,
+                attributes and categories.
         """
 
     async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
         """Find clients with a stored text that holds one of the words.
 
-        Reads every version of every client.
+        The search reads every version of every client.
 
         Returns:
             Their refs.
@@ -84,19 +86,19 @@ class ErasureStore(Protocol):
     ) -> Sequence[AffectedMessage]:
         """Find published messages that a withdrawal affects.
 
-        These messages rest on the withdrawal, or may stand for less after it, or may name an
-        erased client; graph_rules/withdrawal_order chooses them.
+        Such messages lose parts, or may stand for less after the withdrawal, or may name an erased
+        client; graph_rules/withdrawal_order chooses them.
 
         Args:
-            refs: Clients whose message parts of these `sequences` go.
+            refs: Clients whose parts from these `sequences` are withdrawn.
             sequences: The interactions that are withdrawn.
-            erased: The one of `refs` whose parts all go; None for a retraction.
+            erased: The one of `refs` whose parts are all withdrawn; None for a retraction.
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
-            titles: Also find messages with one of these in their text.
+            titles: Also find messages with one of these titles in their text.
             names: Also find messages that bring one of these attributes, or whose router stands
                 for it.
-            origins: By router, those that it evolved from.
+            origins: By router, the routers that it evolved from.
             limit: How many remaining senders to list for each attribute that loses a part or is one
                 of `names`.
 
@@ -107,7 +109,7 @@ class ErasureStore(Protocol):
     async def get_merges_of_messages(
         self, messages: Sequence[tuple[int, int]]
     ) -> Sequence[MessageMerge]:
-        """Return what became of these messages (router, version) at clients."""
+        """Return all merges and drops of these messages (router, version)."""
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
@@ -115,22 +117,25 @@ class ErasureStore(Protocol):
         """Publish a withdrawal in one commit; see graph_rules/withdrawal_order for its steps.
 
         Afterwards nothing names an erased client: its refs are never reused, and its event ids
-        are kept only as keyed hashes. Claims and a staged round are void. Older checkpoints are
-        dropped.
+        are kept only as keyed hashes. All claims and a staged round become void. Older checkpoints
+        are dropped.
 
         Args:
-            lease: The learner's.
-            barrier: Staged under this lease; it becomes the newest barrier.
+            lease: The learner's lease.
+            barrier: A checkpoint staged under this lease, which becomes the newest barrier.
 
         Raises:
             LeaseLost: The lease has a newer token; nothing was changed.
-            VersionClash: A text has another version by now, or one that was committed after
-                `texts_read_through` rests on what goes. Nothing was changed, except that past
-                versions of texts may already have lost their citations.
+            VersionClash: A text has another version by now, or a text that was committed after
+                `texts_read_through` cites something that is withdrawn. Nothing was changed, except
+                that past versions of texts may already have lost their citations.
         """
 
     wipes_in_seconds: bool
-    """Whether `wipe` takes only seconds at any size: every erasure can then end with it."""
+    """Whether `wipe` takes only seconds, however large the database is.
+
+    Every erasure can then end with `wipe`.
+    """
 
     async def wipe(self) -> None:
         """Remove all traces of erased clients from the database's files.
@@ -146,7 +151,7 @@ class ErasureStore(Protocol):
         """
 
     async def is_wiping_due(self) -> bool:
-        """Tell whether a client was erased and `wipe` did not finish since.
+        """Tell whether a client was erased since the last complete `wipe`.
 
         A retraction leaves nothing to wipe.
         """
@@ -182,16 +187,16 @@ class ExportStore(Protocol):
 
 
 class RetentionStore(Protocol):
-    """Removal of old rows that nothing cites (docs/design.md, State)."""
+    """Removal of old rows that are not cited (docs/design.md, State)."""
 
     async def prune(self, before: int, limit: int) -> int | None:
         """Look at some rows, or drop at most `limit` of them.
 
         One call is a small step, and steps run one at a time. A step drops versions, edges,
-        messages, merges and gradients whose life ended before a sequence. It keeps every client's
-        and router's current version, whatever a line cited at `before` or later, every client's
-        first edge, and all interactions with their weights. The first call moves `oldest_kept` to
-        `before`.
+        messages, merges and gradients whose life ended before a sequence. It keeps the current
+        version of every client and router, everything that a line cited at `before` or later, the
+        first edges of every client, and all interactions with their weights. The first call moves
+        `oldest_kept` to `before`.
 
         Args:
             before: The sequence.

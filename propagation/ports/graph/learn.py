@@ -24,10 +24,10 @@ class LearnStore(Protocol):
     async def read_learned(self, after: int, limit: int) -> Sequence[LearnedBlock]:
         """Return at most `limit` blocks with through > after, in order.
 
-        A block that a checkpoint covers comes with trust [B,2,0]: its increments are dropped.
+        A block that a checkpoint covers may have trust [B,2,0], because its increments are dropped.
 
         Raises:
-            DamagedNumbers: One of them is damaged.
+            DamagedNumbers: One of the blocks is damaged.
         """
 
     async def get_taste_written(
@@ -46,9 +46,9 @@ class LearnStore(Protocol):
         """Return the sequence through which the log is learned; 0 at first."""
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
-        """Store a checkpoint, visible once it is complete; may take many commits.
+        """Store a checkpoint in many commits, visible once it is complete.
 
-        Drops older checkpoints, except the newest barrier.
+        Older checkpoints are dropped, except the newest barrier.
 
         Raises:
             LeaseLost: The token is not the newest.
@@ -59,12 +59,12 @@ class LearnStore(Protocol):
     ) -> StagedCheckpoint:
         """Write a checkpoint that stays invisible until a commit publishes it.
 
-        There is one staged checkpoint at a time; staging another discards it. Takes the arrays
-        out of `checkpoint` as it writes them, to save memory.
+        There is one staged checkpoint at a time; staging another discards it. To save memory, the
+        arrays are taken out of `checkpoint` as they are written.
 
         Args:
-            onto: Add these arrays, of other names, to this staged checkpoint, which then stands
-                at the new one's sequence.
+            onto: Add the arrays to this staged checkpoint instead, under names that it does not
+                have yet. Its sequence becomes that of `checkpoint`.
 
         Raises:
             LeaseLost: The token is not the newest.
@@ -76,7 +76,7 @@ class LearnStore(Protocol):
         The caller owns its arrays, and may take them out one by one to save memory.
 
         Args:
-            barrier: Return the newest barrier instead.
+            barrier: Return the newest barrier instead; None if there is none.
         """
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
@@ -84,7 +84,7 @@ class LearnStore(Protocol):
 
         The epoch, its log entry and its barrier are stored in one commit.
 
-        The staged blocks (see `replace_learned`) take the place of those learned before.
+        The staged blocks (see `replace_learned`) replace all blocks that were learned before.
 
         Args:
             start: The barrier that the epoch begins with.
@@ -111,6 +111,8 @@ class LearnStore(Protocol):
 
     async def get_current_epoch(self) -> Epoch | None:
         """Return the newest epoch; None before the first bootstrap."""
+        epochs = await self.get_epochs()
+        return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
         """Store the threshold of an epoch (eq. 4).

@@ -1,10 +1,13 @@
-"""Leases with fencing tokens, and small named facts about the whole graph."""
+"""Leases with fencing tokens, and named bytes for the whole graph."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
 LONGEST_LEASE_MS = 600_000
-"""No lease is longer: one that seems so was given before the clock jumped back, and has expired."""
+"""The longest lease, in milliseconds.
+
+A lease that seems longer was given before the clock jumped back, and counts as expired.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class Lease:
 class LeaseStore(Protocol):
     """Storage of leases.
 
-    A lease of a process that died or stalled expires by itself. The store's own time limits end
-    what such a process has open: the Neo4j adapter gives every transaction a timeout
-    (`neo4j.answer_seconds`), after which the server ends it and frees its locks.
+    The lease of a process that died or stalled expires by itself. The store's own time limits end
+    the transactions that such a process left open: the Neo4j adapter gives every transaction a
+    timeout (`neo4j.answer_seconds`), after which the server ends it and frees its locks.
     """
 
     async def acquire_lease(self, name: str, holder: str, ttl_ms: int) -> Lease | None:
@@ -40,7 +43,7 @@ class LeaseStore(Protocol):
             ttl_ms: Milliseconds from now until it expires.
 
         Returns:
-            The lease; None while another holder's has not expired.
+            The lease; None while another holder's lease has not expired.
         """
 
     async def get_lease_holder(self, name: str) -> str | None:
@@ -54,7 +57,7 @@ class LeaseStore(Protocol):
 
 
 CACHED = "cache:"
-"""Names of bytes that begin so are of caches."""
+"""Prefix of the names under which caches store their bytes."""
 
 
 class BlobStore(Protocol):
@@ -79,9 +82,9 @@ class BlobStore(Protocol):
     async def put_cached(self, name: str, value: bytes, after_withdrawal: int) -> None:
         """Store bytes of a cache, unless there was another withdrawal meanwhile.
 
-        A withdrawal empties all caches: nothing says on whose texts their bytes rest.
+        A withdrawal empties all caches, because nothing says whose texts cached bytes rest on.
 
         Args:
             name: Begins with CACHED.
-            after_withdrawal: What `get_last_withdrawal` returned before the bytes were asked for.
+            after_withdrawal: Result of `get_last_withdrawal` before the bytes were asked for.
         """

@@ -1,6 +1,6 @@
-"""The reason commit: all text of an interaction.
+"""The reason commit: all texts of an interaction.
 
-Any number of workers write it.
+Any number of workers may commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from propagation.model import (
 class InteractionReader(Protocol):
     """Reads clients, texts and rounds for reasoning.
 
-    A process that only drafts texts reads it too.
+    This is all that a process needs of the store if it only drafts texts.
     """
 
     async def get_clients(self, refs: Sequence[int]) -> Sequence[Client]:
@@ -50,6 +50,11 @@ class InteractionReader(Protocol):
 
     async def get_last_round(self) -> Round | None:
         """Return the newest published round; None before the first."""
+        newest = await self.get_last_rounds(1)
+        return newest[0] if newest else None
+
+    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
+        """Return at most `limit` of the newest published rounds, the newest last."""
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
@@ -66,8 +71,8 @@ class InteractionReader(Protocol):
 
         Args:
             refs_after: Watermark (a round's number) of each client, by ref.
-            through: Last round to look at; None: the newest. A caller that then stores a
-                watermark gives it.
+            through: Last round to look at; None: the newest. A caller that then stores a watermark
+                must give that round.
         """
 
 
@@ -80,12 +85,12 @@ class ReasonStore(InteractionReader, Protocol):
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         """Claim the oldest learned interactions that are neither reasoned nor claimed.
 
-        No two workers hold interactions of one user, and none overtakes an earlier interaction of
-        its user (graph_rules/claims).
+        Two workers never hold interactions of one user, and no interaction overtakes an earlier one
+        of its user (graph_rules/claims).
 
         Args:
             worker: Name of the process.
-            limit: Most interactions.
+            limit: How many interactions at most.
             ttl_ms: Milliseconds from now until the claim expires.
 
         Returns:
@@ -95,7 +100,7 @@ class ReasonStore(InteractionReader, Protocol):
     async def renew_claims(self, tokens: Sequence[int], ttl_ms: int) -> None:
         """Let these claims expire `ttl_ms` milliseconds from now.
 
-        Claims that were taken over are skipped.
+        Claims that no longer exist are skipped.
         """
 
     async def commit_reasoned(
@@ -117,10 +122,10 @@ class ReasonStore(InteractionReader, Protocol):
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         """Claim the oldest free dead letters, to try them again.
 
-        A dead letter is free if no worker holds it, or an earlier one of the same user.
+        A dead letter is free if no worker holds it, nor an earlier dead letter of its user.
 
-        They are committed like any claim, with `late` set: an interaction that succeeds is no
-        dead letter any more; one that fails keeps its newest reason.
+        Commit the results like those of any claim, with `late` set. An interaction that succeeds is
+        no longer a dead letter; one that fails again gets the newest reason.
 
         Returns:
             The claim; None if there is nothing to claim.
@@ -136,18 +141,19 @@ class ReasonStore(InteractionReader, Protocol):
     ) -> None:
         """Commit new versions of texts outside an interaction.
 
-        Cold start does this, and so do reads that merge messages.
+        Cold start uses it, and so do reads that merge messages.
 
         Args:
             merged: Messages that were merged into the texts or dropped.
             sequence: The sequence that the versions belong to.
-            after_withdrawal: What `get_last_withdrawal` returned before the texts were read.
+            after_withdrawal: Result of `get_last_withdrawal` before the texts were read; None: do
+                not check it.
             written_by: Prompts or fallback that wrote the texts, as in RouterVersion.
 
         Raises:
             VersionClash: A text's version does not follow the stored one, or there was another
-                withdrawal after it. (The interactions of a claim need no such
-                check: a withdrawal voids claims.)
+                withdrawal after `after_withdrawal`. (`commit_reasoned` needs no such check,
+                because a withdrawal voids claims.)
         """
 
     async def get_last_withdrawal(self) -> int:
@@ -159,10 +165,10 @@ class ReasonStore(InteractionReader, Protocol):
     async def get_text_versions(self, refs: Sequence[int] | None = None) -> Mapping[int, int]:
         """Return the version of each client's current text.
 
-        An index or a cache is compared with it.
+        Callers compare an index or a cache with the result.
 
         Args:
-            refs: Clients; None: all. Those without a text are left out.
+            refs: Clients; None: all. Clients without a text are left out.
         """
 
     async def get_text_at(self, ref: int, sequence: int) -> ClientText | None:
@@ -180,14 +186,14 @@ class ReasonStore(InteractionReader, Protocol):
     async def get_texts_through(self) -> int:
         """Return the number of the last committed text version.
 
-        The number counts also if that version is no longer kept.
+        The version itself may have been dropped since.
         """
 
     async def get_texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         """Return at most `limit` text versions with a larger number, in order.
 
-        A process follows other processes' texts this way: numbers grow with each commit and
-        become visible in that order. Dropped versions are left out.
+        A process follows other processes' texts this way: numbers grow with each commit, and become
+        visible in this order. Dropped versions are left out.
         """
 
     async def get_reasoned_through(self) -> int:
@@ -195,9 +201,6 @@ class ReasonStore(InteractionReader, Protocol):
 
         Every interaction up to it is reasoned or a dead letter.
         """
-
-    async def find_event(self, event_id: str) -> InteractionRow | None:
-        """Return the interaction with this event id; None if there is none."""
 
     async def get_merges_of_message(
         self, router: int, version: int, limit: int
@@ -211,13 +214,14 @@ class ReasonStore(InteractionReader, Protocol):
         """Count what became of each router's messages, by router.
 
         Args:
-            newest: Count over the last so many merges (at least 1) that retention kept.
+            newest: Count only the last merges, this many (at least 1). Merges that retention
+                dropped are among this number, but are not counted.
         """
 
     async def get_merges_through(self) -> int:
         """Return the number of the last committed merge.
 
-        The number counts also if that merge is no longer kept.
+        The merge itself may have been dropped since.
         """
 
     async def get_merges_after(
@@ -225,10 +229,13 @@ class ReasonStore(InteractionReader, Protocol):
     ) -> Sequence[NumberedMerge]:
         """Return at most `limit` merges after a number, in order.
 
-        Their own numbers are greater than `number` and at most `through`.
+        Merges are numbered from 1 in the order of commits, without gaps, and become visible in this
+        order: a missing number is a dropped merge.
 
-        Merges are numbered from 1 in the order of commits, without gaps, and become visible in
-        that order: a missing number is a dropped merge.
+        Args:
+            number: The numbers of the merges are greater than this one.
+            through: The numbers of the merges are at most this one.
+            limit: How many merges at most.
         """
 
     async def get_gradients(
@@ -236,7 +243,7 @@ class ReasonStore(InteractionReader, Protocol):
     ) -> Sequence[Gradient]:
         """Return at most `limit` gradients with sequence > after.
 
-        They are ordered by sequence, then owner.
+        They are ordered by sequence, then owner, then text.
 
         Args:
             module: Kind of module.

@@ -1,4 +1,4 @@
-"""The commits of a round or an evolution, with one publication.
+"""The commits of a round or an evolution, and their one publication.
 
 Source: RecNet 2.2 and 2.4; Algorithm 1, stage 2.
 """
@@ -24,18 +24,18 @@ from propagation.model import (
 from propagation.ports.graph.leases import Lease
 
 POSTPONED_ARRIVALS = "postponed_arrivals"
-"""The blob of the arrivals that wait for the next round; a round's publication replaces it."""
+"""Name of the blob of arrivals that wait for the next round.
+
+The publication of a round replaces the blob.
+"""
 
 
 class RoundStore(Protocol):
     """Rounds with their messages, the routing table, and attributes (RecNet 2.2).
 
-    A round may take many commits but is one publication: what it staged is invisible until
+    A round may take many commits, but is published at once: its staged rows are invisible until
     `publish_round`.
     """
-
-    async def get_last_rounds(self, limit: int) -> Sequence[Round]:
-        """Return at most `limit` of the newest published rounds, the newest last."""
 
     async def get_rounds_after(self, number: int, limit: int) -> Sequence[Round]:
         """Return at most `limit` published rounds with a larger number, in order."""
@@ -56,7 +56,7 @@ class RoundStore(Protocol):
         """
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
-        """Discard what an unfinished round staged, and open the next round.
+        """Discard the staged rows of an unfinished round, and open the next.
 
         Args:
             boundary: Sequence up to which the round covers text changes.
@@ -75,7 +75,7 @@ class RoundStore(Protocol):
         """Stage attributes for a round; repeating a call changes nothing.
 
         Args:
-            attributes: Those that are new, mapped to another one, or counted anew.
+            attributes: Attributes that are new, mapped to another one, or counted anew.
             held: Canonical attributes of each changed client, by ref.
 
         Raises:
@@ -102,7 +102,7 @@ class RoundStore(Protocol):
     ) -> None:
         """Stage changes of the routing table.
 
-        They take the round's sequence at publication.
+        The changes get the round's sequence at publication.
 
         Args:
             closed: (router, ref) of edges that end.
@@ -131,7 +131,7 @@ class RoundStore(Protocol):
         """Return attributes by normalized name; unknown ones are left out."""
 
     async def get_all_attributes(self) -> Sequence[Attribute]:
-        """Return every attribute by name, those mapped to another one included."""
+        """Return every attribute by name, including those mapped to another one."""
 
     async def get_client_attributes(self, refs: Sequence[int]) -> Mapping[int, Sequence[str]]:
         """Return each client's canonical attributes at the last round.
@@ -144,11 +144,11 @@ class RoundStore(Protocol):
     ) -> Mapping[str, Sequence[int]]:
         """Return at most `limit` holders of each attribute.
 
-        It reads what every client holds: ask for many attributes at a time.
+        Each call reads the attributes of every client, so ask for many at a time.
 
         Returns:
-            Refs, ascending, of clients that held it at the last round; attributes that nobody held
-            are left out.
+            By attribute, the refs of clients that held it at the last round, ascending. Attributes
+            without holders are left out.
         """
 
     async def get_edges(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
@@ -181,9 +181,9 @@ class RoundStore(Protocol):
     ) -> Sequence[RouterVersion]:
         """Return the newest published version of each router, by router.
 
-        A router without a version since the newest bootstrap is left out: it was another
-        community then. `integrated` is shortened to one part of each of at most two senders,
-        enough to tell whether a message comes from one client alone.
+        A router without a version since the newest bootstrap is left out, because its number stood
+        for another community before. `integrated` is shortened to one part of each of at most two
+        senders, which is enough to tell whether a message comes from one client alone.
 
         Args:
             at: The newest versions at this sequence; None: now.
@@ -192,7 +192,7 @@ class RoundStore(Protocol):
     async def get_version_numbers(self, routers: Sequence[int]) -> Mapping[int, int]:
         """Return the newest version number of each router with a version.
 
-        A bootstrap does not start the numbers again.
+        A bootstrap does not reset these numbers.
         """
 
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
@@ -204,17 +204,22 @@ class RoundStore(Protocol):
         """Return published versions by (router, version); unknown ones are left out.
 
         Args:
-            senders: Shorten `integrated` to one part of each of so many clients, the lowest refs.
+            senders: Shorten `integrated` to one part of each of this many clients, those with the
+                lowest refs.
         """
 
     async def get_parts_carrying(
         self, keys: Sequence[tuple[int, int]], attributes: Sequence[str], except_ref: int
     ) -> Mapping[tuple[int, int], Sequence[IntegratedAttribute]]:
-        """Return the parts of messages with one of these attributes, in order.
+        """Return the parts of messages that carry one of these attributes.
 
         Args:
-            keys: Published versions (router, version); those without such parts are left out.
+            keys: Published versions (router, version).
             except_ref: A client whose parts are left out.
+
+        Returns:
+            By (router, version), the parts in the order of the message. Messages without such parts
+            are left out.
         """
 
     async def get_contributions(self, ref: int, limit: int) -> Sequence[RouterVersion]:
@@ -232,7 +237,7 @@ class Publication:
 
     Attributes:
         run: The report; its number and sequence are given at publication.
-        map: Where weights of the old routers are read from now on.
+        map: The map through which weights of the old routers are read from now on.
         epoch: The new epoch; its sequence is given at publication.
         round_: An unpublished round with the staged versions of changed routers, and the changes
             of the routing table.
@@ -248,7 +253,7 @@ class Publication:
     texts: Sequence[ClientText] = ()
 
     def get_published_run(self, sequence: int) -> EvolutionRun:
-        """Return the report of an evolution that was published at a sequence."""
+        """Return the report of the run as published at a sequence."""
         return self.run.model_copy(
             update={
                 "sequence": sequence,

@@ -1,8 +1,9 @@
 """Stage 0 of Algorithm 1 (RecNet 2.2.1): a new epoch.
 
-An epoch is a fitted embedder, routers' centres, and everything learned again. All of it is computed
-apart from the live view and published in one commit. A crash before the commit changes nothing;
-after it, the next start updates the index and runs the first round.
+A new epoch has a fitted embedder, the routers' centres, and numbers learned again from the whole
+log. All of this is computed apart from the live view and published in one commit. A crash before
+the commit changes nothing; after a crash behind it, the next start updates the index and runs the
+first round.
 """
 
 import asyncio
@@ -12,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
+    I32,
     NEGATIVES,
     Client,
     DamagedNumbers,
@@ -31,13 +32,10 @@ from propagation.workflow.data_settings import (
     build_data_settings_blob,
     build_embedder_blob,
 )
-from propagation.workflow.index.embedding import write_content_text
+from propagation.workflow.index import write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.repair import OnProgress, ignore_progress
-from propagation.workflow.learn.checkpoints import take_checkpoint
-from propagation.workflow.learn.item_embedding import apply_clients
-from propagation.workflow.learn.learned_blocks import BLOCKS_A_READ
-from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn import BLOCKS_A_READ, Learner, apply_clients, take_checkpoint
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
@@ -51,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 async def build_catalogue(store: GraphStore) -> list[Client]:
-    """Return all items that have text, by ref."""
+    """Return all items that have text, sorted by ref."""
     return [item async for items in scan_items(store) for item in items if item.has_text]
 
 
@@ -85,18 +83,18 @@ class Stage0:
 
         Args:
             on_step: Called with a few words before each step.
-            first: Do nothing if there is an epoch already, from a process that was quicker.
+            first: Whether to do nothing if another process was quicker and has opened an epoch.
 
         Returns:
-            The epoch, or None if `first` and there was one.
+            The epoch, or None if `first` is set and there was one already.
 
         Raises:
-            LeaseLost: Another process learns.
+            LeaseLost: Another process keeps the learner's lease for too long.
         """
         async with self.exclusion.run(Activity.REASON):
-            # Clients are described, but not by the present routers, which are about to change.
-            described: int | None = 1
-            while described != 0:  # None: another process describes them, and is not done
+            # New clients get no messages: the present routers are about to be replaced.
+            described: int | None = None
+            while described != 0:  # None: another process still describes them
                 described = await self.cold_start.describe(welcome=False, wait_seconds=WAIT_SECONDS)
         async with self.exclusion.run(Activity.BOOTSTRAP):
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
@@ -118,7 +116,7 @@ class Stage0:
     async def open_index(self) -> None:
         """Make the index equal to the graph, at start.
 
-        An outdated one waits for its epoch.
+        If the data is outdated, the index waits for the next epoch.
         """
         if self.data.outdated:
             self.index_maintenance.put_off("the vector index is made anew with the next epoch")
@@ -126,7 +124,7 @@ class Stage0:
             await self.index_maintenance.open()
 
     async def reindex(self, progress: OnProgress = ignore_progress) -> int:
-        """Rebuild the index, and what the routing policy measures.
+        """Rebuild the index, and let the routing policy measure anew.
 
         Returns:
             How many points the index has.
@@ -188,10 +186,10 @@ class Stage0:
     async def _create_view(
         self, embedder: Embedder, catalogue: list[Client], number: int
     ) -> NumbersView:
-        """Find each bank's centres: k-means of the items' embeddings.
+        """Create the epoch's view, with centres for both banks.
 
-        Under `centres = "attributes"` (the preset `paper`) the taste bank's centres are k-means of
-        the extracted attributes, as in RecNet 2.2.1.
+        The centres are k-means of the items' embeddings. Under `centres = "attributes"` (the preset
+        `paper`) the taste bank's are k-means of the extracted attributes, as in RecNet 2.2.1.
         """
         seed = self.settings.seed
         items = await embedder.embed([write_content_text(item) for item in catalogue])
@@ -214,14 +212,17 @@ class Stage0:
         They were extracted by eq. 1.
         """
         refs = sorted(await self.store.get_text_versions())
-        found: set[str] = set()
-        for batch in split_into_batches(refs, PAGE):
-            for text in (await self.store.load_texts(batch)).values():
-                found.update(list_own_attributes(text))
-        return sorted(found)
+        return sorted(
+            {
+                name
+                for batch in split_into_batches(refs, PAGE)
+                for text in (await self.store.load_texts(batch)).values()
+                for name in list_own_attributes(text)
+            }
+        )
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
-        """Learn the whole log again with the recorded negatives, and stage it."""
+        """Learn the whole log again with the recorded negatives; stage the blocks."""
         through = min(
             await self.store.get_learned_through(), await self.store.get_recorded_through()
         )
@@ -240,7 +241,7 @@ class Stage0:
                 )
                 await self.store.replace_learned(lease, [block], first=first)
 
-    async def _read_recorded_negatives(self, after: int, part: LogSlice) -> NDArray[np.int32]:
+    async def _read_recorded_negatives(self, after: int, part: LogSlice) -> I32:
         """Return the recorded negatives of learned interactions, [len, 4].
 
         They are NO_RECORD for an interaction whose block is damaged or missing.

@@ -38,10 +38,10 @@ class ReadersWriterLock:
 
 
 class CommitLock:
-    """Lock for commits of clients' texts, one at a time.
+    """Lock under which this process commits clients' texts, one at a time.
 
-    Clients can be reserved, too. It covers this process; against other processes the versions in
-    the graph do.
+    A caller can also reserve clients. The lock does not hold back other processes: the texts'
+    versions in the graph do.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class CommitLock:
 
         Args:
             refs: The clients; waits until none of them is reserved by another caller.
-            reserved: The caller's own reservation.
+            reserved: The clients that the caller itself has reserved.
         """
         while True:
             async with self._lock:
@@ -94,23 +94,23 @@ class Resource(IntEnum):
     TEXTS = 4
     """Texts that reasoning writes."""
     ROUNDS = 5
-    """The routing table and what routers say."""
+    """The routing table and the routers' texts."""
     NUMBERS = 6
     """The numbers view and the learned blocks."""
     MERGES = 7
-    """Texts into which a reader's call merges messages; such calls share it."""
+    """Texts into which reads merge messages; reads share the lock."""
 
 
 class Activity(Enum):
     """An activity of the engine.
 
-    Recording and reading need nothing and go on during all others. Following other processes and
-    embedding refused texts again need nothing either: each writes rows from what is stored, on the
-    numbers' own thread.
+    Recording and reading need no lock and go on during all activities. Following other processes
+    and embedding refused texts again need none either: both only write rows that follow from the
+    store, on the numbers' own thread.
     """
 
     LEARN = "learn"
-    """Also computing the numbers again."""
+    """Also loading the numbers again, and copying them."""
     REASON = "reason"
     REPLAY_DEAD_LETTERS = "replay dead letters"
     ROUND = "round"
@@ -147,7 +147,7 @@ LOCKED: Mapping[Activity, tuple[Resource, ...]] = {
         Resource.MERGES,
     ),
 }
-"""Two activities overlap unless they lock a resource in common."""
+"""Two activities overlap unless they lock a common resource; merges overlap, too."""
 SETTLED = frozenset(
     {
         Activity.REPLAY_DEAD_LETTERS,
@@ -157,7 +157,7 @@ SETTLED = frozenset(
         Activity.WITHDRAW,
     }
 )
-"""Activities that also wait for the interactions which the reasoner still works on."""
+"""Activities that also wait until the reasoner works on no interaction."""
 
 
 class Exclusion:

@@ -37,12 +37,13 @@ async def run_in_background(work: Coroutine[None, None, T]) -> AsyncIterator["as
 async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: float) -> None:
     """Call `renew` again and again, until it returns False.
 
-    The interval counts from the start of a call, so a slow one is followed by the next at once.
-    A call that fails is repeated after RETRY_SECONDS: whether the renewal came too late shows in
-    the commit that relies on it.
+    The interval counts from the start of a call, so the next call follows a slow one at once. A
+    call that fails is repeated after RETRY_SECONDS, and no error is raised: if the renewal came too
+    late, the commit that relies on it is refused.
 
     Args:
-        name: What is renewed, for the log.
+        name: Names the lease or claim in the log.
+        renew: Returns False once there is nothing left to renew.
         every: Seconds from the start of one call to the start of the next.
     """
     pause, failing = every, False
@@ -62,7 +63,10 @@ async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: 
 LEARN_LEASE = "learn"
 """Held by the process that learns."""
 ROUND_LEASE = "round"
-"""Held by the process that runs a round, or publishes an evolution or a withdrawal."""
+"""Held by the process that runs a round.
+
+It is also held to publish an evolution or a withdrawal.
+"""
 DESCRIBE_LEASE = "describe"
 """Held by the process that describes new and changed clients."""
 WAIT_SECONDS = 30.0
@@ -73,8 +77,8 @@ REQUEST_TTL_MS, POLL_SECONDS = 5_000, 0.1
 class Leases:
     """The leases of one process, `holder`.
 
-    A lease lasts for `seconds` after its last renewal: so long after a process died, others take
-    over.
+    A lease lasts for `seconds` after its last renewal. If a process dies, others take over after
+    that time.
     """
 
     def __init__(self, store: LeaseStore, holder: str, seconds: float) -> None:
@@ -99,9 +103,10 @@ class Leases:
     async def hold(self, name: str, wait_seconds: float = 0.0) -> AsyncIterator[Lease | None]:
         """Hold a lease until the body ends, then give it back.
 
-        A lease is lost all the same if this process stalls for longer than it lasts; the next
-        fenced commit then raises LeaseLost. If the body ends because the store cannot be reached,
-        the lease is left to expire: giving it back would wait for the store once more.
+        The lease is renewed meanwhile. If this process stalls for longer than the lease lasts, the
+        lease is lost, and the next fenced commit raises LeaseLost. If the body ends because the
+        store cannot be reached, the lease is left to expire: giving it back would wait for the
+        store once more.
 
         Args:
             name: The lease.
@@ -176,7 +181,7 @@ class Leases:
     async def is_requested_elsewhere(self, name: str) -> bool:
         """Return whether another process waits for this lease.
 
-        A holder that keeps a lease then gives it back, and third processes do not take it.
+        If so, the holder should give the lease back, and no third process should take it.
         """
         return await self._store.get_lease_holder(_request(name)) not in (None, self.holder)
 
@@ -186,8 +191,8 @@ class Leases:
 
         Args:
             lease: The lease.
-            shared: Whether other work of this process uses the lease too. A lease that had to be
-                taken anew is then theirs; otherwise it is given back at once.
+            shared: Whether other work of this process uses the lease, too. If the lease was lost
+                and a renewal took it anew, that work keeps it; otherwise it is given back at once.
         """
 
         async def renew() -> bool:

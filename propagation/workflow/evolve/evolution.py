@@ -25,8 +25,7 @@ from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.evolve.router_gradients import load_router_gradients
 from propagation.workflow.evolve.undo_planner import plan_undo
-from propagation.workflow.learn.learned_blocks import gather
-from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn import Learner, gather
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
 
@@ -40,10 +39,10 @@ TOO_LITTLE = (
 
 @dataclass
 class Evolution:
-    """Runs evolutions; the caller runs only one at a time.
+    """Runs evolutions; the caller starts only one at a time.
 
-    Planning keeps learning out for as long as a copy of the numbers takes; publishing keeps
-    reasoning and rounds out, and learning at the end of it.
+    Learning stops while the numbers are copied for a plan. Reasoning and rounds stop during a
+    publication, and learning stops at its end.
     """
 
     store: GraphStore
@@ -55,13 +54,14 @@ class Evolution:
     publisher: Publisher
 
     async def run(self, *, dry_run: bool) -> EvolutionRun:
-        """Plan, judge, and publish a plan that is no worse.
+        """Plan, judge, and publish the plan if it is no worse.
 
-        A dry run stores nothing.
+        A dry run stores and publishes nothing.
         """
         epoch = await self.store.get_current_epoch()
         if epoch is None:
             return await self._save(EvolutionRun(verdict="routers evolve after bootstrap"), dry_run)
+        await self._synchronize()  # another process may have evolved the routers
         maps = await self.store.get_router_maps()
         plan, verdict, run = await self._plan_and_judge(maps, epoch)
         if dry_run or verdict is None or not verdict.published:
@@ -85,7 +85,7 @@ class Evolution:
         """Undo a published run by publishing its reverse as a new run.
 
         Raises:
-            InvalidInput: The run cannot be undone, or not before a later one.
+            InvalidInput: The run cannot be undone, or a later run must be undone first.
         """
         epoch = await self.store.get_current_epoch()
         through = await self._synchronize()
@@ -93,7 +93,10 @@ class Evolution:
         return decided.run if dry_run or epoch is None else await self._publish(decided, epoch)
 
     async def is_due_before_round(self) -> bool:
-        """Tell whether there were `evolve_every_rounds` rounds since the last run."""
+        """Tell whether at least `evolve_every_rounds` rounds passed since the last run.
+
+        It is never so without this setting, or before a bootstrap.
+        """
         every = self.settings.evolve_every_rounds
         if every is None or self.numbers.view.epoch == 0:
             return False
@@ -103,7 +106,7 @@ class Evolution:
     async def _plan_and_judge(
         self, maps: RouterMaps, epoch: Epoch
     ) -> tuple[Plan, Verdict | None, EvolutionRun]:
-        """Plan and judge; without a verdict the run says why."""
+        """Plan and judge; if there is no verdict, the run says why."""
         last_withdrawal = await self.store.get_last_withdrawal()
         snapshot, holdout = await self._take_snapshot()
         gradients = await load_router_gradients(
@@ -148,7 +151,8 @@ class Evolution:
     async def _get_used_through(self) -> int:
         """Return the sequence from which the last published run was judged.
 
-        Gradients up to there have done their work.
+        Gradients up to this sequence are used up: that run was planned from them. It is 0 if no run
+        was published.
         """
         return next(
             (
@@ -160,9 +164,9 @@ class Evolution:
         )
 
     async def _synchronize(self) -> int:
-        """Bring the view up to the learned sequence, and return the sequence.
+        """Bring the view up to the learned sequence, and return that sequence.
 
-        The view then has a row for every client up to there, also if another process learns.
+        The view then has a row for every client up to it, also if another process learns.
         """
         through = await self.store.get_learned_through()
         async with self.exclusion.run(Activity.LEARN):
@@ -172,7 +176,8 @@ class Evolution:
     async def _publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """Publish the plan, and try again after a version clash.
 
-        A clash means that a reader merged messages into a client whose rules follow the routers.
+        A clash means that a read merged messages into the profile of a client whose filter rules
+        the publication changes.
         """
         async with self.exclusion.run(Activity.PUBLISH_EVOLUTION):
             for _ in range(PUBLISH_ATTEMPTS - 1):
@@ -194,7 +199,7 @@ class Evolution:
 
 
 def _find_reason_for_no_change(plan: Plan) -> str:
-    """Say why nothing changes: a reasoner that failed has not decided."""
+    """Say why nothing changes: no router asks, or the reasoner failed."""
     if not plan.undecided:
         return "no router asks for a change"
     router, reason = next(iter(plan.undecided.items()))

@@ -1,8 +1,8 @@
-"""Judgement of a plan: holdout, snapshot, and the replay on both.
+"""Judgement of a plan: the holdout is replayed on a snapshot.
 
 The holdout is the newest learned interactions of the epoch. The snapshot is a copy of the numbers,
-taken back to T, the moment before the holdout. From that state the plan's routers are compared with
-the present ones; optimization/holdout_judge.py computes the verdict.
+taken back to T, the moment before the holdout. From that state, the holdout is replayed with the
+present routers and with the plan's; optimization/holdout_judge.py computes the verdict.
 
 Source: `docs/evolution.md`.
 """
@@ -24,7 +24,7 @@ from propagation.numbers import (
     evolve_total,
     evolve_trust,
     find_retired,
-    replay,
+    replay_events,
     rewind,
     rewind_content,
 )
@@ -37,7 +37,7 @@ from propagation.optimization.holdout_judge import (
 )
 from propagation.ports import GraphStore, normalize_rows
 from propagation.workflow.evolve.plan import Plan
-from propagation.workflow.learn.learned_blocks import TASTE, AlignedBlock, read_aligned_blocks
+from propagation.workflow.learn import TASTE, AlignedBlock, read_aligned_blocks
 from propagation.workflow.views import ON, NumbersView
 
 SLACK = 4_096
@@ -54,8 +54,8 @@ class Holdout:
         negatives: Rows of the items passed over [H]; -1 where there is none.
         weights: Weights of the interactions [H].
         routers: The routers of the taste bank that rule 5 wrote to [H, 16].
-        written: How much it wrote to each [H, 16].
-        scores: Of the chosen item and the negative, as learn stored them [H, 2].
+        written: How much rule 5 wrote to each of these routers [H, 16].
+        scores: Scores of the chosen item and the negative, as learn stored them [H, 2].
     """
 
     judged_from: int
@@ -109,13 +109,21 @@ def _keep_newest(parts: Sequence[AlignedBlock], through: int, size: int) -> Hold
 
 @dataclass
 class Snapshot:
-    """A copy of the taste bank and of what else evolution touches.
+    """A copy of the numbers that planning and judging an evolution need.
 
-    Mass [I, K] and adoptions [I] are of all items, content [U, D], the decayed sums of their items'
-    embeddings, of all users. Events, tastes and contents [H, D] are of the holdout's users and
-    items, by place; `items` has the items' rows. `weights` [9] and `deviation` are the live
-    combiner's, of the taste bank's lift. `known` [H] marks events whose user's trust could be taken
-    back.
+    Attributes:
+        mass: N of all items [I, K].
+        adoptions: How many users adopted each item [I].
+        retired: Numbers that stand for no router.
+        content: Decayed sums of the embeddings of each user's items, for all users [U, D].
+        contents: Embeddings of the holdout's chosen items [H, D].
+        events: The holdout's interactions; their users and items are places in `tastes`.
+        tastes: The numbers of the holdout's users and items only, by place.
+        items: Rows of the items in `tastes`.
+        weights: The live combiner's weights of the taste bank's lift [9].
+        deviation: The deviation by which the live combiner divides that lift.
+        known: Marks the events from which on their user's trust is exact [H]; filled by
+            `rewind_snapshot`.
     """
 
     epoch: int
@@ -142,12 +150,12 @@ class Snapshot:
 
     @property
     def directions(self) -> F32:
-        """The users' unit vectors [U, D]; zeros for one without history."""
+        """The users' unit vectors [U, D]; zeros for a user without history."""
         return normalize_rows(self.content)
 
 
 def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
-    """Copy a view.
+    """Copy the numbers of a view that planning and judging need.
 
     For 100,000 clients the copy takes about 70 MB and a few hundredths of a second.
     """
@@ -194,10 +202,7 @@ def take_snapshot(view: NumbersView, holdout: Holdout) -> Snapshot:
 
 
 def rewind_snapshot(snapshot: Snapshot) -> None:
-    """Take a snapshot back to T.
-
-    All of the holdout's events are undone in place.
-    """
+    """Take a snapshot back to T: undo the holdout's events in place."""
     rewind(snapshot.tastes, snapshot.events, snapshot.known)
     snapshot.mass[snapshot.items] = snapshot.tastes.mass
     snapshot.adoptions[snapshot.items] = snapshot.tastes.adoptions
@@ -209,13 +214,13 @@ def rewind_snapshot(snapshot: Snapshot) -> None:
 def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | None:
     """Compare a plan with the present routers.
 
-    It runs in a thread, as it touches nothing else.
+    It may run in a thread, because it changes nothing that others use.
 
     Args:
-        snapshot: Taken back to T.
+        snapshot: The snapshot, taken back to T.
 
     Returns:
-        The verdict; None if fewer than two users can be judged by.
+        The verdict; None if fewer than two users have a prediction to judge by.
     """
     divisions = plan.divide(snapshot.directions, len(snapshot.mass))
     change = plan.numbering.to_map(
@@ -246,17 +251,18 @@ def judge_plan(plan: Plan, snapshot: Snapshot, holdout: Holdout) -> Verdict | No
 
 
 def replay_holdout(tastes: Tastes, snapshot: Snapshot) -> tuple[F64, I64]:
-    """Replay the holdout on these routers, reading the lift before each event.
+    """Replay the holdout, and read the lift before each event.
 
     Args:
-        tastes: Changed in place.
+        tastes: The routers to replay on; changed in place.
 
     Returns:
-        s(u, i) of i+ and i- [H, 2], and the bins of user, i+ and i- [H, 3].
+        The taste bank's lift s(u, i) of i+ and i- [H, 2]; and the combiner's bins of user, i+ and
+        i- [H, 3].
     """
     size = len(snapshot.events.user)
     readings, bins = np.zeros((size, 2)), np.zeros((size, 3), np.int64)
-    replay(tastes, snapshot.events, snapshot.known, readings, bins)
+    replay_events(tastes, snapshot.events, snapshot.known, readings, bins)
     return readings, bins
 
 

@@ -1,7 +1,7 @@
-"""Plan of an evolution: the reasoner's decisions, and what is published.
+"""Plan of an evolution, as it is judged and as published.
 
-planner.py makes a Plan. It becomes a DecidedPlan, which takes in what is learned until it is
-published.
+planner.py makes a Plan. If it passes the judge, evolution.py makes a DecidedPlan of it, to which
+`catch_up` adds what is learned until the publication.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,9 @@ from propagation.model import (
 )
 from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
-from propagation.optimization.router_split import (
-    Community,
-    is_nearer_second,
-)
+from propagation.optimization.router_split import Community, is_nearer_second
 from propagation.ports import GraphStore
-from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
+from propagation.workflow.learn import WrittenRows, gather, sum_by_place
 
 ATTRIBUTES = 8
 """How many attributes a router's new text carries."""
@@ -49,10 +46,11 @@ class Plan:
         numbering: The routers' new numbers.
         texts: The routers' next versions; the publication numbers them.
         communities: The halves of each router that is split.
-        written: What was written, up to T, to the routers that the reasoner was asked about.
-        asked: Which routers these are [K].
-        undecided: Why the reasoner did not decide on a router.
-        superfluous: How many more routers there are than communities.
+        written: Mass written, up to T, to the routers that the reasoner may split.
+        asked: Marks these routers [K].
+        undecided: Why the reasoner failed to decide, by router.
+        superfluous: By how many the routers exceed the number of possible communities; 0 if they
+            do not.
     """
 
     numbering: Numbering
@@ -64,11 +62,14 @@ class Plan:
     superfluous: int = 0
 
     def divide(self, directions: F32, items: int) -> dict[int, Division]:
-        """Divide each split router among all who have written to it.
+        """Divide each split router's users and mass between its halves.
 
         Args:
             directions: The users' unit vectors [U, D].
             items: How many items there are.
+
+        Returns:
+            The division of each split router, by its number before the split.
         """
         return {
             router: _divide(
@@ -87,11 +88,11 @@ def _divide(
 ) -> Division:
     """Divide a router's users and mass between its two halves.
 
-    A user who wrote to it only after T goes with the nearer centre, one who never wrote with the
-    larger half.
+    A user who wrote to the router only after T goes to the half with the nearer centre. A user who
+    never wrote to it goes to the larger half.
 
     Args:
-        numbers: Of the two halves.
+        numbers: The numbers of the two halves.
         written: User rows, item rows and weights of what was written to the router.
     """
     users, rows, weights = written
@@ -118,20 +119,20 @@ def _divide(
 class DecidedPlan:
     """A plan that is going to be published.
 
-    Who belongs to which half is decided: a user who writes to a split router for the first time
-    after that goes with the larger half, as RouterMap has it for all who never wrote. So edges and
-    texts can follow before learning stops.
+    Each user's half is fixed: a user who first writes to a split router from now on goes to the
+    larger half, as RouterMap does with all users who never wrote. So edges and texts can be staged
+    before learning stops.
 
     Attributes:
         run: The report of the run.
         numbering: The routers' new numbers.
-        divisions: By router that is split, with the mass that was written up to `through`.
+        divisions: The division of each split router; its mass is that written up to `through`.
         texts: As in Plan.
-        maps: Of the runs before.
+        maps: The router maps of the earlier runs.
         through: Sequence up to which written mass is counted.
-        totals: What was written to every router up to `through` [K].
-        start_shares: Of an undo, as in RouterMap; None: they follow from the totals.
-        centres: Of an undo, the centres [K, D] of routers that come back, by number.
+        totals: Mass written to each router up to `through` [K].
+        start_shares: For an undo, as in RouterMap; None: they follow from the totals.
+        centres: For an undo, the centres before the run that is undone [K, D]; else None.
     """
 
     run: EvolutionRun
@@ -146,11 +147,15 @@ class DecidedPlan:
 
     @property
     def masses(self) -> dict[int, Written]:
-        """Mass of the halves, by router that is split."""
+        """Mass of both halves, by split router."""
         return {router: division.mass for router, division in self.divisions.items()}
 
     def shares(self, totals: F64) -> Mapping[int, float]:
-        """Return the start shares; `totals` [K] are the routers' at sequence `through`."""
+        """Return the start shares of merged routers.
+
+        Args:
+            totals: The routers' total mass at sequence `through` [K].
+        """
         return (
             self.start_shares
             if self.start_shares is not None
@@ -159,7 +164,7 @@ class DecidedPlan:
 
 
 async def catch_up(store: GraphStore, plan: DecidedPlan, through: int) -> DecidedPlan:
-    """Add what was written up to `through` to a plan."""
+    """Add to a plan the mass that was written up to `through`."""
     if through <= plan.through:
         return plan
     routers = len(plan.numbering.home)
@@ -193,7 +198,7 @@ def _add(division: Division, written: tuple[I64, I64, F64]) -> Written:
 def _grow(mass: F64, items: I64, weights: F64) -> F64:
     """Add weights to mass [I].
 
-    It becomes longer where an item is newer than the mass.
+    The result is longer than `mass` if an item is newer than it.
     """
     out = sum_by_place(items, weights, len(mass))
     out[: len(mass)] += mass
@@ -201,11 +206,14 @@ def _grow(mass: F64, items: I64, weights: F64) -> F64:
 
 
 def start_shares(changes: Numbering, totals: F64, written: F64) -> dict[int, float]:
-    """Compute each merged router's part of their start mass.
+    """Compute each merged router's share (0..1) in the start mass of both.
 
     Args:
-        totals: The routers' totals [K].
-        written: The part of these that interactions wrote [K]; the rest is start mass.
+        totals: The routers' total mass [K].
+        written: The part of it that interactions wrote [K]; the rest is start mass.
+
+    Returns:
+        Shares by the routers' numbers before the merge.
     """
     out: dict[int, float] = {}
     for change in changes.changes:

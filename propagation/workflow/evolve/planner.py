@@ -1,7 +1,7 @@
-"""Plan of an evolution (RecNet 2.4, eq. 9).
+"""Planning of an evolution (RecNet 2.4, eq. 9).
 
-It says which routers are split, merged or rewritten. Gradients say which routers are asked about;
-the reasoner decides on each.
+A plan says which routers are split, merged or rewritten. Gradients decide which routers the
+reasoner is asked about; the reasoner decides on each.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from propagation.routing import compute_mean_shares
 from propagation.workflow.evolve.holdout import Snapshot
 from propagation.workflow.evolve.plan import ATTRIBUTES, Plan
 from propagation.workflow.evolve.router_gradients import RouterGradients, list_supported_gradients
-from propagation.workflow.learn.learned_blocks import WrittenRows, gather, sum_by_place
+from propagation.workflow.learn import WrittenRows, gather, sum_by_place
 from propagation.workflow.settings import WorkflowSettings
 
 TEXTS = {EvolutionKind.SPLIT: 2, EvolutionKind.MERGE: 1, EvolutionKind.REWRITE: 1}
@@ -54,15 +54,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class _RouterSurvey:
-    """Routers at T, with what was written to them up to then.
+    """The routers at T, before the reasoner is asked about them.
 
     Attributes:
         snapshot: The numbers at T.
         directions: The users' unit vectors [U, D].
-        gradients: By router.
+        gradients: Gradients up to T, by router.
         judged: Routers that readers judged often enough.
         asked: Whether the reasoner may be asked to split a router [K].
-        written: What was written to these.
+        written: Mass written to those routers up to T.
         missing: As in RouterCase.
         costs: As of `compute_merge_costs` [K, K].
         similarities: As of `compute_router_similarities` [K, K].
@@ -83,10 +83,17 @@ class _RouterSurvey:
     common: Mapping[str, float]
 
     def choose_routers(self, most: int) -> list[int]:
-        """Order routers: those missing or superfluous first, then the most blamed.
+        """Choose the routers to ask about, in order.
+
+        While routers are missing, those of largest mass come first. While routers are superfluous,
+        those that are cheapest to merge come first, then the most blamed. Otherwise the most blamed
+        come first.
 
         Args:
-            most: How many the reasoner may decide on.
+            most: How many routers the reasoner may decide on.
+
+        Returns:
+            More than `most` routers, if there are: some may drop out when their turn comes.
         """
         if self.missing > 0:
             return _order_by_mass(self.judged, self.snapshot)[: 2 * most]
@@ -110,9 +117,12 @@ def _order_by_mass(routers: Sequence[int], snapshot: Snapshot) -> list[int]:
 
 @dataclass
 class _PlanDraft:
-    """Decisions so far.
+    """The decisions so far.
 
-    `free` routers may still change, and `room` more may come to be. `missing` is as in RouterCase.
+    Attributes:
+        free: Routers that no decision changes yet.
+        room: How many more routers may be added.
+        missing: As in RouterCase, after the decisions so far.
     """
 
     free: frozenset[int]
@@ -124,10 +134,13 @@ class _PlanDraft:
     undecided: dict[int, str] = field(default_factory=dict)
 
     def add(self, case: RouterCase, decision: RouterDecision, community: Community | None) -> None:
-        """Take a decision into the plan.
+        """Add a decision to the draft.
+
+        Args:
+            community: The halves that a split would make; None if the router cannot be split.
 
         Raises:
-            ReasonerFailed: It cannot be carried out.
+            ReasonerFailed: The decision cannot be carried out.
         """
         change = _change(case, decision)
         self.cases.append((case, decision))
@@ -142,9 +155,10 @@ class _PlanDraft:
 
 @dataclass
 class Planner:
-    """Asks the reasoner about routers that readers judged often enough.
+    """Asks the reasoner which routers to split, merge or rewrite.
 
-    The most blamed router comes first.
+    It asks about routers that readers judged often enough and, while routers are superfluous, about
+    others that are cheap to merge.
     """
 
     store: GraphStore
@@ -161,9 +175,9 @@ class Planner:
         """Make a plan from gradients and writes up to T.
 
         Args:
-            snapshot: Taken back to T.
-            gradients: By router.
-            maps: Of the runs before.
+            snapshot: The numbers, taken back to T.
+            gradients: Gradients up to T, by current router.
+            maps: The router maps of the earlier runs.
             through: T.
         """
         survey = await self._survey(snapshot, gradients, maps, through)
@@ -207,7 +221,7 @@ class Planner:
             snapshot.adoptions,
             snapshot.tastes.totals,
         )
-        # A router for which nothing is written yet has an empty text.
+        # A router without a stored version counts as version 0, with an empty text.
         versions = {
             number: RouterVersion(router=number, version=0, round=0, epoch=0, name="", text="")
             for number in range(snapshot.routers)
@@ -228,10 +242,10 @@ class Planner:
         )
 
     def _count_missing(self, written: WrittenRows, routers: int) -> int:
-        """Count the routers that are missing; below 0: that are superfluous.
+        """Count how many routers are missing (above 0) or superfluous (below 0).
 
-        Routers are missing up to the number of evident communities, and superfluous beyond the
-        number of possible ones (RouterCase.missing).
+        Routers are missing if there are fewer than evident communities, and superfluous if there
+        are more than possible communities (RouterCase.missing).
         """
         if not written.pairs:
             return 0
@@ -244,7 +258,8 @@ class Planner:
     def _may_ask(self, router: int, survey: _RouterSurvey, draft: _PlanDraft) -> bool:
         """Tell whether the reasoner is asked about a router.
 
-        About one that was not judged often enough it is asked only while routers are superfluous.
+        The router must be unchanged so far, and fewer than `evolve_most` decisions made. A router
+        that was not judged often enough is asked about only while routers are superfluous.
         """
         return (
             router in draft.free
@@ -255,7 +270,7 @@ class Planner:
     def _find_community(
         self, router: int, survey: _RouterSurvey, draft: _PlanDraft
     ) -> Community | None:
-        """Divide a router's writers into two halves, if it can be split."""
+        """Divide a router's writers into halves; None if that is impossible."""
         if draft.room <= 0 or not survey.asked[router]:
             return None
         users, _, weights = survey.written.of(router)
@@ -268,8 +283,8 @@ class Planner:
     ) -> RouterCase:
         """Describe a router with its possible split and merge.
 
-        The merge is with the router that costs least. What fewer than `min_support` readers chose
-        is left out.
+        The merge is with the router that costs least to merge with. Attributes and items that too
+        few readers or users chose (`min_support`) are left out.
         """
         least = self.settings.min_support
         version = survey.versions[router]
@@ -308,12 +323,12 @@ class Planner:
             if decision.kind is not None:
                 draft.add(case, decision, community)
         except ReasonerFailed as error:
-            draft.undecided[case.router.router] = str(error)
+            draft.undecided[case.router.router] = error.public_reason
             log.warning("router %d stays as it is: %s", case.router.router, error)
 
 
 def _finish(survey: _RouterSurvey, draft: _PlanDraft) -> Plan:
-    """Give the routers that the decisions make their numbers and texts."""
+    """Build the plan: number the resulting routers, and write their texts."""
     numbering = number_routers(draft.changes, survey.snapshot.routers, survey.snapshot.retired)
     texts = [
         text
@@ -358,7 +373,11 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
 def _assign_texts(
     case: RouterCase, decision: RouterDecision, after: Sequence[int]
 ) -> list[RouterVersion]:
-    """Give each router that comes of a decision its text."""
+    """Build the version of each router that a decision makes.
+
+    Args:
+        after: The numbers of these routers.
+    """
     if decision.kind == EvolutionKind.SPLIT and case.halves is not None:
         standings = [half.standing for half in case.halves]
     elif decision.kind == EvolutionKind.MERGE and case.merged_standing is not None:

@@ -1,10 +1,11 @@
 """Publication of an evolution in one commit.
 
-The commit changes numbers, texts, edges and rules.
+The commit changes numbers, texts, edges and filter rules.
+
 The caller keeps reasoning and rounds of this process out; reads, recording and learning go on.
-Learning stops at the end only: for what was written last, the numbers, their barrier and the
-commit. What other processes have in flight is void with the publication, and is done again in the
-new epoch.
+Learning stops only at the end, while the last interactions are added, the numbers evolve, and their
+barrier is staged and committed. The publication voids the work that other processes have in flight;
+they do it again in the new epoch.
 
 Source: `docs/evolution.md`.
 """
@@ -34,20 +35,23 @@ from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.evolve.plan import DecidedPlan, catch_up
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import CLIENTS_A_CALL, VectorSync
-from propagation.workflow.learn.checkpoints import (
+from propagation.workflow.learn import (
     Arrays,
+    Learner,
     borrow_checkpoint,
     make_patch,
     take_checkpoint,
 )
-from propagation.workflow.learn.learner import Learner
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 SMALL_TAIL = 500
 MAX_CATCH_UPS = 8
 STAGED_LAST = ("taste.", "seen_router", "near_items", "near_weights")
-"""Beginnings of the names of arrays that are staged whole while learning is suspended: those that
-an evolution changes, and neighbours: after 100,000 interactions, 2,000 more change nearly all."""
+"""Name prefixes of the arrays that are staged whole while learning is suspended.
+
+They are the arrays that an evolution changes, and those of the neighbours: after 100,000
+interactions, 2,000 more change nearly all neighbours.
+"""
 
 
 @dataclass
@@ -70,8 +74,9 @@ class Publisher:
             epoch: The epoch that ends.
 
         Raises:
-            LeaseLost: Another process learns, runs a round or was first; nothing has changed.
-            VersionClash: A client's text moved on meanwhile; nothing has changed.
+            LeaseLost: Another process learns, runs a round, or changed the routers first; nothing
+                has changed.
+            VersionClash: A client's text changed meanwhile; the publication changed nothing.
         """
         async with (
             self._hold_learners_lease() as learn,
@@ -103,7 +108,7 @@ class Publisher:
                 evolved = copy(view)
                 evolved.evolve(state, epoch.number + 1)
                 start = await self._stage_rest(learn, evolved, before, staged)
-                self.learner.mark_ahead()  # also if the answer to the commit is lost
+                self.learner.mark_ahead()  # first: the answer to the commit may be lost
                 publication = Publication(
                     run=decided.run,
                     map=change,
@@ -126,10 +131,10 @@ class Publisher:
         return run
 
     async def _catch_up(self, decided: DecidedPlan) -> DecidedPlan:
-        """Catch up with learning until little is left to catch up with.
+        """Add what was learned meanwhile to the plan, until little is left.
 
-        Learning goes on meanwhile, and stops later for the rest only. Under much traffic the rest
-        may never become small, so this gives up after MAX_CATCH_UPS steps.
+        Learning goes on during this, and stops later only for the rest. Under much traffic the rest
+        may never become small, so there are at most MAX_CATCH_UPS steps.
         """
         for _ in range(MAX_CATCH_UPS):
             through = await self.store.get_learned_through()
@@ -141,7 +146,7 @@ class Publisher:
     async def _map(self, decided: DecidedPlan, epoch: Epoch) -> RouterMap:
         """Build the map from routers before the evolution to those after.
 
-        Its `through` and its start shares are known at the publication.
+        Its final `through` and its start shares are known only at the publication.
         """
         numbering = decided.numbering
         touched = sorted({router for change in numbering.changes for router in change.before})
@@ -191,7 +196,11 @@ class Publisher:
         )
 
     async def _stage_first(self, learn: Lease, epoch: Epoch) -> tuple[Arrays, StagedCheckpoint]:
-        """Stage most arrays of the barrier, while learning goes on."""
+        """Stage most arrays of the barrier, while learning goes on.
+
+        Returns:
+            These arrays by name, and the checkpoint that has them.
+        """
         found = await self.numbers.run(take_checkpoint, True)
         before = {
             name: array for name, array in found.arrays.items() if not name.startswith(STAGED_LAST)
@@ -205,7 +214,7 @@ class Publisher:
     ) -> StagedCheckpoint:
         """Stage the rest of the barrier.
 
-        These are the arrays of STAGED_LAST, and what was learned since.
+        These are the arrays of STAGED_LAST, and the changes that were learned since.
         """
         found = await asyncio.to_thread(borrow_checkpoint, view, True)
         patch = await asyncio.to_thread(make_patch, before, found.arrays)
@@ -253,7 +262,8 @@ class Publisher:
 def _copy_totals(view: NumbersView) -> State:
     """Copy the routers' totals, which learning changes in place.
 
-    The other arrays are shared: learning only adds rows to them.
+    The other arrays are shared. Of those that `evolve_centres` reads, learning changes at most rows
+    of new items.
     """
     taste = view.state.taste
     return view.state._replace(taste=taste._replace(total=taste.total.copy()))
@@ -262,7 +272,8 @@ def _copy_totals(view: NumbersView) -> State:
 def _compute_centres(state: State, change: RouterMap, decided: DecidedPlan) -> F32:
     """Compute the routers' centres [K after, D].
 
-    The plan's own centres come first, so that interactions learned since then do not move them.
+    Centres that the plan has (an undo) take precedence, so that interactions learned since then do
+    not move them.
     """
     centres = evolve_centres(state.taste, change, decided.masses, state.content)
     if decided.centres is not None:

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from propagation.graph_rules.name_matching import OwnWords, list_titles
+from propagation.graph_rules import OwnWords, list_titles
 from propagation.model import F64, Gradient, Module, RouterMaps, index_of, is_since_bootstrap
 from propagation.optimization.router_split import list_supported_choices
 from propagation.ports import GraphStore
@@ -41,8 +41,8 @@ async def load_router_gradients(
 ) -> Mapping[int, RouterGradients]:
     """Load gradients with after < sequence <= through, by current router.
 
-    At most those of the last 20,000 sequences. They follow lineage: a gradient of a router that was
-    split since counts for both halves. Those of an earlier bootstrap's routers are left out.
+    Only the last 20,000 sequences are read. Gradients follow the lineage: one of a router that was
+    split since counts for both halves. Gradients of an earlier bootstrap's routers are left out.
 
     Args:
         era: The epoch of the newest bootstrap.
@@ -63,7 +63,7 @@ async def load_router_gradients(
                     current[origin] = maps.since(gradient.epoch).get_successors(gradient.owner)
                 for router in current[origin]:
                     found.setdefault(router, RouterGradients()).add(gradient)
-        after = last  # greater than before: no interaction has a whole page of gradients
+        after = last  # always moves on: no interaction has a whole page of gradients
     return dict(sorted(found.items()))
 
 
@@ -72,11 +72,11 @@ async def list_supported_gradients(
 ) -> list[Gradient]:
     """Return the newest gradients without those that could identify a reader.
 
-    A gradient is left out if it names an attribute, or quotes the title of an item, that fewer than
-    `least` readers chose. The newest comes first.
+    A gradient is left out if it names an attribute that fewer than `least` readers chose, or quotes
+    the title of an item that fewer than `least` users chose. The newest comes first.
 
     Args:
-        adoptions: Of all items [I].
+        adoptions: How many users chose each item [I].
     """
     supported = list_supported_choices(found.choices.values(), least)
     newest = [one for one in reversed(found.newest) if supported.keys() >= {*one.attributes}]

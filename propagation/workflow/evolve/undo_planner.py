@@ -25,11 +25,7 @@ from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
 from propagation.ports import GraphStore
 from propagation.workflow.evolve.plan import ATTRIBUTES, DecidedPlan, Division
-from propagation.workflow.learn.learned_blocks import (
-    WrittenRows,
-    read_aligned_blocks,
-    sum_by_place,
-)
+from propagation.workflow.learn import WrittenRows, read_aligned_blocks, sum_by_place
 from propagation.workflow.views import NumbersView
 
 
@@ -37,8 +33,8 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     """Plan the undo of a run; learning may go on.
 
     Args:
-        view: It has followed what was learned up to `through`.
-        through: What was learned up to this sequence is taken in.
+        view: A view that has followed learning up to `through`.
+        through: Sequence up to which learned interactions are counted.
 
     Raises:
         InvalidInput: The run cannot be undone.
@@ -79,9 +75,11 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
 async def _gather_written(
     store: GraphStore, maps: RouterMaps, change: RouterMap, numbering: Numbering, through: int
 ) -> tuple[WrittenRows, WrittenRows]:
-    """Gather what was written to what a run changed, before and since.
+    """Gather what was written to the routers that a run merged.
 
-    What came before is by the routers of then, what came since by those of now.
+    Returns:
+        The rows from before the run, by the routers that were merged; and the rows since, by the
+        routers that they became.
     """
     earlier = RouterMaps([one for one in maps.maps if one.run < change.run])
     routers = max(len(change.home), change.routers)
@@ -101,24 +99,27 @@ async def _gather_written(
 
 
 async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[RouterVersion]:
-    """Load what each changed router said before.
+    """Load the text that each changed router had before a run.
 
-    One whose text is gone keeps its own.
+    A router whose earlier text is no longer stored keeps its present text.
     """
-    texts = []
-    for router, version in sorted(change.versions.items()):
-        earlier = await store.get_router_version(router, version)
-        if earlier is not None:
-            common = {name: 1.0 for name, _ in earlier.standing}
-            attributes = rank_by_distinctiveness(dict(earlier.standing), common)[:ATTRIBUTES]
-            texts.append(replace(earlier, attributes=tuple(attributes), integrated=(), sequence=0))
-    return texts
+    found = [await store.get_router_version(*key) for key in sorted(change.versions.items())]
+    return [
+        replace(earlier, attributes=_find_largest_attributes(earlier), integrated=(), sequence=0)
+        for earlier in found
+        if earlier is not None
+    ]
+
+
+def _find_largest_attributes(version: RouterVersion) -> tuple[str, ...]:
+    standing = dict(version.standing)
+    return tuple(rank_by_distinctiveness(standing, dict.fromkeys(standing, 1.0))[:ATTRIBUTES])
 
 
 def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
     """Find the map of a run that can be undone.
 
-    That is the last run that is not undone, or the undo that came last.
+    It is the last run that is not undone, or the newest run if that is an undo.
 
     Raises:
         InvalidInput: The run cannot be undone.
@@ -140,9 +141,9 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
 
 
 def reverse_numbering(change: RouterMap) -> Numbering:
-    """Map routers back to their numbers before a run.
+    """Build the numbering that undoes a run.
 
-    The halves of a merge are the merged routers.
+    The halves of the run's splits merge, and the routers that it merged split.
     """
     home = np.arange(change.routers)
     changes = []
@@ -161,7 +162,7 @@ def reverse_numbering(change: RouterMap) -> Numbering:
 
 
 def _find_merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
-    """Return (smaller, larger) router by the number that they were merged into."""
+    """Return both routers of each merge, ascending, by the merged number."""
     sources = {
         number: [
             router
@@ -178,7 +179,7 @@ def _find_merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
 def _find_retired_before(change: RouterMap) -> frozenset[int]:
     """Return the numbers that stood for no router before a run.
 
-    Some never did; others did until a second half took them.
+    Some of them still stand for none; the others were taken by the second half of a split.
     """
     numbers = range(len(change.home))
     never_stood = {
@@ -202,8 +203,16 @@ def _divide(
 ) -> Division:
     """Divide a merged router again.
 
-    What was written before the merge goes back to where it was; what was written since goes to each
-    user's earlier half, else to the larger one.
+    Mass written before the merge goes back to the router that it was written to. Mass written since
+    goes to the half that its user wrote more to before, else to the larger half.
+
+    Args:
+        merged: The router to divide.
+        parts: The numbers of its halves.
+        before: Rows from before the merge, by half.
+        since: Rows since the merge, by merged router.
+        users: How many users there are.
+        items: How many items there are.
     """
     amounts, masses = [], []
     for part in parts:

@@ -1,27 +1,25 @@
-"""Export of everything that is held on a client."""
+"""Export of everything that is stored about a client."""
 
 from collections.abc import AsyncIterator, Mapping
 
 import orjson
 
-from propagation.model import ClientKey, ClientKind, NotFound, get_kind, index_of
+from propagation.model import ClientKey, ClientKind, get_kind, index_of
 from propagation.ports import GraphStore
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import NumbersOwner, NumbersView, find_ref
 
 
 async def export_lines(
     store: GraphStore, numbers: NumbersOwner, key: ClientKey
 ) -> AsyncIterator[str]:
-    """Yield one line for each record; `what` names its kind.
+    """Yield each record as a JSON line; its `what` names the kind.
 
-    The kinds are EXPORTED_KINDS, then "numbers": those in memory.
+    The kinds are EXPORTED_KINDS, and at the end "numbers", which this process has in memory.
 
     Raises:
         NotFound: The client is unknown.
     """
-    (ref,) = await store.find_refs([key])
-    if ref is None:
-        raise NotFound(key.kind.name.lower(), key.id)
+    ref = await find_ref(store, key)
     async for kind, fields in store.export_client(ref):
         yield orjson.dumps({"what": kind, **fields}).decode()
     yield orjson.dumps({"what": "numbers", **await numbers.run(_export_numbers, ref)}).decode()
@@ -30,7 +28,8 @@ async def export_lines(
 def _export_numbers(view: NumbersView, ref: int) -> Mapping[str, object]:
     """Return a user's trust and sums, or an item's mass and counts.
 
-    They are the numbers at `applied_through`, which comes with them.
+    `applied_through` says which sequence they reflect. A client that is not in the view yet has
+    nothing else.
     """
     applied = {"applied_through": view.applied_through}
     state, row, is_user = view.state, index_of(ref), get_kind(ref) == ClientKind.USER

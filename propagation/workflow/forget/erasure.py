@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.graph_rules.name_matching import list_titles
+from propagation.graph_rules import OwnWords, list_titles
 from propagation.model import (
     CitationSearch,
     Client,
@@ -11,13 +11,12 @@ from propagation.model import (
     ClientKind,
     EventStatus,
     InteractionRow,
-    NotFound,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.forget.text_changes import ErasedClient, list_own_names
 from propagation.workflow.forget.withdrawal import CommittedWithdrawal, Withdrawer
-from propagation.workflow.views import ClientMemory
+from propagation.workflow.views import ClientMemory, find_ref
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class RetractionResult:
 
     Attributes:
         events: In the caller's order.
-        sequence: Of the log entry; 0 if nothing was retracted.
+        sequence: Sequence of the log entry; 0 if nothing was retracted.
     """
 
     events: Sequence[EventRetraction]
@@ -53,7 +52,7 @@ class ErasureResult:
 
     Attributes:
         client: The client as it was.
-        lines_dropped: Lines of others' current profiles that went with it.
+        lines_dropped: How many lines the current profiles of other clients lost.
     """
 
     client: Client
@@ -117,13 +116,13 @@ class Forgetting:
             return RetractionResult(events, withdrawn.result.sequence)
 
     async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
-        """Erase everything of a client.
+        """Erase a client, and everything that rests on its events.
 
-        Its id is free to start anew.
+        Its id may then be used for a new client.
 
         Args:
-            wipe: Also wipe its traces from the database's files now, rather than in the night,
-                even if that takes longer than seconds.
+            wipe: Wipe its traces from the database's files now, even if that takes longer than
+                seconds; otherwise a store that needs longer wipes them in the night.
 
         Raises:
             NotFound: The client is unknown.
@@ -146,7 +145,7 @@ class Forgetting:
                 self.memory.forget_client(client.ref)
                 await self.withdrawer.publish(withdrawn, erased)
             if wipe or self.store.wipes_in_seconds:
-                await self.store.wipe()  # others learn and reason again meanwhile
+                await self.store.wipe()  # learning and reasoning may go on during this
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
@@ -155,26 +154,24 @@ class Forgetting:
     async def _check_store(self) -> None:
         """Fail now if the store does not answer.
 
-        Each lock may be held by a task that waits for the store. To wait for all locks would take
-        several times as long.
+        Each lock may be held by a task that waits for the store, so waiting for all locks would
+        take several times as long.
         """
         await self.store.get_last_withdrawal()
 
     async def _build_erased_client(self, key: ClientKey) -> ErasedClient:
-        (ref,) = await self.store.find_refs([key])
-        if ref is None:
-            raise NotFound(key.kind.name.lower(), key.id)
+        ref = await find_ref(self.store, key)
         (client,) = await self.store.get_clients([ref])
         texts = await self.store.find_citing_texts([CitationSearch(ref, None)])
         contents = await self.store.get_client_contents([ref])
         names = list_own_names(contents, [stored.text for stored in texts])
-        # Others may say the same in another spelling, which a round mapped to the client's.
+        # Other clients may have such a name in another spelling, which a round mapped to it.
         canonical = self.withdrawer.vectors.canonical.targets
         mapped = frozenset(name for name, target in canonical.items() if target in names)
         used = await self.store.find_names_used_by_others(ref, names | mapped)
         shared = used | {canonical[name] for name in used & mapped}
         titles = list_titles(contents).get(ref, frozenset())
-        return ErasedClient(client, titles, names, names - shared)
+        return ErasedClient(client, names, OwnWords(titles, names - shared))
 
     def _note_withdrawal(self, withdrawn: CommittedWithdrawal) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)

@@ -1,14 +1,11 @@
-"""Finds what a withdrawal changes of messages and reasons, before it writes."""
+"""Search for the messages and reasons that a withdrawal will change."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.graph_rules.name_matching import OwnWords, list_titles
-from propagation.model import (
-    AffectedMessage,
-    EvolutionRun,
-    RouterVersion,
-)
+from propagation.graph_rules import OwnWords, list_titles
+from propagation.model import AffectedMessage, EvolutionChange, EvolutionRun, RouterVersion
 from propagation.ports import GraphStore
 from propagation.routing import RouterNames, is_catalogue, list_supported_names
 from propagation.workflow.forget.redaction import (
@@ -21,19 +18,22 @@ from propagation.workflow.forget.redaction import (
     list_lost_names,
     redact_message,
 )
-from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal, list_origins
+from propagation.workflow.forget.standing_withdrawal import StandingWithdrawal
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
 LEAST_COUNTED = 8
 MOST_RUNS = 1_000_000
+MESSAGES_A_TURN = 32
 
 
 @dataclass
 class MessageChangeFinder:
-    """Finds what messages and reasons lose; redaction.py decides how.
+    """Finds the messages, and the reasons of evolutions, that a withdrawal changes.
+
+    redaction.py decides what of them remains.
 
     Attributes:
-        routers: The taste routers that exist.
+        routers: Numbers of the taste routers that exist.
     """
 
     store: GraphStore
@@ -41,14 +41,15 @@ class MessageChangeFinder:
     routers: Sequence[int]
 
     async def change_messages(self, changes: TextChanges, withdrawn: Removal) -> Removal:
-        """Set the changes of messages and evolutions.
+        """Find the changes of messages and evolutions, and set them in `changes`.
 
         Args:
-            changes: Those of texts that cite the interactions.
-            withdrawn: What these texts lost.
+            changes: Has the changed texts that cite the interactions.
+            withdrawn: The removal that changed these texts.
 
         Returns:
-            What messages lost, in all and each.
+            `withdrawn`, with the words that messages may no longer hold, and what each message
+            lost.
         """
         removal = replace(
             withdrawn,
@@ -57,6 +58,7 @@ class MessageChangeFinder:
             titles=await load_titles(self.store, self.request.unquotable),
         )
         runs = await self.store.get_evolution_runs(MOST_RUNS)
+        standing = StandingWithdrawal(runs)
         affected = await self.store.find_affected_messages(
             self.request.refs,
             removal.sequences,
@@ -64,18 +66,18 @@ class MessageChangeFinder:
             removal.words.search_words,
             removal.quotes,
             removal.unsupported,
-            list_origins(runs),
+            standing.origins,
             max(LEAST_COUNTED, removal.least),
         )
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
-        return replace(removal, messages=await self._redact(changes, affected, removal, runs))
+        return replace(removal, messages=await self._redact(changes, affected, removal, standing))
 
     async def have_more_lost_support(self, changes: TextChanges, lost: Removal) -> bool:
         """Tell whether more attributes lack holders than when messages were changed.
 
         Args:
-            lost: What the messages lost.
+            lost: The removal that `change_messages` returned.
         """
         unsupported = await self._find_unsupported(changes, lost.least)
         return not (unsupported <= lost.unsupported and changes.unheld <= lost.words.names)
@@ -83,9 +85,9 @@ class MessageChangeFinder:
     async def _find_unsupported(self, changes: TextChanges, least: int) -> frozenset[str]:
         """Find attributes that some client still holds, but fewer than `least` users.
 
-        Messages may keep of such an attribute only what the catalogue brought. Looked at are the
-        attributes that the withdrawal's senders brought, and those of the items of its events,
-        which evolutions count as choices.
+        Messages may keep of such an attribute only what the catalogue brought. The search covers
+        the attributes that the withdrawal's senders brought, the recounted ones, and those of the
+        items of its events, which evolutions count as choices.
         """
         held_by = await self.store.get_client_attributes(
             sorted({row.item for row in self.request.rows})
@@ -104,31 +106,33 @@ class MessageChangeFinder:
         changes: TextChanges,
         affected: Sequence[AffectedMessage],
         removal: Removal,
-        runs: Sequence[EvolutionRun],
+        standing: StandingWithdrawal,
     ) -> dict[Key, LostNames]:
-        """Set the changes of messages; return what each lost.
+        """Set the changes of messages in `changes`; return what each message lost.
 
         Args:
-            runs: All evolutions.
+            standing: Corrects what the routers stand for.
         """
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
         supported = list_supported_names(known, removal.least)
         public = find_public_names(affected, removal.least)
-        withdrawal = StandingWithdrawal(runs)
         router_names = RouterNames(await self.store.get_router_versions(self.routers))
         quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))
         lost_by_message: dict[Key, LostNames] = {}
         changes.messages = []
         changes.reduced_messages = {}
-        for one in sorted(affected, key=lambda one: one.message.round):
+        in_order = sorted(affected, key=lambda one: one.message.round)
+        for number, one in enumerate(in_order):
+            if number % MESSAGES_A_TURN == 0:
+                await asyncio.sleep(0)  # let other tasks run
             before = one.message
             key = (before.router, before.version)
             unsupported = find_unsupported_parts(
                 one, removal.unsupported, supported, public.get(before.round, frozenset())
             )
-            standing = withdrawal.correct(one, unsupported)
-            after = redact_message(one, removal, unsupported, standing, router_names)
+            stands_for = standing.correct(one, unsupported)
+            after = redact_message(one, removal, unsupported, stands_for, router_names)
             if quotable.is_in(after.text) or quotable.is_in(after.name):
                 for title in await self._find_private_titles(after, removal.titles):
                     after = hide_words(after, title, router_names)
@@ -138,7 +142,7 @@ class MessageChangeFinder:
             if lost is not None:
                 lost_by_message[key] = lost
             elif not before.text:
-                # It may have held a word before it was redacted, and its readers may hold it still.
+                # It was emptied before; its readers may still hold a word that it had.
                 lost_by_message[key] = LostNames()
             if one.lost_parts or lost is not None:
                 changes.reduced_messages[key] = frozenset(before.attributes) - {*after.attributes}
@@ -147,7 +151,7 @@ class MessageChangeFinder:
     async def _find_private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]
     ) -> list[OwnWords]:
-        """Return the titles that events brought to a message."""
+        """Return the titles that a message quotes and that only events brought."""
         texts = message.text, message.name
         quoted = {ref: title for ref, title in titles.items() if any(map(title.is_in, texts))}
         if not quoted:
@@ -165,17 +169,13 @@ async def load_titles(store: GraphStore, items: Collection[int]) -> dict[int, Ow
 
 
 def redact_reasons(runs: Sequence[EvolutionRun], removal: Removal) -> list[EvolutionRun]:
-    """Empty reasons that hold such words; return the changed evolutions."""
+    """Empty the reasons that hold removed words; return the changed evolutions."""
     names = removal.words.names | removal.unsupported
     words = [OwnWords(removal.words.titles, names), *removal.titles.values()]
-    changed = []
-    for run in runs:
-        changes = tuple(
-            change.model_copy(update={"reason": ""})
-            if any(one.is_in(change.reason) for one in words)
-            else change
-            for change in run.changes
-        )
-        if changes != run.changes:
-            changed.append(run.model_copy(update={"changes": changes}))
-    return changed
+
+    def redact(change: EvolutionChange) -> EvolutionChange:
+        named = any(one.is_in(change.reason) for one in words)
+        return change.model_copy(update={"reason": ""}) if named else change
+
+    redacted = [run.model_copy(update={"changes": tuple(map(redact, run.changes))}) for run in runs]
+    return [after for before, after in zip(runs, redacted, strict=True) if after != before]

@@ -10,9 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
+    F32,
+    F64,
+    I64,
+    U16,
+    Bools,
     ClientKind,
     LearnedWeights,
     PromotedRepeat,
@@ -38,7 +42,7 @@ from propagation.numbers import (
     unwrite,
 )
 from propagation.numbers.rules import CO_HISTORY, HISTORY, RECENT_HALF_LIFE, write
-from propagation.workflow.learn.learned_blocks import TASTE
+from propagation.workflow.learn import TASTE
 from propagation.workflow.views import NumbersView
 
 LEAST_CHANGE = 1e-6
@@ -54,17 +58,16 @@ class History:
         item: [n] rows.
         weight: [n] event weights.
         withdrawn: [n], which of them are withdrawn.
-        then: (content, attributes) vectors [D] of items whose text changed since, by place.
+        then: (content, attributes) vectors [D] that an item had when it was chosen, by place; only
+            for items whose text changed since.
     """
 
     user: int
-    sequence: NDArray[np.int64]
-    item: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    withdrawn: NDArray[np.bool_]
-    then: Mapping[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = field(
-        default_factory=dict
-    )
+    sequence: I64
+    item: I64
+    weight: F64
+    withdrawn: Bools
+    then: Mapping[int, tuple[F32, F32]] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,13 +77,13 @@ class Subtraction:
     Attributes:
         written: What the interactions wrote, in current routers.
         stored: [n,2,16] their routers as stored; `maps` lead to the current ones.
-        retrust: Compute the users' trust again.
-        removed_places: Places of the users' lists whose adoptions were withdrawn.
+        retrust: Whether to compute the users' trust again.
+        removed_places: Places of withdrawn adoptions in the users' lists.
         promoted: Repeats that took the place of first adoptions.
     """
 
     written: LearnedWeights
-    stored: NDArray[np.uint16]
+    stored: U16
     maps: RouterMaps
     retrust: bool
     removed_places: list[int] = field(default_factory=list)
@@ -122,7 +125,7 @@ class Subtraction:
                 continue
             learned_at = state.clock[INTERACTIONS] - self.written.since[place]
             fade_recent(state.recent, state.recent_at, item, learned_at)
-            # The moment of its recent popularity may be that of what goes: count it from now.
+            # recent_at may be the moment of the withdrawn adoption: count from now instead.
             now = state.clock[INTERACTIONS]
             state.recent[item] *= np.exp2((state.recent_at[item] - now) / RECENT_HALF_LIFE)
             state.recent_at[item] = now
@@ -138,7 +141,12 @@ class Subtraction:
     ) -> None:
         """Let a repeat take the place of the first adoption.
 
-        It keeps its own event weight.
+        The repeat keeps its own event weight.
+
+        Args:
+            row: The first adoption's place in the history.
+            repeat: The repeat's place in the history.
+            place: The first adoption's place in `written`.
         """
         state, user, item = view.state, history.user, int(history.item[row])
         scale = history.weight[repeat] / history.weight[row]
@@ -157,8 +165,8 @@ class Subtraction:
         for place, (then_content, then_attributes) in history.then.items():
             content[place], attributes[place] = then_content, then_attributes
         stays, user = ~history.withdrawn, history.user
-        before = _compute_sums(state, history.item, content, attributes)
-        after = _compute_sums(state, history.item[stays], content[stays], attributes[stays])
+        before = _compute_sums(history.item, content, attributes)
+        after = _compute_sums(history.item[stays], content[stays], attributes[stays])
         np.subtract.at(state.adopters, history.item, before.parts)
         np.add.at(state.adopters, history.item[stays], after.parts)
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
@@ -168,7 +176,7 @@ class Subtraction:
             recompute_own_trust(state, user, history.item[stays], history.weight[stays])
 
     def finish(self, view: NumbersView, erased: int | None) -> None:
-        """Finish after the last user.
+        """Shorten the users' lists, and empty the rows of an erased client.
 
         Args:
             erased: Client (ref) whose rows are emptied; None for a retraction.
@@ -182,13 +190,13 @@ class Subtraction:
             view.retire_item(index_of(erased))
             _empty_item(view.state, index_of(erased))
         session, taste = view.state.session, view.state.taste
-        view.state = view.state._replace(  # new totals: readers look at all items again
+        view.state = view.state._replace(  # copied totals tell readers to look at all items again
             session=session._replace(total=session.total.copy()),
             taste=taste._replace(total=taste.total.copy()),
         )
 
 
-def _map_taste(routers: NDArray[np.uint16], chain: RouterMapChain, user: int) -> NDArray[np.uint16]:
+def _map_taste(routers: U16, chain: RouterMapChain, user: int) -> U16:
     """Map one interaction's taste routers; routers are [2,16]."""
     mapped = routers.copy()
     mapped[TASTE] = chain.map_routers(routers[TASTE][None], np.array([user]))[0]
@@ -201,18 +209,20 @@ class _HistorySums:
 
     Attributes:
         parts: [n,D] contributions to the adopters' sums.
-        pairs: [m,2] item pairs of the co-counts, with
-        weights: [m].
+        content: [D] the user's sum of content vectors.
+        attributes: [D] the user's sum of attribute vectors.
+        pairs: [m,2] item pairs of the co-counts.
+        weights: [m] contribution of each pair to the co-counts.
     """
 
-    parts: NDArray[np.float32]
-    content: NDArray[np.float32]
-    attributes: NDArray[np.float32]
-    pairs: NDArray[np.int64]
-    weights: NDArray[np.float32]
+    parts: F32
+    content: F32
+    attributes: F32
+    pairs: I64
+    weights: F32
 
 
-def find_first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
+def find_first_occurrences(items: I64) -> Bools:
     """Mark the places where an item occurs for the first time, [n]."""
     out = np.zeros(len(items), np.bool_)
     out[np.unique(items, return_index=True)[1]] = True
@@ -220,10 +230,9 @@ def find_first_occurrences(items: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _compute_sums(
-    state: State,
-    items: NDArray[np.int64],
-    content: NDArray[np.float32],
-    attributes: NDArray[np.float32],
+    items: I64,
+    content: F32,
+    attributes: F32,
 ) -> _HistorySums:
     size, dim = content.shape
     first = find_first_occurrences(items)
@@ -245,7 +254,7 @@ def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -
     )
     changed = np.abs(change) > LEAST_CHANGE
     one, other, weights = keys[changed] >> 32, keys[changed] & 0xFFFFFFFF, change[changed]
-    order = np.argsort(weights, kind="stable")  # what goes first makes room for what comes
+    order = np.argsort(weights, kind="stable")  # subtract first, to make room for new neighbours
     both = np.concatenate([one[order], other[order]]), np.concatenate([other[order], one[order]])
     add_together(
         state.neighbour,
@@ -257,7 +266,7 @@ def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -
     )
 
 
-def _set_recency_list(state: State, user: int, items: NDArray[np.int64]) -> None:
+def _set_recency_list(state: State, user: int, items: I64) -> None:
     last = items[-HISTORY:]
     state.history[user] = 0
     state.history[user, : len(last)] = last

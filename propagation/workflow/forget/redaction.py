@@ -1,18 +1,16 @@
 """Redaction: texts and messages without what a withdrawal takes away.
 
-A line loses withdrawn sources, and goes if fewer than `min_support` clients remain behind it. A
-filter rule loses withdrawn evidence, and goes with the last of it, or with the news that it is
-about. A message loses attributes that only the withdrawn parts brought. These are decisions only:
-nothing is loaded or stored.
+A line loses withdrawn sources, and is dropped if fewer than `min_support` clients remain behind it.
+A filter rule loses withdrawn evidence. It is dropped with the last of its evidence, or if the
+client knew its attribute only from messages that lost the attribute. A message loses attributes
+that only withdrawn parts brought. This module only decides; it loads and stores nothing.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
 
-from propagation.graph_rules.name_matching import OwnWords, split_sentences
-from propagation.grouping import group_pairs
+from propagation.graph_rules import OwnWords, split_sentences
 from propagation.model import (
     WEIGHT_KEPT,
     AffectedMessage,
@@ -25,12 +23,14 @@ from propagation.model import (
     RouterVersion,
     Source,
     get_kind,
+    group_pairs,
     join_names,
 )
 from propagation.routing import RouterNames, is_catalogue
 
 Key = tuple[int, int]
 MOST_NAMED = 4
+build_own_words = lru_cache(256)(OwnWords)
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Removal:
     Attributes:
         sequences: Withdrawn interactions.
         least: How many distinct clients a line needs behind it after it lost a source.
-        words: Words of an erased client.
+        words: Words of an erased client, and attributes that no client holds any more.
         unsupported: Attributes that too few users hold; only the catalogue may still bring them.
-        messages: By (router, version), what a message lost.
-        heard: By client (ref), attributes that messages lost which it merged.
-        titles: Those that items (refs) have or had which too few users chose by now; changed
-            messages may not quote them.
+        messages: What each changed message lost, by (router, version).
+        heard: By client (ref), the attributes that were lost by messages which the client merged.
+        titles: By item (ref), present and earlier titles of items that too few users chose by now;
+            changed messages may not quote them.
         retracted: The items of retracted interactions, by sequence.
-        choices: The titles of these items, by item; the line of a user that does not rest on such
-            an item any more does not quote it.
+        choices: The titles of these items, by item. A user's line that no longer rests on such an
+            item may not quote it.
     """
 
     sequences: frozenset[int]
@@ -76,36 +76,28 @@ class Removal:
 
     @cached_property
     def quotes(self) -> frozenset[str]:
-        """Words to search for.
-
-        A text that quotes one of the titles holds one of these words.
-        """
+        """Words of which every text that quotes one of `titles` holds one."""
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
     def list_titles_in(self, text: str) -> Sequence[OwnWords]:
-        """Return the titles that a text may quote.
+        """Return the titles that a text possibly quotes.
 
         Returns:
-            All of them, or none if the text holds no word of any.
+            All of `titles`, or none if the text holds none of `quotes`.
         """
         folded = text.casefold()
         return tuple(self.titles.values()) if any(word in folded for word in self.quotes) else ()
 
     def list_words_from(self, messages: Iterable[Key]) -> OwnWords:
-        """Return what a text may not say that came from these messages."""
+        """Return the words that a text from these messages may not hold."""
         lost = (self.messages[key].names for key in messages if key in self.messages)
-        return _list_own_words(self.words.titles, self.words.names.union(*lost))
+        return build_own_words(self.words.titles, self.words.names.union(*lost))
 
     @cached_property
     def words_from_routers(self) -> Mapping[int, OwnWords]:
-        """Words that rules on a router may not say, by router."""
+        """Words that rules on a router may not hold, by router."""
         keys = group_pairs((key[0], key) for key in self.messages)
         return {router: self.list_words_from(found) for router, found in keys.items()}
-
-
-@lru_cache(256)
-def _list_own_words(titles: frozenset[str], names: frozenset[str]) -> OwnWords:
-    return OwnWords(titles, names)
 
 
 @dataclass(frozen=True)
@@ -124,7 +116,8 @@ class Supporters:
     def find_clients(self, owner: int, sources: Sequence[Source]) -> set[int]:
         """Return the distinct clients behind sources of one of the owner's lines.
 
-        A user supports its own lines; an item does not, the users who chose it do.
+        Behind an interaction stand the user and the item for a user's line, only the user for an
+        item's line. Behind a message stand its senders. An item never supports its own lines.
         """
         found: set[int] = set()
         own_choices = get_kind(owner) == ClientKind.USER
@@ -132,8 +125,8 @@ class Supporters:
             if source.sequence is not None:
                 user_and_item = self.interactions.get(source.sequence, ())
                 found.update(user_and_item if own_choices else user_and_item[:1])
-            elif source.router is not None and source.version is not None:
-                found.update(self.messages.get((source.router, source.version), ()))
+            elif source.message is not None:
+                found.update(self.messages.get(source.message, ()))
         return found if own_choices else found - {owner}
 
 
@@ -151,14 +144,14 @@ class Redaction:
     def redact(self, text: ClientText) -> ClientText:
         """Redact a text; return the same object if nothing changes.
 
-        Unchanged lines and rules stay as they are too.
+        Unchanged lines and rules remain the same objects, too.
         """
         profile, memory = text.profile, text.filter_memory
         redacted_lines = [self._line(line, profile.ref) for line in profile.lines]
         lines = tuple(line for line in redacted_lines if line is not None)
         heard = self._heard.get(profile.ref, frozenset())
         unsaid = heard.difference(*(line.attributes for line in lines)) if heard else heard
-        news = _list_own_words(frozenset(), unsaid)
+        news = build_own_words(frozenset(), unsaid)
         redacted_rules = [self._rule(rule, news) for rule in memory.rules]
         rules = tuple(rule for rule in redacted_rules if rule is not None)
         if (lines, rules) == (profile.lines, memory.rules):
@@ -172,15 +165,14 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     """Redact a line of the owner's profile.
 
     Returns:
-        The line, the same object if nothing changes; None if it goes. Catalogue lines stay.
+        The line, the same object if nothing changes; None if it is dropped. Catalogue lines never
+        change.
     """
     if line.author is Author.CATALOGUE:
         return line
     remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
     cites = len(remaining) < len(line.sources)
-    heard = (
-        [find_message(source) for source in line.sources] if line.author is Author.RECEPTION else []
-    )
+    heard = line.messages if line.author is Author.RECEPTION else []
     words = removal.list_words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = removal.list_titles_in(line.text) if removal.messages.keys() & heard else ()
@@ -213,27 +205,27 @@ def _find_retracted_choices(
 
 
 def _weigh_confirmations(times: int) -> float:
-    """Return the weight of a line confirmed so often in a row."""
+    """Return the weight of a line confirmed `times` times in a row."""
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
-def find_message(source: Source) -> Key:
-    """Return a source's message; (0, 0) if it is an interaction."""
-    return (source.router or 0, source.version or 0)
-
-
 def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
-    if source.sequence is not None:
+    message = source.message
+    if message is None:
         return source.sequence in removal.sequences
-    lost = removal.messages.get(find_message(source))
+    lost = removal.messages.get(message)
     return lost is not None and (lost.emptied or not lost.names.isdisjoint(line.attributes))
 
 
 def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRule | None:
-    """Redact a rule.
+    """Redact a filter rule.
 
     Args:
-        news: Attributes that the client heard of in messages which lost them, and has no line on.
+        news: Attributes that messages lost after the client merged them, and that none of the
+            client's lines has.
+
+    Returns:
+        The rule, the same object if nothing changes; None if it is dropped.
     """
     if rule.attribute in removal.words.names or removal.words.is_in(rule.text):
         return None
@@ -252,16 +244,15 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
 
 def find_public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
     """Find, for each round, attributes that enough items' texts brought."""
-    items: defaultdict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-    for one in affected:
-        for name, senders in one.remaining.items():
-            items[one.message.round][name] |= {
-                ref for ref, sequence in senders if is_catalogue(ref, sequence)
-            }
-    return {
-        round_: frozenset(name for name, refs in found.items() if len(refs) >= least)
-        for round_, found in items.items()
-    }
+    items = group_pairs(
+        ((one.message.round, name), ref)
+        for one in affected
+        for name, senders in one.remaining.items()
+        for ref, sequence in senders
+        if is_catalogue(ref, sequence)
+    )
+    public = group_pairs(key for key, refs in items.items() if len({*refs}) >= least)
+    return {round_: frozenset(names) for round_, names in public.items()}
 
 
 def find_unsupported_parts(
@@ -272,7 +263,8 @@ def find_unsupported_parts(
 ) -> frozenset[str]:
     """Find attributes of a message whose remaining parts do not suffice.
 
-    An evolution wrote a message without parts: it may have them from its readers' choices.
+    A message without parts was written by an evolution. It may have attributes from its readers'
+    choices, so all of `unsupported` are returned for it.
 
     Args:
         unsupported: Attributes that too few users hold.
@@ -308,10 +300,10 @@ def redact_message(
     Args:
         unsupported: Attributes whose remaining parts do not suffice.
         standing: What the router stands for now.
-        names: The routers' names; a name with a word that goes is made anew.
+        names: The routers' names; a router whose name holds a word that goes is named anew.
 
     Returns:
-        The message, the same object if nothing changes.
+        The message; if nothing changes, the same object.
     """
     message = affected.message
     own = removal.words.names
@@ -324,10 +316,10 @@ def redact_message(
     kept = tuple(name for name in message.attributes if name in brings)
     ended = {*message.attributes, *dict(message.standing)} - stands
     hidden = own | (removal.unsupported - stands) | unsupported | ended
-    words = OwnWords(removal.words.titles, hidden - {*kept})
-    after = replace(message, attributes=kept, standing=weights)
-    after = hide_words(after, words, names, cites=bool(affected.lost_parts))
-    return message if after == message else after
+    words = build_own_words(removal.words.titles, hidden - {*kept})
+    if (kept, weights) != (message.attributes, message.standing):
+        message = replace(message, attributes=kept, standing=weights)
+    return hide_words(message, words, names, cites=bool(affected.lost_parts))
 
 
 def hide_words(
@@ -335,16 +327,23 @@ def hide_words(
 ) -> RouterVersion:
     """Drop words from a message's text and name.
 
-    What is left speaks of the message's attributes.
+    The remaining text speaks of the message's attributes; without any it is empty. A name with such
+    a word is replaced.
+
+    Returns:
+        The message; if nothing changes, the same object.
     """
-    kept, text, name = message.attributes, message.text, message.name
+    kept, name = message.attributes, message.name
+    text = message.text if kept else ""
     if words.is_in(text, cites=cites):
         text = _keep_remaining_sentences(text, kept, words, cites=cites)
     if words.is_in(name):
         weights = dict(message.standing) or dict.fromkeys(kept, 1.0)
         speakable = {one: weight for one, weight in weights.items() if not words.is_in(one)}
         name = names.rename(message.router, speakable)
-    return replace(message, text=text if kept else "", name=name)
+    if (text, name) == (message.text, message.name):
+        return message
+    return replace(message, text=text, name=name)
 
 
 def _keep_remaining_sentences(
@@ -352,7 +351,7 @@ def _keep_remaining_sentences(
 ) -> str:
     """Return the sentences without the words that go.
 
-    The first sentence carries the others: if it goes, a plain sentence takes its place.
+    The others build on the first sentence: if it goes, a plain sentence takes its place.
     """
     speakable = [name for name in kept if not named.is_in(name, cites=cites)][:MOST_NAMED]
     if not speakable:

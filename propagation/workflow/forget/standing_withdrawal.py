@@ -1,20 +1,19 @@
-"""Standing withdrawal: takes withdrawn parts out of what routers stand for.
+"""Withdrawal from standings: subtracts withdrawn parts from the routers' weights.
 
-A router's weight of an attribute holds the parts of all its messages, the older ones decayed
-(routing/integration.py). So what one message loses is subtracted from the weights of all later
-ones, and from those of the routers that evolved from it.
+A router's weight of an attribute sums the parts of all its messages, the older ones decayed
+(routing/integration.py). So the parts that one message loses are subtracted from the weights of all
+later messages, and from those of the routers that evolved from it.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from propagation.grouping import group_pairs
-from propagation.model import AffectedMessage, EvolutionRun
+from propagation.model import AffectedMessage, EvolutionRun, group_pairs
 from propagation.routing import STANDING_KEPT
 
 LEAST_WEIGHT = 1e-4
-"""Smaller weights after a withdrawal are rounding errors, and go."""
+"""Weights below this after a withdrawal are rounding errors, and are dropped."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +29,17 @@ class _CorrectedMessage:
 class StandingWithdrawal:
     """Corrects the standing of affected messages.
 
-    They come in the order of their rounds.
+    The caller passes the messages in the order of their rounds.
     """
 
     def __init__(self, runs: Sequence[EvolutionRun]) -> None:
-        """Learn from which routers evolutions made others.
+        """Note from which routers the evolutions made others.
 
         Args:
             runs: All runs; those that were not published changed nothing.
         """
         rounds = {run.run: run.round for run in runs}
-        # An undone router says what it said before the undone run, so it inherits from there.
+        # An undo restores a router's text from before the undone run, so it inherits from there.
         self._origins = {
             (after, run.round): [(after, rounds[run.undoes])]
             if run.undoes in rounds
@@ -52,10 +51,18 @@ class StandingWithdrawal:
         }
         self._corrected: dict[int, list[_CorrectedMessage]] = defaultdict(list)
 
+    @property
+    def origins(self) -> dict[int, frozenset[int]]:
+        """For each router, the routers whose weights it inherited."""
+        pairs = group_pairs(
+            (router, origin) for (router, _), found in self._origins.items() for origin, _ in found
+        )
+        return {router: frozenset(found) for router, found in pairs.items()}
+
     def correct(
         self, affected: AffectedMessage, lost: frozenset[str]
     ) -> tuple[tuple[str, float], ...]:
-        """Return what a message's router stands for without the parts that go.
+        """Return a message's standing without the withdrawn parts.
 
         Args:
             lost: Attributes of which the message may bring nothing any more.
@@ -74,17 +81,22 @@ class StandingWithdrawal:
         self._corrected[message.router].append(
             _CorrectedMessage(message.round, message.version, weights, debts)
         )
-        remaining = {name: weight - debts.get(name, 0.0) for name, weight in weights.items()}
+        if not debts:
+            return message.standing
         return tuple(
-            (name, round(remaining[name], 6) if name in debts else weight)
+            (name, round(weight - debts[name], 6) if name in debts else weight)
             for name, weight in message.standing
-            if name not in debts or remaining[name] > LEAST_WEIGHT
+            if name not in debts or weight - debts[name] > LEAST_WEIGHT
         )
 
     def _find_debts_of_arrivals(
         self, affected: AffectedMessage, weights: Mapping[str, float], lost: frozenset[str]
     ) -> dict[str, float]:
-        """Return what goes with this message's parts and the previous one's."""
+        """Return what to subtract from the weights of an integrated message.
+
+        It is the decayed debt of the router's previous message, and what this message's lost parts
+        brought.
+        """
         message = affected.message
         before = self._find_before(message.router, message.round)
         if before is None or before.version != message.version - 1:
@@ -103,10 +115,10 @@ class StandingWithdrawal:
         weights: Mapping[str, float],
         lost: frozenset[str],
     ) -> dict[str, float]:
-        """Return what goes from an evolved router's weights.
+        """Return what to subtract from the weights of an evolved router.
 
-        Of a weight that its origins have, it is the same share as of theirs; what they do not
-        have, it took from its readers' choices.
+        A weight that its origins have loses the same share as theirs. An attribute that they do
+        not have came from its readers' choices; it goes whole if it is in `lost`.
         """
         found = (self._find_before(router, round_) for router, round_ in origins)
         messages = [one for one in found if one is not None]
@@ -123,20 +135,3 @@ class StandingWithdrawal:
     def _find_before(self, router: int, before: int) -> _CorrectedMessage | None:
         """Return a router's newest corrected message before a round."""
         return next((one for one in reversed(self._corrected[router]) if one.round < before), None)
-
-
-def list_origins(runs: Sequence[EvolutionRun]) -> dict[int, frozenset[int]]:
-    """List, by router, those from which evolutions made it.
-
-    Args:
-        runs: All runs, as for StandingWithdrawal.
-    """
-    pairs = group_pairs(
-        (after, before)
-        for run in runs
-        if run.published
-        for change in run.changes
-        for after in change.after
-        for before in change.before
-    )
-    return {after: frozenset(before) for after, before in pairs.items()}

@@ -1,11 +1,10 @@
-"""Finds the texts that a withdrawal changes, before anything is written."""
+"""Search for the texts that a withdrawal changes, before it writes."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.graph_rules.name_matching import OwnWords
+from propagation.graph_rules import OwnWords
 from propagation.model import (
     MERGED_OUTCOME,
     Attribute,
@@ -14,6 +13,7 @@ from propagation.model import (
     MessageMerge,
     Source,
     StoredText,
+    group_pairs,
 )
 from propagation.ports import POSTPONED_ARRIVALS, GraphStore
 from propagation.routing import (
@@ -29,7 +29,6 @@ from propagation.workflow.forget.redaction import (
     Redaction,
     Removal,
     Supporters,
-    find_message,
 )
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
@@ -41,8 +40,8 @@ class TextChangeFinder:
     """Finds the texts that a withdrawal changes; redaction.py decides how.
 
     Attributes:
-        routers: The taste routers that exist.
-        canonical: The attribute that each mapped one stands for.
+        routers: Numbers of the taste routers that exist.
+        canonical: Canonical name by mapped name.
     """
 
     store: GraphStore
@@ -52,9 +51,9 @@ class TextChangeFinder:
     canonical: Mapping[str, str]
 
     async def find(self) -> TextChanges:
-        """Find the changes of texts, of messages, and of their readers.
+        """Find the changes of texts, of messages, and of the messages' readers.
 
-        A message changes if it rests on a changed text.
+        A message changes if it rests on withdrawn interactions, or holds a word that goes.
         """
         changes = TextChanges(texts_read_through=await self.store.get_texts_through())
         messages = MessageChangeFinder(self.store, self.request, self.routers)
@@ -74,7 +73,7 @@ class TextChangeFinder:
         """Change texts that cite the interactions or name the erased client.
 
         Returns:
-            What these texts lost.
+            The sources and words that these texts lost.
         """
         rows, erased, words = self.request.rows, self.request.erased, self.request.own_words
         retracted = {row.sequence: row.item for row in rows} if erased is None else {}
@@ -99,23 +98,26 @@ class TextChangeFinder:
         If an attribute has lost its last holder, the interactions' clients are searched for it too.
 
         Args:
-            lost: What messages lost.
+            lost: The removal that `change_messages` returned.
         """
         keys = sorted(lost.messages)
         merges = await self.store.get_merges_of_messages(keys) if keys else ()
-        heard: defaultdict[int, frozenset[str]] = defaultdict(frozenset)
-        for merge in merges:
-            if merge.outcome == MERGED_OUTCOME:
-                heard[merge.ref] |= lost.messages[merge.router, merge.router_version].names
-        removal = replace(lost, heard=heard)
-        searches = _build_reader_searches(merges, removal)
+        heard = group_pairs(
+            (merge.ref, lost.messages[merge.router, merge.router_version].names)
+            for merge in merges
+            if merge.outcome == MERGED_OUTCOME
+        )
+        removal = replace(
+            lost, heard={ref: frozenset[str]().union(*names) for ref, names in heard.items()}
+        )
+        searches = await asyncio.to_thread(_build_reader_searches, merges, removal)
         if removal.words.names > self.request.own_words.names:
             searches += self._build_searches(removal.words)
         if searches:
             await self._change_texts(changes, searches, removal)
 
     def _build_searches(self, words: OwnWords) -> list[CitationSearch]:
-        """Search each interaction in the texts of its clients."""
+        """Build the searches for each interaction in its clients' texts."""
         return [
             CitationSearch(ref, citations, at_sequence=sequence)
             for sequence, refs in self.request.clients.items()
@@ -129,7 +131,10 @@ class TextChangeFinder:
         searches: Sequence[CitationSearch],
         removal: Removal,
     ) -> None:
-        """Add the texts that searches find to the changes, and recount attributes."""
+        """Redact the texts that searches find, and recount attributes.
+
+        Set both in `changes`.
+        """
         found = await self.store.find_citing_texts(
             [search for search in searches if search.ref != self.request.erased_ref]
         )
@@ -149,26 +154,20 @@ class TextChangeFinder:
         await self._count_attributes(changes, removal.words.names)
 
     async def _count_supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
-        """Load who supports the remaining sources of lines that lose one."""
-        lines = {
-            id(line): line for one in stored for line in one.text.profile.lines
-        }.values()  # versions share the lines that stayed
-        sources = {
-            source for line in lines if _loses(line.sources, removal) for source in line.sources
-        }
+        """Load the clients behind the remaining sources of lines that lose one."""
+        sources = await asyncio.to_thread(_find_sources_of_losing_lines, stored, removal)
         sequences = {source.sequence for source in sources if source.sequence is not None}
         asked = sorted(sequences - removal.sequences)
         rows = await self.store.get_interactions(asked) if asked else ()
         keys = sorted(
             {
-                (source.router, source.version)
+                source.message
                 for source in sources
-                if source.router is not None
-                and source.version is not None
-                and not removal.messages.get(find_message(source), LostNames()).emptied
+                if source.message is not None
+                and not removal.messages.get(source.message, LostNames()).emptied
             }
         )
-        # Neither the erased client nor the line's owner counts.
+        # Two more than needed, because neither the erased client nor the line's owner counts.
         messages = await self.store.get_messages(keys, removal.least + 2)
         return Supporters(
             {row.sequence: (row.user, row.item) for row in rows},
@@ -176,7 +175,14 @@ class TextChangeFinder:
         )
 
     async def _pack_remaining_arrivals(self, sequences: frozenset[int]) -> bytes | None:
-        """Pack the arrivals that wait and do not rest on what goes."""
+        """Pack the postponed arrivals that do not rest on what goes.
+
+        Args:
+            sequences: The withdrawn interactions.
+
+        Returns:
+            The arrivals for the store; None if none are stored.
+        """
         blob = await self.store.get_blob(POSTPONED_ARRIVALS)
         if blob is None:
             return None
@@ -184,12 +190,12 @@ class TextChangeFinder:
         def stays(arrival: Arrival) -> bool:
             return arrival.ref != self.request.erased_ref and arrival.sequence not in sequences
 
-        return PostponedArrivals.unpack(blob).filtered(stays).pack()
+        return PostponedArrivals.unpack(blob).keep_only(stays).pack()
 
     async def _count_attributes(self, changes: TextChanges, names: frozenset[str]) -> None:
-        """Set what changed clients hold now.
+        """Set the attributes that changed clients still hold.
 
-        It also counts the holders of each attribute that they lost.
+        Also recount the holders of each attribute that they lost.
 
         Args:
             names: Attributes that no client holds any more.
@@ -218,9 +224,17 @@ class TextChangeFinder:
         changes.recounted.update((name, Attribute(name=name)) for name in names)
 
 
+def _find_sources_of_losing_lines(stored: Iterable[StoredText], removal: Removal) -> set[Source]:
+    """Find all sources of those lines that lose a source."""
+    lines = {
+        id(line): line for one in stored for line in one.text.profile.lines
+    }.values()  # each line once: versions share unchanged lines
+    return {source for line in lines if _loses(line.sources, removal) for source in line.sources}
+
+
 def _loses(sources: Sequence[Source], removal: Removal) -> bool:
     return any(
-        source.sequence in removal.sequences or (source.router, source.version) in removal.messages
+        source.sequence in removal.sequences or source.message in removal.messages
         for source in sources
     )
 
@@ -228,10 +242,10 @@ def _loses(sources: Sequence[Source], removal: Removal) -> bool:
 def _build_reader_searches(
     merges: Sequence[MessageMerge], removal: Removal
 ) -> list[CitationSearch]:
-    """Return searches of the texts that may cite a changed message.
+    """Build the searches for texts that may cite a changed message.
 
-    These are texts of clients that merged the message or dropped it, from that version on: a rule
-    may speak of either.
+    They search the clients that merged or dropped the message, from that version of the profile on.
+    Filter rules may speak of dropped messages, too.
     """
     words = removal.words.search_words
     citations = {

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from propagation.graph_rules.name_matching import OwnWords
+from propagation.graph_rules import OwnWords
 from propagation.model import (
     Attribute,
     Client,
@@ -26,15 +26,13 @@ class ErasedClient:
     """A client that is erased.
 
     Attributes:
-        titles: Its title, and those that it had before.
-        names: Attributes of its own text, also of earlier ones.
-        own_names: Those of them that are in no other client's own text.
+        names: Attributes of its own text, now and earlier.
+        own_words: Its titles, and those of `names` that no other client's own text holds.
     """
 
     client: Client
-    titles: frozenset[str]
     names: frozenset[str]
-    own_names: frozenset[str]
+    own_words: OwnWords
 
 
 def list_own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozenset[str]:
@@ -60,9 +58,9 @@ class TextChanges:
     Attributes:
         versions: Changed versions by (ref, version).
         lines_dropped: Lines that current profiles lose.
-        reports: Evolution runs, without reasons that hold what goes.
-        postponed: The arrivals that still wait, packed; None: no blob.
-        hidden: Words of which a text about others may hold none any more.
+        reports: Evolution runs without the reasons that held words that go.
+        postponed: The arrivals that still wait, packed; None: none are stored.
+        hidden: Words that no text about others may hold any more.
     """
 
     versions: dict[Key, StoredText] = field(default_factory=dict)
@@ -85,7 +83,7 @@ class TextChanges:
     def next_texts(self) -> list[ClientText]:
         """Changed current texts, each as its next version.
 
-        Writers of the old version then clash.
+        A commit that builds on the old version then clashes.
         """
         current = [stored.text for stored in self.versions.values() if stored.current]
         return [
@@ -104,7 +102,7 @@ class WithdrawalRequest:
     """A request to withdraw interactions.
 
     Attributes:
-        rows: For an erasure, all interactions of the client.
+        rows: The interactions; for an erasure, all of the client's.
         weights: What the interactions wrote when they were learned.
         erased: The client that goes with them; None for a retraction.
         unquotable: Items (refs) whose titles no message may quote any more: without the users of
@@ -124,24 +122,23 @@ class WithdrawalRequest:
     @property
     def own_words(self) -> OwnWords:
         """Words of the erased client that no other client has."""
-        return (
-            OwnWords()
-            if self.erased is None
-            else OwnWords(self.erased.titles, self.erased.own_names)
-        )
+        return OwnWords() if self.erased is None else self.erased.own_words
 
     @property
     def clients(self) -> dict[int, list[int]]:
         """Refs of each interaction's user, item and first negative, by sequence."""
-        found = {row.sequence: [row.user, row.item] for row in self.rows}
-        for sequence, item in zip(self.weights.sequence, self.weights.negative, strict=True):
-            if item >= 0:
-                found[int(sequence)].append(compute_ref(ClientKind.ITEM, int(item)))
-        return found
+        drawn = zip(self.weights.sequence.tolist(), self.weights.negative.tolist(), strict=True)
+        negatives = {
+            sequence: [compute_ref(ClientKind.ITEM, item)] for sequence, item in drawn if item >= 0
+        }
+        return {
+            row.sequence: [row.user, row.item, *negatives.get(row.sequence, ())]
+            for row in self.rows
+        }
 
     @property
     def refs(self) -> list[int]:
-        """Refs of all these, and of the erased client."""
+        """Refs of all clients in `clients`, and of the erased client."""
         refs = {ref for found in self.clients.values() for ref in found}
         return sorted(refs if self.erased is None else {*refs, self.erased.client.ref})
 

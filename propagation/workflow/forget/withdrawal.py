@@ -1,8 +1,8 @@
 """Withdrawal of interactions: numbers in memory first, then everything in one commit.
 
-The commit leaves a new barrier. If the process dies before it, the numbers are as they were; on
-Neo4j, older versions of texts may have lost some content already. If it dies after it, the next
-start finishes the index and the wiping.
+The commit leaves a new barrier. If the process dies before the commit, the numbers are as they
+were; on Neo4j, older versions of texts may have lost some content already. If it dies after the
+commit, the next start finishes the index and the wiping.
 """
 
 import logging
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from propagation.grouping import group_pairs
 from propagation.model import (
     ClientKind,
     EntryKind,
@@ -24,6 +23,7 @@ from propagation.model import (
     Withdrawal,
     WithdrawalResult,
     get_kind,
+    group_pairs,
     index_of,
 )
 from propagation.ports import (
@@ -39,11 +39,10 @@ from propagation.workflow.concurrency import Leases, run_in_background
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.forget.text_change_finder import TextChangeFinder
 from propagation.workflow.forget.text_changes import ErasedClient, TextChanges, WithdrawalRequest
-from propagation.workflow.index.embedding import write_attribute_text, write_content_text
+from propagation.workflow.index import write_attribute_text, write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn.checkpoints import borrow_own_rows, borrow_remainder
-from propagation.workflow.learn.learner import Learner
+from propagation.workflow.learn import Learner, borrow_own_rows, borrow_remainder
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 USERS_A_PART = 200
@@ -76,9 +75,9 @@ async def load_histories(
     withdrawn: frozenset[int],
     view: NumbersView,
 ) -> AsyncIterator[list[History]]:
-    """Yield what users chose and the view learned, in groups of users.
+    """Yield the learned histories of users, in groups of 200 users.
 
-    A group has 200 users. The next ones are loaded while the caller works.
+    The next group is loaded while the caller works on one.
 
     Args:
         users: Refs.
@@ -193,21 +192,28 @@ class Withdrawer:
     ) -> list[int]:
         """Find the items that fewer than `min_support` other users chose.
 
-        Users of the withdrawn interactions do not count. If an item is erased, none is looked for:
+        Users of the withdrawn interactions do not count. If an item is erased, the list is empty:
         its own title goes anyway.
         """
         if erased is not None and get_kind(erased.client.ref) == ClientKind.ITEM:
             return []
         users = Counter(item for _, item in {(row.user, row.item) for row in rows})
-        found: set[int] = set()
-        for count, refs in group_pairs((count, item) for item, count in users.items()).items():
-            found |= await self.numbers.find_rarely_chosen(refs, self.min_support + count)
-        return sorted(found)
+        by_count = group_pairs((count, item) for item, count in users.items())
+        return sorted(
+            [
+                item
+                for count, refs in by_count.items()
+                for item in await self.numbers.find_rarely_chosen(refs, self.min_support + count)
+            ]
+        )
 
     async def _subtract(self, request: WithdrawalRequest) -> list[PromotedRepeat]:
         """Subtract the interactions from the numbers view.
 
         The trust of other users stays, also of those who chose an erased item.
+
+        Returns:
+            The repeats that took the place of withdrawn first adoptions.
         """
         rows = request.rows
         erased = request.erased_ref
@@ -257,7 +263,7 @@ class Withdrawer:
     ) -> None:
         """Bring the vector index and the view's profile vectors up to date.
 
-        The graph is right without them: whatever fails here stays in the outbox.
+        The graph is right without this: changes that fail here stay in the outbox.
         """
         changes = withdrawn.changes
         deleted: dict[Collection, Sequence[int | str]] = {

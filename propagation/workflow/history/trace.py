@@ -70,7 +70,8 @@ class Tracer:
         Raises:
             NotFound: No event has this id.
         """
-        event = await self.store.find_event(event_id)
+        (state,) = await self.store.get_event_states([event_id])
+        event = state.interaction
         if event is None:
             raise NotFound("event", event_id)
         for ref in (event.user, event.item):
@@ -80,13 +81,14 @@ class Tracer:
     async def trace_client(
         self, ref: int, attribute: str | None = None, *, with_events: bool = True
     ) -> AsyncIterator[Path]:
-        """Yield the paths of what a client brought to routers.
+        """Yield the paths of the attributes that a client brought to routers.
 
         The newest round comes first.
 
         Args:
             attribute: Only paths of this canonical attribute.
-            with_events: Also paths of what events brought, and not only of its own text.
+            with_events: Also follow attributes that events brought, not only those of the client's
+                own text.
         """
         for message in await self.store.get_contributions(ref, CONTRIBUTIONS):
             for part in message.integrated:
@@ -102,14 +104,14 @@ class Tracer:
                         yield path
 
     async def trace_attribute(self, name: str, least_users: int) -> AsyncIterator[Path]:
-        """Yield the paths of an attribute, from all who brought it.
+        """Yield the paths of an attribute, from the clients that hold it.
 
         Args:
-            least_users: How many users must hold the attribute. It is as good as unknown else. Of
-                items that fewer users chose, only the own text is traced.
+            least_users: How many users must hold the attribute; with fewer it counts as unknown. Of
+                an item that fewer users chose, only its own text is traced.
 
         Raises:
-            NotFound: No client ever had the attribute.
+            NotFound: The attribute is unknown, or fewer than `least_users` users hold it.
         """
         attribute = normalize_name(name)
         known = (await self.store.get_attributes([attribute])).get(attribute)
@@ -135,11 +137,7 @@ class Tracer:
             raise NotFound("line", str(line_id))
         here = ProfileHop(ref, profile.version, line)
         cited = [source.sequence for source in line.sources if source.sequence]
-        keys = [
-            (source.router, source.version)
-            for source in line.sources
-            if source.router is not None and source.version is not None
-        ]
+        keys = line.messages
         events, messages, parts = await asyncio.gather(
             self._events(cited),
             self.store.get_messages(keys, 0),
@@ -158,7 +156,8 @@ class Tracer:
     async def _find_paths_of_event(self, event: InteractionRow, ref: int) -> AsyncIterator[Path]:
         """Yield the paths of an event through one client's profile.
 
-        A line that the event wrote or confirmed travels when its router integrates next.
+        The attributes of a line that the event wrote or confirmed travel with the next message of
+        their router. Until then, the path ends at the line's first attribute.
         """
         text = await self.store.get_text_at(ref, event.sequence)
         if text is None:
@@ -310,7 +309,7 @@ def _find_line_from(profile: Profile, message: RouterVersion) -> Line | None:
             line
             for line in profile.lines
             for source in line.sources
-            if (source.router, source.version) == (message.router, message.version)
+            if source.message == (message.router, message.version)
         ),
         None,
     )

@@ -1,8 +1,8 @@
 """Watching propagation: rounds, messages, merges and evolutions, each once.
 
-A watcher reads from a position on. Nothing is queued for it: it reads the graph at its own pace.
-Events that retention or erasure dropped first are counted as missed, like those that a watcher left
-unread for too long.
+A watcher reads on from its position. Nothing is queued for it: it reads the graph at its own pace.
+Events that retention or erasure dropped before it read them are counted as missed, as are those
+that it left unread for too long.
 """
 
 from collections.abc import AsyncIterator, Collection
@@ -17,7 +17,7 @@ MAX_BACKLOG = 10_000
 ALL_SENT = 1 << 31
 """Larger than any router's number."""
 LIMIT_GROWTH = 10
-"""By how much more evolution runs are read if all of those read are new to the watcher."""
+"""How many times more evolution runs are read while all of them are new to the watcher."""
 
 
 class WatchEventKind(StrEnum):
@@ -34,8 +34,8 @@ class Gap:
     """Events that a watcher does not get.
 
     Attributes:
-        missed: How many.
-        sequence: The sequence recorded through when they were left out.
+        missed: How many events are missing.
+        sequence: The events happened at or before this sequence.
     """
 
     missed: int
@@ -52,7 +52,7 @@ class Position:
     Attributes:
         round: Number of the last round.
         sent: How many of that round's messages the watcher got, or was told that it missed.
-        router: The router of the last of them; -1: none yet; ALL_SENT: none is left.
+        router: The router of the last message it got; -1: none yet; ALL_SENT: none is left.
         merge: Number of the last merge.
         evolution: Number of the last evolution run.
     """
@@ -85,10 +85,10 @@ class Watcher:
     max_backlog: int = MAX_BACKLOG
 
     async def step(self) -> AsyncIterator[PositionedEvent]:
-        """Yield some pages of new events; none if there are none.
+        """Yield the next new events, if there are any.
 
-        The last merge is looked up first, and merges come last: the message of a merge always
-        comes before it.
+        The number of the last merge is read first, and merges are yielded last, so that a merge
+        always comes after its message.
         """
         through = await self.store.get_merges_through()
         for events in (self._read_rounds(), self._read_evolutions(), self._read_merges(through)):
@@ -120,7 +120,7 @@ class Watcher:
     async def _read_messages(self, round_: Round) -> AsyncIterator[PositionedEvent]:
         """Yield the rest of a round's messages in the routers' order.
 
-        A round sent one message for each touched router. What the store no longer has of them is
+        A round sent one message for each touched router. Messages that the store no longer has are
         reported as a gap.
         """
         all_sent = self.position.router == ALL_SENT or self.position.sent >= round_.touched > 0
@@ -165,7 +165,7 @@ class Watcher:
     async def _read_evolutions(self) -> AsyncIterator[PositionedEvent]:
         if WatchEventKind.EVOLUTION not in self.kinds:
             return
-        limit = 1  # mostly there is no new one
+        limit = 1  # usually no run is new
         newest = await self.store.get_evolution_runs(limit)
         while len(newest) == limit and newest[-1].run > self.position.evolution:
             limit *= LIMIT_GROWTH
@@ -199,7 +199,7 @@ class Watcher:
 async def get_graph_birth_time(store: GraphStore) -> int:
     """Return when the graph's first entry was committed.
 
-    Tells this graph from others, but not from its copies.
+    This time tells the graph from other graphs, but not from its copies.
 
     Returns:
         Milliseconds since 1970; 0 if the graph has no entry.

@@ -1,19 +1,20 @@
-"""Checkpoints of the numbers view, and the view that a checkpoint restores.
+"""Checkpoints of the numbers view, patches of them, and the restored view.
 
-A checkpoint has the used rows only, neighbours as a CSR matrix, and nothing that can be derived.
+A checkpoint has only the rows in use, the neighbours as a CSR matrix, and nothing that can be
+derived.
 
-A patch has the rows that changed since the arrays were written, so that little is left to write
-while learning is suspended. `NAME@rows` [n] i64 and `NAME@values` [n, ...] replace or append rows
-of the array NAME; `NAME@whole` replaces all of it.
+A patch has the rows that changed since the arrays were written. With patches the arrays can be
+written while learning goes on, and little is left to write while learning is suspended. In a patch
+`NAME@rows` [n] i64 and `NAME@values` [n, ...] replace or append rows of the array NAME;
+`NAME@whole` replaces all of it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from propagation.model import Checkpoint, DamagedNumbers
+from propagation.model import I64, Array, Bools, Checkpoint, DamagedNumbers
 from propagation.numbers import (
     BY_ITEM,
     BY_SEEN,
@@ -37,13 +38,12 @@ SCRATCH = ("near_slow", "near_fast")
 NEIGHBOURS = ("neighbour", "together")
 # Profiles are not learned; they come from texts, by way of the vector index.
 PROFILES = ("user_profile", "item_profile")
-# What a withdrawal changes only in the rows of its own users and items.
+# Arrays in which a withdrawal changes only the rows of its own users and items.
 OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
 OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
 PACKED = ("near_items", "near_weights", "combiner")
 ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
 USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
-Array = NDArray[np.generic]
 Arrays = dict[str, Array]
 
 
@@ -59,12 +59,12 @@ def make_patch(before: Mapping[str, Array], now: Mapping[str, Array]) -> Arrays:
 
 
 def apply_patch(arrays: Arrays) -> Arrays:
-    """Apply the patch that lies among the arrays, in place.
+    """Apply a patch to the arrays stored with it, in place.
 
     Entries are taken out one by one, so that hardly more than one copy is in memory.
 
     Args:
-        arrays: The arrays before, by name, and the entries of `make_patch` under theirs.
+        arrays: The old arrays, and what `make_patch` returned, in one dict.
 
     Returns:
         The same dict, with the patched arrays only.
@@ -89,18 +89,18 @@ def _find_changed_rows(name: str, before: Array, now: Array) -> Arrays:
     return {name + ROWS: rows, name + VALUES: now[rows]} if len(rows) else {}
 
 
-def _differ(one: Array, other: Array) -> NDArray[np.bool_]:
-    """Return whether any bit of a row differs, [n]."""
+def _differ(one: Array, other: Array) -> Bools:
+    """Return for each row whether any bit differs, [n]."""
     differs = _view_bits(one) != _view_bits(other)
-    found: NDArray[np.bool_] = differs.any(axis=tuple(range(1, differs.ndim)))
+    found: Bools = differs.any(axis=tuple(range(1, differs.ndim)))
     return found
 
 
-def _view_bits(array: Array) -> NDArray[np.unsignedinteger]:
+def _view_bits(array: Array) -> Array:
     return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 
 
-def _with_rows(array: Array, rows: NDArray[np.int64], values: Array) -> Array:
+def _with_rows(array: Array, rows: I64, values: Array) -> Array:
     added = int(rows[-1]) + 1 - len(array)
     if added > 0:
         array = np.concatenate([array, np.empty((added, *array.shape[1:]), array.dtype)])
@@ -123,7 +123,7 @@ def take_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
 
 
 def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
-    """Return a checkpoint of the view's own arrays.
+    """Return a checkpoint that shares the view's arrays.
 
     It is valid until the next step of learning.
     """
@@ -161,10 +161,10 @@ def borrow_own_rows(view: NumbersView) -> Checkpoint:
 
 
 def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[int]) -> Checkpoint:
-    """Borrow what `borrow_own_rows` did not store of a withdrawal.
+    """Borrow what remains to be stored after `borrow_own_rows` and a withdrawal.
 
-    Of the arrays that it stored these are the rows that the withdrawal changed, and all other
-    arrays as a whole.
+    Of the arrays that `borrow_own_rows` returned, only the rows that the withdrawal changed remain;
+    all other arrays remain as a whole.
 
     Args:
         users: Rows of the users whose events were withdrawn.
@@ -186,9 +186,10 @@ def borrow_remainder(view: NumbersView, users: Iterable[int], items: Iterable[in
 def restore_view(
     checkpoint: Checkpoint, seed: int, limits: tuple[float, float] = NO_LIMITS
 ) -> NumbersView:
-    """Restore the view that a checkpoint left.
+    """Restore the view from a checkpoint.
 
-    Its arrays are taken out one by one, so that hardly more than one copy is in memory.
+    The checkpoint's arrays are taken out one by one, so that hardly more than one copy is in
+    memory.
 
     Raises:
         DamagedNumbers: The checkpoint lacks an array.

@@ -1,6 +1,6 @@
 """Embedding of items' texts into the numbers.
 
-The texts are new ones, and those that the embeddings endpoint refused.
+A text is embedded when it is new, and again later if the embeddings endpoint refused it.
 """
 
 import logging
@@ -22,7 +22,7 @@ from propagation.model import (
     split_into_batches,
 )
 from propagation.ports import ClientStore, Embedder, FittableEmbedder
-from propagation.workflow.index.embedding import write_attribute_text, write_content_text
+from propagation.workflow.index import write_attribute_text, write_content_text
 from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView
 
 EVERY_SECONDS = 1_000.0
@@ -40,8 +40,11 @@ async def apply_clients(
 ) -> None:
     """Add the clients of a part of the log to the numbers.
 
-    Their new texts are applied, as they were at the end of the part: a replay of the same parts
-    reads the same.
+    Their texts are read as they were at the end of the part, so that a replay of the same parts
+    reads the same texts.
+
+    Args:
+        catalogue: Gets the items, too; None: only the numbers get them.
     """
     refs = [ref for entry in part.entries if entry.kind == EntryKind.CLIENTS for ref in entry.refs]
     users = [index_of(ref) + 1 for ref in refs if get_kind(ref) == ClientKind.USER]
@@ -63,8 +66,8 @@ async def _embed_items(
     """Embed items' texts into the numbers; return how many were set.
 
     Args:
-        only_refused: Set those alone that have a text and still no vector of it, as theirs may have
-            changed meanwhile.
+        only_refused: Whether to set only items that got a vector now and whose row still has a
+            drawn direction. The row of another item may have got a newer text's vector meanwhile.
     """
     content = await embedder.embed([write_content_text(client) for client in clients])
     attributes = await embedder.embed([write_attribute_text(client) for client in clients])
@@ -85,8 +88,8 @@ async def _embed_items(
 class RefusedTexts:
     """Items whose text could not be embedded yet.
 
-    A drawn direction stands for such a text until it can be embedded.
-    They are found in the numbers, so that a restart changes nothing.
+    In the numbers a drawn direction stands for such a text until it can be embedded. The items are
+    found by that direction, so that a restart forgets none.
     """
 
     store: ClientStore
@@ -95,12 +98,12 @@ class RefusedTexts:
     _due: float = field(default_factory=lambda: time.monotonic() + EVERY_SECONDS)
 
     async def step(self) -> int:
-        """Try all of them if that is due.
+        """Try to embed all refused texts, if that is due.
 
-        A fitted embedder refuses nothing.
+        A fitted embedder refuses none.
 
         Returns:
-            How many were embedded.
+            How many texts were embedded.
         """
         if isinstance(self.embedder, FittableEmbedder) or time.monotonic() < self._due:
             return 0
@@ -112,7 +115,14 @@ class RefusedTexts:
             return 0
 
     async def retry(self) -> int:
-        """Try all of them now; return how many were embedded. Raises ReasonerFailed."""
+        """Try to embed all refused texts now.
+
+        Returns:
+            How many texts were embedded.
+
+        Raises:
+            ReasonerFailed: The embedder does not answer.
+        """
         mended = 0
         for start in range(0, self.numbers.view.items, ROWS_A_LOOK):
             refs = [
@@ -127,7 +137,7 @@ class RefusedTexts:
 
 
 def _find_drawn_rows(view: NumbersView, start: int, end: int) -> list[int]:
-    """Return the rows of items for whose text a drawn direction stands."""
+    """Return the rows of items whose content is a drawn direction."""
     nothing = np.zeros(view.state.content.shape[1], np.float32)
     return [
         row

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.model import I64, Author, BankName, ClientText, Line, RouterVersion, join_names
+from propagation.model import (
+    I64,
+    Author,
+    BankName,
+    ClientText,
+    RouterVersion,
+    join_names,
+    keep_first,
+)
 from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
-from propagation.workflow.index.embedding import embed_within_deadline
+from propagation.workflow.index import embed_within_deadline
 from propagation.workflow.read.scoring import BankCommunities, ReadRequest, ReadResult
 from propagation.workflow.views import OFF
 
@@ -38,7 +46,7 @@ COLD_WORDS = {
     Feature.ADOPTERS: "the people who chose it resemble what was said of this user",
     Feature.PROFILE: "its profile reads like what was said of this user",
 }
-# Logarithms of counts that may be below 1: a positive standardised value is enough.
+# Logarithms of counts: they may be negative, so a positive standardised value is enough.
 LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
 NO_REASON = "Nothing speaks for it in particular: it is what is left."
@@ -52,8 +60,8 @@ class ScorePart:
         raw: Value of the feature before standardisation.
         value: Standardised value.
         product: value times weight.
-        users: How many users' events it rests on at least; infinity: the catalogue and the reader's
-            own history.
+        users: At least how many users' events it rests on; infinity: it rests on the catalogue and
+            the reader's own history.
     """
 
     feature: Feature
@@ -66,12 +74,12 @@ class ScorePart:
 
 @dataclass(frozen=True)
 class RouterPart:
-    """A community that a user is read by.
+    """A community by which items are ranked for a user.
 
     Attributes:
         share: pi of the router for the user, 0 to 1.
         lift: Lift (ln) of the item in the router.
-        adopters: Distinct adopters of the item who wrote most to the router.
+        adopters: How many users' adoptions of the item wrote most to the router.
     """
 
     router: int
@@ -112,8 +120,9 @@ class Explainer:
     ) -> list[Explanation]:
         """Explain each item of a read, in its order.
 
-        What rests on fewer than the request's `least_users` is left out. Fewer than `min_support`
-        are never called many. An explanation without propagation has neither routers nor messages.
+        Score parts that rest on fewer users than the request's `least_users` are left out. The
+        words never call fewer than `min_support` users many. An explanation without propagation has
+        neither routers nor messages.
 
         Args:
             text: The user's text; None if it has none.
@@ -174,30 +183,28 @@ class Explainer:
             return none
         effect = (read.item_profiles @ vectors.T) * read.ranked.weights[:, Feature.PROFILE, None]
         raising = [line for place, line in enumerate(received) if (effect[:, place] > 0).any()]
-        keys = sorted({key for line in raising for key in _list_message_keys(line)})
+        keys = sorted({key for line in raising for key in line.messages})
         messages = await self.store.get_messages(keys, 0)
         return [
             [
                 messages[key]
                 for place, line in enumerate(received)
                 if row[place] > 0
-                for key in _list_message_keys(line)
+                for key in line.messages
                 if key in messages
             ]
             for row in effect
         ]
 
 
-def _list_message_keys(line: Line) -> list[tuple[int, int]]:
-    return [
-        (source.router, source.version or 0) for source in line.sources if source.router is not None
-    ]
-
-
 def build_score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]:
-    """List the parts of one item's score that this arm uses.
+    """List the parts of one item's score that an arm uses.
 
     They are in the features' order.
+
+    Args:
+        place: The item's place in the ranked list.
+        arm: ON or OFF.
     """
     ranked = read.ranked
     return [
@@ -215,9 +222,9 @@ def build_score_parts(read: ReadResult, place: int, arm: int) -> list[ScorePart]
 
 
 def _find_strongest(community: BankCommunities) -> I64:
-    """Return the places [n, <=5] of the strongest routers.
+    """Return the places [n, <=5] of the strongest routers for each item.
 
-    These have the largest pi * exp(lift); the largest comes first.
+    They have the largest pi * exp(lift); the largest comes first.
     """
     return np.argsort(-community.shares * np.exp(community.lifts), axis=1, kind="stable")[
         :, :ROUTERS_A_BANK
@@ -253,7 +260,7 @@ def explain_in_words(
 ) -> str:
     """Say in words which three parts speak most for an item.
 
-    It also says where they come from.
+    Also name the communities and messages behind them.
 
     Args:
         cold: The user has no history: the words mention neither taste nor choices.
@@ -300,7 +307,4 @@ def _quote_distinct(names: Iterable[str]) -> list[str]:
 
     Names that consist of the same words in another order count as one.
     """
-    first: dict[frozenset[str], str] = {}
-    for name in names:
-        first.setdefault(frozenset(name.split()), f"“{name}”")
-    return list(first.values())
+    return list(keep_first((frozenset(name.split()), f"“{name}”") for name in names).values())

@@ -13,12 +13,12 @@ from cachetools import TTLCache
 
 from propagation.model import F32, F64, I64, Bools, ClientKey, ClientKind, ClientText, index_of
 from propagation.ports import Embedder, GraphStore, InteractionReader
-from propagation.workflow.index.embedding import (
+from propagation.workflow.index import (
+    create_client_text_cache,
     embed_within_deadline,
     write_attribute_text,
     write_content_text,
 )
-from propagation.workflow.index.text_cache import create_client_text_cache
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.read.explanation import Explainer, Explanation
 from propagation.workflow.read.scoring import EMPTY_ROWS, EVERYTHING, ReadBatcher, ReadRequest
@@ -28,14 +28,14 @@ LISTED_ROWS = 4_096
 CACHED_TEXTS = 4_096
 ROUTERS_FRESH_SECONDS = 1.0
 FRESH_SECONDS = 0.95
-"""Leaves time for the read, so that no rule is more than a second old."""
+"""Less than a second, to leave time for the read: no rule may be more than a second old."""
 
 
 class FilterMemoryCache:
     """Users' filter memories, and the rest of their text, for reads.
 
-    The filter rules behind an answer are at most one second old: after that, the version of the
-    text is read, and the text if it changed.
+    The filter rules behind an answer are at most one second old. When a cached text is older, its
+    version is read from the store, and the whole text if the version changed.
     """
 
     def __init__(self, store: InteractionReader) -> None:
@@ -43,7 +43,7 @@ class FilterMemoryCache:
         self._fresh: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
 
     def forget(self, refs: Iterable[int]) -> None:
-        """Drop the texts of these clients: another process changed them."""
+        """Drop the texts of clients that another process changed."""
         for ref in refs:
             self._fresh.pop(ref, None)
             self._texts.forget([ref])
@@ -52,7 +52,7 @@ class FilterMemoryCache:
         """Return the text of a client.
 
         Returns:
-            An empty one if it has none.
+            The text; empty if the client has none.
         """
         text = self._fresh.get(ref)
         if text is None:
@@ -80,7 +80,7 @@ class RouterAttributes:
     async def load(self) -> Mapping[int, frozenset[str]]:
         """Return the attributes of each router with a text.
 
-        These are those of its newest message, and of its standing.
+        They are the attributes of its newest message and of its standing.
         """
         current = (self.numbers.view.epoch, self.vectors.canonical.round)
         attributes = self._loaded.get(current)
@@ -104,7 +104,7 @@ class RecommendRequest:
         categories: As `attributes`.
         exclude_seen: Leave out the items that the user already had.
         propagate: Rank with propagation (ON) or by the other features only (OFF).
-        least_users: How many users an explanation's numbers and sentences must rest on.
+        least_users: At least how many users an explanation's numbers and sentences must rest on.
     """
 
     user_id: str
@@ -218,7 +218,7 @@ class Recommender:
         """Return the rows of the given candidates, each once.
 
         Returns:
-            The rows, and the ids of unknown or hidden candidates.
+            The rows (None: the whole catalogue), and the ids of unknown or hidden candidates.
         """
         if request.candidates is None:
             return None, []
@@ -241,7 +241,8 @@ class Recommender:
         """Apply the filters.
 
         Returns:
-            The rows to rank (None: all), and a mask if many rows pass.
+            The rows to rank (None: the whole catalogue), and a mask by row of those that pass
+            (empty: all).
         """
         rows = self._catalogue.find_rows_with(request.attributes, request.categories)
         if rows is None:
@@ -257,10 +258,12 @@ class Recommender:
     async def factors(self, text: ClientText) -> F64 | None:
         """Compute the factors of the user's filter rules.
 
+        They multiply the routing weights.
+
         Returns:
             [K taste] factors; None without a rule.
 
-        Source: docs/numbers.md, rule 2: they multiply the routing weights.
+        Source: docs/numbers.md, rule 2.
         """
         memory = text.filter_memory
         if not memory.rules:
@@ -268,7 +271,7 @@ class Recommender:
         count = self._numbers.view.state.taste.mass.shape[1]
         named = any(rule.attribute is not None for rule in memory.rules)
         attributes = await self._router_attributes.load() if named else {}
-        return np.array(memory.factors(count, attributes))
+        return np.array(memory.factors(count, attributes), np.float64)
 
     async def _embed_own_text(self, ref: int | None) -> F32 | None:
         """Embed the text of a user without history.
@@ -290,9 +293,12 @@ class Recommender:
         )
 
     async def _find_unknown(self, request: RecommendRequest, user: int) -> I64:
-        """List items to leave out that the numbers do not know yet.
+        """List items to leave out because of log entries not yet learned.
 
-        The log says that they are hidden, or that the user chose them.
+        By these entries the items are hidden, or the user chose them.
+
+        Returns:
+            Rows of the items.
         """
         rows = self._catalogue.pending_hidden
         if request.exclude_seen:

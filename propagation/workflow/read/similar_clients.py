@@ -44,9 +44,9 @@ async def find_similar(
     compared in chunks; learning runs in between.
 
     Args:
-        least_users: If more than one, items are compared by the catalogue's content, and by
-            routers only if so many users chose them: an item's profile vector holds lines that
-            rest on one user.
+        least_users: If more than one, items are compared by the catalogue's content instead of
+            their profiles, which hold lines that rest on one user. By routers, only items that so
+            many users chose are compared.
     """
     applied_through = numbers.view.applied_through
     row = index_of(ref)
@@ -91,16 +91,17 @@ def stack_vectors(
 
     By profile: the profile's vector, else the catalogue's content (items) or the history's
     (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
-    sums of lifts, so they compare. See `find_similar` for `least_users`.
+    sums of lifts, so they compare; a retired router (trust -inf) counts 0. See `find_similar` for
+    `least_users`.
 
     Returns:
-        [n, D or K] of the rows from start to before end that there are.
+        Vectors [n, D or K] of the rows from `start` to before `end`, as far as there are rows.
     """
     state = view.state
     rows = np.arange(start, min(end, view.users if kind == ClientKind.USER else view.items))
     if by == "routers":
         if kind == ClientKind.USER:
-            return state.taste.trust[rows].astype(np.float64)
+            return np.nan_to_num(state.taste.trust[rows].astype(np.float64), neginf=0.0)
         out = np.zeros((len(rows), state.taste.mass.shape[1]))
         for place, row in enumerate(rows):
             adopted = state.adoptions[row]

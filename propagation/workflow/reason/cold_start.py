@@ -1,7 +1,7 @@
 """Cold start (RecNet 3.4.3) of new clients.
 
-A new client gets a profile, routers and their messages at once. A text that changes later changes
-the catalogue lines of its profile.
+A new client gets a profile, routers and their messages at once. If the client's text changes
+later, the catalogue lines of its profile change, too.
 """
 
 import asyncio
@@ -26,13 +26,14 @@ from propagation.model import (
     ReasonerUnavailable,
     RouterVersion,
     Usage,
+    group_pairs,
     split_into_batches,
 )
 from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_read_after
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
-from propagation.workflow.index.text_cache import get_indexed_text
+from propagation.workflow.index import get_indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import describe_client
@@ -49,9 +50,11 @@ log = logging.getLogger(__name__)
 class ColdStart:
     """Describes clients in the order of the log.
 
-    A client is described after learning and before interactions are reasoned. `changes` counts the
-    client changes of the log so far. One process describes at a time: an answer of the reasoner
-    costs money.
+    A client is described after it is learned and before its interactions are reasoned. One process
+    describes at a time, so that no answer of the reasoner is paid for twice.
+
+    Attributes:
+        changes: How many changes of clients were taken from the log so far.
     """
 
     store: GraphStore
@@ -68,15 +71,19 @@ class ColdStart:
     changes: int = 0
 
     async def open(self, learned_through: int) -> None:
-        """Load what the last process learned and did not describe."""
+        """Load the clients that are learned and not described yet.
+
+        Args:
+            learned_through: The sequence up to which the log is learned.
+        """
         self._failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
         after = self._taken_through = int(await self.store.get_blob(PROGRESS) or 0)
         self.take(await self.store.read_entries(after, learned_through))
 
     def take(self, entries: Sequence[LogEntry]) -> None:
-        """Take in entries of the log that were learned.
+        """Queue the clients of log entries that were learned.
 
-        Known ones are left out.
+        Entries that were taken before are skipped.
         """
         for entry in entries:
             if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
@@ -103,8 +110,8 @@ class ColdStart:
             How many texts changed; None if another process describes these clients.
 
         Raises:
-            VersionClash: Nothing is lost; the same clients come again.
-            LeaseLost: As above.
+            VersionClash: Another writer was first; the same clients are described again later.
+            LeaseLost: Another process took over; the clients are described again later.
         """
         if not self._waiting and (not self._failed or time.monotonic() < self._retry_at):
             return 0
@@ -113,14 +120,14 @@ class ColdStart:
             if lease is None:
                 return None if self._waiting else 0
             texts = await self._step(lease, welcome)
-            # Thousands of clients without text may come before those with one.
+            # Thousands of clients without text may come before one with text.
             while not texts and self._waiting:
                 texts = await self._step(lease, welcome)
         self.drafting.keep(texts)
         return len(texts)
 
     async def _follow_others(self) -> None:
-        """Leave out what other processes described, and take over where they failed."""
+        """Skip clients that other processes described; take over their failures."""
         through = int(await self.store.get_blob(PROGRESS) or 0)
         while self._waiting and self._waiting[0].sequence <= through:
             self._waiting.popleft()
@@ -132,7 +139,10 @@ class ColdStart:
     async def _step(self, lease: Lease, welcome: bool) -> dict[int, ClientText]:
         """Describe the clients of the next entries.
 
-        Clients that the reasoner failed on are described again.
+        If no entry waits, clients on which the reasoner failed are tried again.
+
+        Returns:
+            The texts that changed, by client.
         """
         refs: dict[int, None] = {}
         entries_taken = 0
@@ -185,9 +195,9 @@ class ColdStart:
         return own | {text.profile.ref: text for text in welcomed}
 
     async def _save_failed(self, lease: Lease, failed: set[int]) -> None:
-        """Store the failures, so that they outlast a restart.
+        """Store which clients failed, so that they are retried after a restart.
 
-        Every change is described in the end.
+        Thus every change is described in the end.
         """
         if failed:
             self._retry_at = time.monotonic() + RETRY_SECONDS
@@ -200,7 +210,8 @@ class ColdStart:
     ) -> tuple[Sequence[AnswerPart[Sequence[Edit]]], Usage]:
         """Ask for the catalogue lines of clients (eq. 1), in order.
 
-        There are none for a client without text.
+        Returns:
+            Lines or a failure for each client, none for a client without text; and the usage.
         """
         try:
             answer = await self.reasoner.extract(clients)
@@ -226,7 +237,11 @@ class ColdStart:
     ) -> list[Reception]:
         """Route new clients and merge their routers' newest messages.
 
-        A round writes the edges.
+        The next round writes the edges.
+
+        Returns:
+            Receptions that changed a text; none before the first round, without propagation, or
+            while the index does not answer.
         """
         last = await self.store.get_last_round() if self.settings.propagate and refs else None
         if last is None:
@@ -280,17 +295,17 @@ class ColdStart:
     async def _find_messages(
         self, refs: Sequence[int], current: Sequence[RouterVersion]
     ) -> dict[int, list[RouterVersion]]:
-        """Find the messages that a client would have got.
+        """Find the current messages of each client's routers.
 
-        The newest round comes first; within a round, the largest score.
+        A client's messages are ordered by round, newest first, then by score, largest first.
         """
         table = await self.policy.route(refs, current)
         versions = {version.router: version for version in current}
-        routers: dict[int, list[tuple[int, float, int]]] = {ref: [] for ref in refs}
-        for (router, ref), score in table.scores.items():
-            if ref in routers and router in versions:
-                routers[ref].append((-versions[router].round, -score, router))
+        routers = group_pairs(
+            (ref, (-versions[router].round, -score, router))
+            for (router, ref), score in table.scores.items()
+            if router in versions
+        )
         return {
-            ref: [versions[router] for _, _, router in sorted(found)]
-            for ref, found in routers.items()
+            ref: [versions[router] for _, _, router in sorted(routers.get(ref, ()))] for ref in refs
         }

@@ -18,7 +18,7 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import GraphStore
-from propagation.workflow.index.text_cache import IndexedText, get_indexed_text
+from propagation.workflow.index import IndexedText, get_indexed_text
 from propagation.workflow.reason.interaction import InteractionReasoning, get_newest_texts
 
 T = TypeVar("T")
@@ -26,13 +26,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DraftedPart(Generic[T]):
-    """A part of a claim, drafted and not committed.
+    """A part of a claim, drafted and not committed yet.
 
     Attributes:
         summaries: The interactions that it finishes.
         reasoned: The rows of its commit.
         texts: The new texts of the clients that changed, as the index needs them.
-        is_last: No part comes after it, even if interactions of the claim are left.
+        is_last: Whether no part follows, even if interactions of the claim are left.
     """
 
     summaries: Sequence[ReasonedSummary]
@@ -44,8 +44,8 @@ class DraftedPart(Generic[T]):
 class TextDrafter(Protocol[T]):
     """Drafts one claim at a time.
 
-    A draft builds on the drafts before it. If one of them is not committed, the claim's clients are
-    forgotten before the next claim.
+    A draft builds on the drafts before it. If one of them is not committed, the caller must
+    `forget` the claim's clients before the next claim.
     """
 
     def draft(
@@ -56,7 +56,7 @@ class TextDrafter(Protocol[T]):
         A caller that stops before the last part closes the generator.
 
         Args:
-            seconds: No interaction is started after that time.
+            seconds: After this time no interaction is started.
             is_awaited: Tells whether the caller waits for the next part.
         """
 
@@ -73,12 +73,12 @@ class TextDrafter(Protocol[T]):
         """
 
     def forget(self, refs: Iterable[int]) -> None:
-        """Load these clients' texts again before they are used."""
+        """Drop these clients' texts, so that they are loaded again before use."""
 
     def stop_early(self) -> None:
-        """Let the part under way be the last of its claim.
+        """End the running claim after the part that is being drafted.
 
-        Called repeatedly while calls wait.
+        It is called repeatedly while calls wait.
         """
 
     def shorten_wait(self) -> None:
@@ -88,17 +88,17 @@ class TextDrafter(Protocol[T]):
         """
 
     async def close(self) -> None:
-        """End what drafts."""
+        """Stop drafting, and end the process that drafts, if any."""
 
 
 @dataclass
 class ClaimDrafter:
-    """Drafts in this process.
+    """Drafts in the calling process.
 
     Args:
-        least: A part has at least so many interactions, and as many more as are reasoned before the
-            caller waits for it.
-        late: The sequence that replayed dead letters are marked with.
+        least: The fewest interactions of a part, unless the time or the claim ends before. More are
+            added until the caller waits for the part.
+        late: The sequence with which replayed dead letters are marked; None: no replay.
     """
 
     interactions: InteractionReasoning
@@ -153,8 +153,8 @@ class ClaimDrafter:
 def _split_into_spans(works: Sequence[ReasonWork], least: int) -> Iterator[Sequence[ReasonWork]]:
     """Split the works into spans that double in size.
 
-    What a span needs is read at once. If a large claim soon has to end early, little was read in
-    vain.
+    The texts of a span are loaded at once. Small spans come first, so that little is loaded in vain
+    if a large claim must end early.
     """
     start, end = 0, least
     while start < len(works):

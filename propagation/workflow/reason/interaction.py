@@ -27,6 +27,7 @@ from propagation.model import (
     RouterVersion,
     Usage,
     get_kind,
+    group_pairs,
 )
 from propagation.optimization.client_optimization import apply_optimization
 from propagation.optimization.credit_assignment import keep_gradients_of_participants
@@ -40,7 +41,7 @@ from propagation.ports import (
     Reasoner,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
-from propagation.workflow.index.text_cache import create_client_text_cache
+from propagation.workflow.index import create_client_text_cache
 from propagation.workflow.settings import WorkflowSettings
 
 
@@ -48,7 +49,11 @@ from propagation.workflow.settings import WorkflowSettings
 class WorkingSet:
     """Clients, their texts and their waiting messages, as interactions read them.
 
-    It moves on with each interaction that succeeds.
+    `move_on` updates the set after each interaction that succeeds.
+
+    Attributes:
+        waiting: Messages that wait for a client, newest first.
+        last_round: The newest round that was looked at for messages; 0: none.
     """
 
     clients: Mapping[int, Client]
@@ -57,9 +62,9 @@ class WorkingSet:
     last_round: int
 
     def move_on(self, texts: Mapping[int, ClientText]) -> None:
-        """Take in the texts after an interaction.
+        """Take over the texts after an interaction.
 
-        Nothing waits for these clients any more.
+        The messages that waited for its clients are dropped from the set.
         """
         self.texts.update(texts)
         for ref in texts:
@@ -130,10 +135,10 @@ class InteractionReasoning:
     async def load_working_set(
         self, works: Sequence[ReasonWork], drafted: Mapping[int, ClientText]
     ) -> WorkingSet:
-        """Load what these interactions read.
+        """Load the clients, texts and messages that these interactions read.
 
         Args:
-            drafted: Texts that are not stored yet.
+            drafted: Texts by client that are drafted and not stored yet.
         """
         refs = sorted(list_clients_of_all(works))
         return await self._load(
@@ -150,11 +155,11 @@ class InteractionReasoning:
     ) -> list[ReasonedInteraction]:
         """Reason interactions, at least the first, and move the working set on.
 
-        Where the reasoner takes several at a time, interactions that share no client run
-        concurrently, and the order in which they end changes nothing.
+        If the reasoner takes several interactions at a time, those that share no client run
+        concurrently; the order in which they end changes nothing.
 
         Args:
-            enough: Gets how many are done, and tells whether to stop.
+            enough: Called with the number of interactions done; returns whether to stop.
         """
         if self._reasoner.concurrency > 1:
             return await self._reason_concurrently(works, working_set, enough)
@@ -167,13 +172,14 @@ class InteractionReasoning:
         return results
 
     async def draft(self, work: ReasonWork, working_set: WorkingSet) -> DraftedInteraction:
-        """Draft one interaction, with growing pauses between attempts; the working set stays.
+        """Draft one interaction, with growing pauses between attempts.
 
-        After `reason_attempts` it is a dead letter, which does not block the user's next
+        The working set is not changed. After `reason_attempts` failures, or at once if the reasoner
+        gives up, the interaction is a dead letter, which does not block the user's next
         interactions.
 
         Raises:
-            ReasonerUnavailable: No attempt is counted.
+            ReasonerUnavailable: The reasoner answers nothing now; no attempt is counted.
         """
         failure, usage = "", NO_USAGE
         for number in range(self._settings.reason_attempts):
@@ -249,10 +255,10 @@ class InteractionReasoning:
     async def _receive_and_predict(
         self, work: ReasonWork, draft: Draft, working_set: WorkingSet
     ) -> int | None:
-        """Merge what waits in each buffer, and predict (lines 6 and 7).
+        """Merge the messages in each buffer, and predict (lines 6 and 7).
 
         Returns:
-            The reward.
+            The reward, 1 or 0; None without a negative item.
         """
         draft.inboxes = [
             fill_inbox(
@@ -291,10 +297,13 @@ class InteractionReasoning:
     async def _list_unshared_lines(
         self, texts: Mapping[int, ClientText]
     ) -> dict[int, frozenset[int]]:
-        """Find the lines of items that fewer than `min_support` users are behind.
+        """Find items' lines that rest on fewer than `min_support` users.
 
-        Only a model reads them beside the user's: the offline reasoner writes a user's lines from
-        the catalogue.
+        They are looked for only if a language model reasons. The offline reasoner writes a user's
+        lines from the catalogue, so it needs no such check.
+
+        Returns:
+            Ids of the lines by client, for all clients of `texts`.
         """
         written = {
             (ref, line.id): [one.sequence for one in line.sources if one.sequence is not None]
@@ -306,14 +315,13 @@ class InteractionReasoning:
         asked = sorted({sequence for found in written.values() for sequence in found})
         rows = await self._store.get_interactions(asked) if asked else ()
         users = {row.sequence: row.user for row in rows}
-        unshared: dict[int, frozenset[int]] = {ref: frozenset() for ref in texts}
-        for (ref, line), found in written.items():
-            if (
-                len({users[sequence] for sequence in found if sequence in users})
-                < self._settings.min_support
-            ):
-                unshared[ref] |= {line}
-        return unshared
+        unshared = group_pairs(
+            (ref, line)
+            for (ref, line), found in written.items()
+            if len({users[sequence] for sequence in found if sequence in users})
+            < self._settings.min_support
+        )
+        return {ref: frozenset(unshared.get(ref, ())) for ref in texts}
 
     async def _reason_one(self, work: ReasonWork, working_set: WorkingSet) -> ReasonedInteraction:
         drafted = await self.draft(work, working_set)
@@ -384,10 +392,10 @@ class InteractionReasoning:
 
 
 def describe_client(text: ClientText, edits: Sequence[Edit], max_lines: int) -> ClientText:
-    """Replace a profile's catalogue lines by these.
+    """Replace a profile's catalogue lines by those that `edits` add.
 
     Returns:
-        The same object if they are the same.
+        The new text; the same object if the lines are the same.
     """
     old = [line for line in text.profile.lines if line.author == Author.CATALOGUE]
     new = [edit.line for edit in edits if isinstance(edit, AddLine)]

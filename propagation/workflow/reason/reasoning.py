@@ -1,8 +1,8 @@
 """Reasoning of a claim: draft it in parts, commit and publish them.
 
-While one part is committed, the next one is drafted on top of the texts that this part wrote. A
-language model's interactions go through a pipeline in place of claims. Dead letters are replayed
-here, too.
+While one part is committed, the next one is drafted on top of the texts that this part wrote. With
+a language model, interactions go through a pipeline instead, one claim for each. Dead letters are
+replayed here, too.
 
 Source: `docs/design.md`, "State" and "The loop", step 3.
 """
@@ -17,7 +17,7 @@ from typing import Any, Generic
 from propagation.model import ReasonClaim, ReasonedSummary, ReasonWork
 from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import Leases
-from propagation.workflow.index.text_cache import IndexedText
+from propagation.workflow.index import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, list_clients_of_all
@@ -34,8 +34,8 @@ PUBLISHED_TOGETHER = 512
 class Reasoning:
     """Reasons one claim at a time, or runs a pipeline.
 
-    The pipeline is for a reasoner whose steps wait for a model. `lockstep` is set for a replay:
-    claims also with a model, so that the order in which interactions are completed changes nothing.
+    The pipeline is for a reasoner that waits for a language model. A replay sets `lockstep`: then
+    such a reasoner, too, works by claims, and the order in which interactions end changes nothing.
 
     Args:
         concurrency: How many interactions the reasoner takes at a time.
@@ -74,16 +74,16 @@ class Reasoning:
 
     @property
     def committed(self) -> int | None:
-        """Stored interactions of the running claim; None if none runs."""
+        """Number of committed interactions of the running claim; None without one."""
         return len(self._run.done) if self._run else None
 
     async def step(self, limit: int = CLAIM) -> int:
-        """Reason the next claim, at most for CLAIM_SECONDS.
+        """Reason the next claim for at most CLAIM_SECONDS, or run the pipeline.
 
-        What is left of it is free again.
+        Interactions of the claim that remain are free again.
 
         Returns:
-            How many interactions were finished.
+            How many interactions were committed; the pipeline also counts those under way.
 
         Raises:
             LeaseLost: Another process took the claim over.
@@ -100,10 +100,11 @@ class Reasoning:
     async def replay_dead_letters(self) -> tuple[int, int]:
         """Try the oldest dead letters again.
 
-        Their edits apply to the current texts, as written at the newest recorded sequence.
+        Their edits apply to the current texts, and count as written at the newest recorded
+        sequence.
 
         Returns:
-            How many were mended, and how many failed again.
+            How many succeeded, and how many failed again.
         """
         claim = await self._claims.take_dead_letters(CLAIM)
         if claim is None:
@@ -122,22 +123,22 @@ class Reasoning:
     async def wait_for_views(self) -> None:
         """Wait until the numbers view and the index have every committed text.
 
-        The texts of a claim that is still running are among them, as far as they are committed.
+        This includes the texts of a running claim that are committed already.
         """
         if self._run is not None:
             await self._run.publish_changed()
         await self._publication.wait()
 
     async def settle(self) -> None:
-        """Wait until nothing is under way.
+        """Wait until the pipeline is empty and all committed texts are published.
 
-        The caller sees to it that nothing is started.
+        The caller must keep new interactions from starting.
         """
         await self.pipeline.settle()
         await self.wait_for_views()
 
     async def close(self) -> None:
-        """Give up what is under way, as if it had not begun."""
+        """Cancel the pipeline, publish committed texts, and close the drafter."""
         await self.pipeline.close()
         await self.wait_for_views()
         await self.drafting.close()
@@ -147,8 +148,11 @@ class Reasoning:
     ) -> list[ReasonedSummary]:
         """Reason and commit a claim.
 
-        Where another writer was first with a client's next version, the rest of the claim is
-        reasoned again on newly loaded texts: nothing of the lost attempt is kept.
+        If another writer was first with a client's next version, the rest of the claim is reasoned
+        again on newly loaded texts; nothing of the lost attempt is kept.
+
+        Returns:
+            The committed interactions.
         """
         self._run = run = ClaimRun(drafter, claim, self._vectors, self._publication)
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
@@ -197,7 +201,10 @@ class TextPublication:
 class ClaimRun(Generic[T]):
     """One claim, reasoned and committed in parts.
 
-    The last commit gives it back. `done` is what is committed.
+    The commit of the last part gives the claim back.
+
+    Attributes:
+        done: The committed interactions.
     """
 
     drafter: TextDrafter[T]
@@ -209,16 +216,17 @@ class ClaimRun(Generic[T]):
     done: list[ReasonedSummary] = field(default_factory=list)
 
     async def reason(self, until: float) -> None:
-        """Reason what is not done yet, at least one interaction.
+        """Reason the interactions that are not done yet, at least one.
 
-        Committed texts are published, however this ends.
+        Committed texts are published, even if this fails. After an error the rest is as if it had
+        not begun, and its texts are loaded again.
 
         Args:
-            until: On the monotonic clock; nothing is started after it.
+            until: Time on the monotonic clock, after which no interaction is started.
 
         Raises:
-            VersionClash: The rest is as if it had not begun; its texts are loaded again.
-            LeaseLost: As above.
+            VersionClash: Another writer was first with a text.
+            LeaseLost: Another process took the claim over.
         """
         finished = {result.sequence for result in self.done}
         works = [work for work in self.claim.work if work.sequence not in finished]
@@ -226,7 +234,7 @@ class ClaimRun(Generic[T]):
             await self._reason_parts(works, until - time.monotonic())
             await self._end_commit()
         except BaseException:
-            # Another writer may be first, or drafts were not committed that others build on.
+            # Cached texts may be older than the stored ones, or never committed.
             self.drafter.forget(list_clients_of_all(self.claim.work))
             raise
         finally:

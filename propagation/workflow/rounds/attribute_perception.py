@@ -23,20 +23,20 @@ from propagation.routing import (
     recount_holders,
     to_canonical,
 )
-from propagation.workflow.index.text_cache import ClientTextCache, IndexedText
+from propagation.workflow.index import ClientTextCache, IndexedText
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
 
 
 @dataclass(frozen=True)
 class PerceivedAttributes:
-    """Findings of a round about attributes.
+    """The result of perception in a round.
 
     Attributes:
         rows: Attributes to write.
         by_client: The canonical names that each changed client now has.
         arrivals: The attributes that travel in this round.
-        mapped: Names that this round mapped to a canonical one, and to which.
+        mapped: The canonical name of each name that this round mapped.
         new: Canonical names that are new.
         remapped: Texts of clients that hold a newly mapped name.
     """
@@ -51,7 +51,7 @@ class PerceivedAttributes:
 
 @dataclass
 class AttributePerception:
-    """Reads the graph and decides; the round writes.
+    """Perceives attributes in the graph; the round writes the results.
 
     Long computations run in a thread.
     """
@@ -69,8 +69,9 @@ class AttributePerception:
         """Extract the attributes of the clients that changed.
 
         Args:
-            clients: Those that changed after sequence `after`, the last round's boundary.
-            canonical: Names that earlier rounds mapped, and to which.
+            clients: Refs of the clients that changed after `after`.
+            after: The last round's boundary, a sequence.
+            canonical: The canonical name of each name that earlier rounds mapped.
 
         Source: RecNet eq. 1; Algorithm 1, line 17.
         """
@@ -120,9 +121,9 @@ class AttributePerception:
         return dict(await self.store.get_attributes(sorted(names)))
 
     async def _map_to_canonical(self, names: Sequence[str]) -> dict[str, str]:
-        """Map new names to the attributes that mean the same.
+        """Map new names to known attributes that mean the same.
 
-        Those without one are left out.
+        Names without such an attribute are left out.
         """
         likeness = measure_words_likeness if isinstance(self.embedder, FittableEmbedder) else None
         found = await find_canonical_names(
@@ -152,13 +153,16 @@ class AttributePerception:
         names: Mapping[str, str],
         supported: frozenset[str],
     ) -> list[Arrival]:
-        """Name arrivals canonically, each once a client.
+        """Find the arrivals that travel now, under their canonical names.
 
-        An attribute travels if it is `supported`. What `min_support` items bring by their own texts
-        is public, and travels from them without users.
+        An attribute travels if it is `supported`, once for each client. If `min_support` items have
+        the attribute in their catalogue texts, it is public and travels from these items even
+        without users.
 
         Args:
-            supported: Attributes that `min_support` users hold.
+            arrived: The new and changed attributes by client.
+            names: The canonical name of each mapped name.
+            supported: Attributes that at least `min_support` users hold.
         """
         least = self.settings.min_support
         public = Counter(
@@ -167,17 +171,17 @@ class AttributePerception:
             for arrival in arrivals
             if is_catalogue(ref, arrival.sequence)
         )
-        newest: dict[tuple[int, str], Arrival] = {}
-        for ref, arrivals in arrived.items():
-            for arrival in arrivals:
-                name = names.get(arrival.attribute, arrival.attribute)
-                from_catalogue = is_catalogue(ref, arrival.sequence) and public[name] >= least
-                if name not in supported and not from_catalogue:
-                    continue
-                other = newest.get((ref, name))
-                if other is None or other.sequence < arrival.sequence:
-                    newest[ref, name] = replace(arrival, attribute=name)
-        return list(newest.values())
+        travelling = group_pairs(
+            ((ref, name), arrival)
+            for ref, arrivals in arrived.items()
+            for arrival in arrivals
+            for name in [names.get(arrival.attribute, arrival.attribute)]
+            if name in supported or (is_catalogue(ref, arrival.sequence) and public[name] >= least)
+        )
+        return [
+            replace(max(found, key=lambda one: one.sequence), attribute=name)
+            for (_, name), found in travelling.items()
+        ]
 
     async def _find_held_back(
         self,
@@ -186,12 +190,12 @@ class AttributePerception:
         travelling: Sequence[Arrival],
         names: Mapping[str, str],
     ) -> list[Arrival]:
-        """Find what earlier rounds held back.
+        """Find arrivals that earlier rounds held back for lack of users.
 
         Args:
-            known: Attributes before the round.
-            newly: Those that enough users hold now, and did not before.
-            travelling: What travels anyway.
+            known: Attributes as they were before the round.
+            newly: Attributes that enough users hold now, and did not before.
+            travelling: Arrivals that travel in any case; they are not found again.
         """
         most = max((known[name].holders for name in newly & known.keys()), default=0)
         holders = await self.store.get_holders(sorted(newly), most) if most else {}
@@ -211,7 +215,9 @@ class AttributePerception:
     async def keep_supported(
         self, postponed: PostponedArrivals, rows: Sequence[Attribute]
     ) -> PostponedArrivals:
-        """Drop postponed arrivals that too few users support by now.
+        """Drop postponed arrivals whose attribute too few users hold by now.
+
+        An item's attribute from its catalogue text is kept.
 
         Args:
             rows: Attributes as this round counts them.
@@ -219,7 +225,7 @@ class AttributePerception:
         waiting = {arrival.attribute for group in postponed.groups.values() for arrival in group}
         counted = await self._load(waiting) | {row.name: row for row in rows}
         supported = list_supported_names(counted, self.settings.min_support)
-        return postponed.filtered(
+        return postponed.keep_only(
             lambda arrival: (
                 arrival.attribute in supported or is_catalogue(arrival.ref, arrival.sequence)
             )
@@ -232,12 +238,12 @@ async def assign_to_routers(
     """Group this round's arrivals, and the postponed ones, by router.
 
     Postponed arrivals stay at the router where they wait; if an epoch has begun since, they are
-    perceived again. What arrives a second time counts once, as it is now.
+    perceived again. If a client's attribute arrives a second time, only the newer arrival counts.
     """
     waiting = postponed.groups
     if postponed.epoch != epoch:
         earlier = [arrival for group in waiting.values() for arrival in group]
-        arrivals = _newest([*earlier, *arrivals])
+        arrivals = _keep_newest([*earlier, *arrivals])
         waiting = {}
     groups = group_pairs(
         (router, arrival)
@@ -245,11 +251,11 @@ async def assign_to_routers(
         for router in targets
     )
     for router, group in waiting.items():
-        groups[router] = _newest([*group, *groups.get(router, ())])
+        groups[router] = _keep_newest([*group, *groups.get(router, ())])
     return dict(sorted(groups.items()))
 
 
-def _newest(arrivals: Sequence[Arrival]) -> list[Arrival]:
+def _keep_newest(arrivals: Sequence[Arrival]) -> list[Arrival]:
     """Keep the last arrival of each attribute of each client."""
     return list({(arrival.attribute, arrival.ref): arrival for arrival in arrivals}.values())
 
@@ -263,7 +269,7 @@ def _list_arrivals(
     """List what changed in each client's attributes since the last round.
 
     Args:
-        before: The canonical names that each client had then.
+        before: The canonical names that each client had at the last round.
     """
     return {
         ref: find_changed_attributes(
@@ -274,9 +280,9 @@ def _list_arrivals(
 
 
 def _list_sequences(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
-    """Return the newest sequence of a canonical attribute in a text.
+    """List the newest sequence of a canonical attribute in a text.
 
-    It is none if the text has no such attribute.
+    The list is empty if the text has no such attribute.
     """
     found = [newest for raw, newest in text.attributes.items() if names.get(raw, raw) == name]
     return [max(found)] if found else []
@@ -291,7 +297,7 @@ def _find_unseen_names(
 ) -> list[str]:
     """List names that no round has seen.
 
-    They come by the sequence they came with, then by client, then by name.
+    The names are ordered by the sequence of their arrival, then by client, then by name.
     """
     ordered = sorted(
         (arrival.sequence, ref, arrival.attribute)

@@ -1,4 +1,4 @@
-"""The routing policies' table, and what policies read at run time."""
+"""The table of routing policies, and the live data that they read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from propagation.model import (
     RouterMapChain,
     index_of,
     split_into_batches,
+    sum_pairs,
 )
 from propagation.ports import Collection, Embedder, GraphStore, VectorIndex
 from propagation.routing import (
@@ -68,10 +69,10 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
 
 @dataclass
 class EpochThreshold:
-    """Provides tau (eq. 4): an operator's, or a measured quantile.
+    """Provides tau (eq. 4): the setting `tau`, or a measured quantile.
 
-    The quantile of the cosines is measured once and recorded with the epoch; before the first
-    epoch it is measured at each call.
+    The quantile of the cosines is measured once for an epoch and recorded with it; a reindex
+    measures again. Before the first epoch the quantile is measured at each call.
     """
 
     ports: PolicyPorts
@@ -83,7 +84,7 @@ class EpochThreshold:
         return epoch.tau if epoch is not None and epoch.tau is not None else await self._fix()
 
     async def measure(self) -> None:
-        """Measure tau over the index, unless an operator gave it.
+        """Measure tau over the index, unless the setting gives it.
 
         Raises:
             LeaseHeld: Another process runs a round.
@@ -93,7 +94,13 @@ class EpochThreshold:
                 await self._fix()
 
     async def _fix(self) -> float:
-        """Measure tau, and record it with the epoch."""
+        """Measure tau, and record it with the epoch.
+
+        Without an epoch, or without vectors in the index, it is not recorded.
+
+        Raises:
+            LeaseHeld: Another process runs a round.
+        """
         routers = await self._read_vectors(Collection.ROUTERS)
         clients = np.concatenate(
             [await self._read_vectors(kind) for kind in (Collection.USERS, Collection.ITEMS)]
@@ -108,7 +115,7 @@ class EpochThreshold:
         return tau
 
     async def _read_vectors(self, collection: Collection) -> F32:
-        """Read all points [n, D] of a collection, by key."""
+        """Read all vectors [n, D] of a collection, sorted by key."""
         keys = sorted(await self.ports.index.get_versions(collection), key=str)
         found = await self.ports.index.get_vectors(collection, keys)
         if not keys:
@@ -124,14 +131,15 @@ class LiveTasteWeights:
     store: GraphStore
 
     async def compute_client_weights(self, refs: Sequence[int], count: int) -> Sequence[Weights]:
-        """Read weights of a few clients at a time; calls take turns."""
-        found: list[Weights] = []
-        for batch in split_into_batches(refs, CLIENTS_A_READ):
-            found += await self.numbers.run(NumbersView.compute_taste_weights, batch, count)
-        return found
+        """Read the weights in batches, so that calls get their turn."""
+        return [
+            weights
+            for batch in split_into_batches(refs, CLIENTS_A_READ)
+            for weights in await self.numbers.run(NumbersView.compute_taste_weights, batch, count)
+        ]
 
     async def read_arrival_weights(self, arrivals: Sequence[Arrival]) -> Sequence[Weights]:
-        """Read the weights that arrivals' interactions wrote.
+        """Read the weights that each arrival's interaction wrote.
 
         Weights from before an evolution are mapped to the current routers.
         """
@@ -154,7 +162,5 @@ def _map(weights: Weights, user: int, chain: RouterMapChain) -> Weights:
     routers = chain.map_routers(
         np.array([router for router, _ in weights]), np.full(len(weights), user)
     )
-    sums: dict[int, float] = {}
-    for router, (_, weight) in zip(routers.tolist(), weights, strict=True):
-        sums[router] = sums.get(router, 0.0) + weight
+    sums = sum_pairs(zip(routers.tolist(), (weight for _, weight in weights), strict=True))
     return sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -1,4 +1,4 @@
-"""Integration in a round: routers' new profiles from what arrives.
+"""Integration in a round: routers' new profiles from arriving attributes.
 
 A router whose summary failed keeps its arrivals for the next round.
 
@@ -18,13 +18,7 @@ from propagation.model import (
     get_kind,
     split_into_batches,
 )
-from propagation.ports import (
-    AnswerPart,
-    GraphStore,
-    Integration,
-    Reasoner,
-    Summary,
-)
+from propagation.ports import AnswerPart, GraphStore, Integration, Reasoner, Summary
 from propagation.routing import (
     Arrival,
     ArrivalsByRouter,
@@ -56,9 +50,13 @@ class RouterIntegration:
     async def integrate(
         self, round_: Round, epoch: int, groups: ArrivalsByRouter
     ) -> UpdatedRouters:
-        """Write the next version of each router.
+        """Build the next version of each router that has arrivals.
 
-        One whose summary failed is left out.
+        A router whose summary failed has no new version; its failure is listed.
+
+        Args:
+            epoch: The number of the current epoch.
+            groups: The arrivals by router.
 
         Raises:
             ReasonerUnavailable: The whole round waits.
@@ -79,7 +77,7 @@ class RouterIntegration:
         ):
             router = request.router
             if isinstance(summary, ReasonerFailed):
-                updated.failed[router] = str(summary)
+                updated.failed[router] = summary.public_reason
                 log.warning(
                     "router %d is left out of round %d, and is due in the next one: %s",
                     router,
@@ -107,7 +105,8 @@ class RouterIntegration:
     ) -> list[tuple[AnswerPart[Summary], str]]:
         """Ask for summaries, some routers at a time.
 
-        Each summary comes with its author.
+        Returns:
+            For each request in order: a summary with its author, or a failure.
         """
         found: list[tuple[AnswerPart[Summary], str]] = []
         batch = self.reasoner.router_batch_size
@@ -125,8 +124,8 @@ class RouterIntegration:
     async def _load_titles(self, arrivals: Sequence[Arrival]) -> dict[int, str]:
         """Load the titles of items that a message may quote.
 
-        An item that arrives because of events tells that it was chosen: it needs `min_support`
-        users.
+        A message with an item that arrives because of events reveals that users chose the item. So
+        the item's title is loaded only if at least `min_support` users chose it.
         """
         by_event = {arrival.ref for arrival in arrivals if arrival.sequence > 0}
         items = {arrival.ref for arrival in arrivals if get_kind(arrival.ref) == ClientKind.ITEM}

@@ -10,6 +10,7 @@ import numpy as np
 from propagation.model import (
     I64,
     Client,
+    ClientKey,
     ClientKind,
     NotFound,
     get_kind,
@@ -27,6 +28,18 @@ async def scan_items(store: ClientStore) -> AsyncIterator[Sequence[Client]]:
     while items := await store.scan_clients(ClientKind.ITEM, after, 10_000):
         yield items
         after = items[-1].ref
+
+
+async def find_ref(store: ClientStore, key: ClientKey) -> int:
+    """Return a client's number.
+
+    Raises:
+        NotFound: There is no such client.
+    """
+    (ref,) = await store.find_refs([key])
+    if ref is None:
+        raise NotFound(key.kind.name.lower(), key.id)
+    return ref
 
 
 async def load_client(store: ClientStore, ref: int, as_of: int | None = None) -> Client:
@@ -47,7 +60,11 @@ async def load_client(store: ClientStore, ref: int, as_of: int | None = None) ->
 class Catalogue:
     """Items by row, and inverted lists by normalised attribute and category.
 
-    `ids` and `titles` are by row. It is used on one thread only.
+    The catalogue is used on one thread only.
+
+    Attributes:
+        ids: Item ids by row; empty for erased items.
+        titles: Titles by row; empty for erased items.
     """
 
     def __init__(self) -> None:
@@ -112,11 +129,9 @@ class Catalogue:
     def hide(self, row: int, sequence: int | None) -> None:
         """Hide an item at once, before the numbers have learned it.
 
-        A `sequence` of None shows it again.
-
         Args:
-            row: The item.
-            sequence: The commit that hid it.
+            row: The item's row.
+            sequence: The commit that hid the item; None: drop a pending hiding.
         """
         if sequence is None:
             self._pending_hidden.pop(row, None)
@@ -124,9 +139,10 @@ class Catalogue:
             self._pending_hidden[row] = sequence
 
     def note_learned(self, clients: Iterable[Client]) -> None:
-        """Stop hiding items here that the numbers have learned to hide.
+        """Drop pending hiding of items that the numbers have learned.
 
-        They have learned it with these texts.
+        Args:
+            clients: Items as learned. An item that was hidden after this version stays hidden.
         """
         for client in clients:
             row = index_of(client.ref)
@@ -139,9 +155,9 @@ class Catalogue:
         return list(self._pending_hidden)
 
     def find_rows_with(self, attributes: Sequence[str], categories: Sequence[str]) -> I64 | None:
-        """Find items that have a value of each list.
+        """Find items with any of the attributes and any of the categories.
 
-        An empty list asks for nothing.
+        An empty list sets no condition.
 
         Returns:
             Rows, ascending; None if both lists are empty.

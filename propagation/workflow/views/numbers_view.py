@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.model import (
+    F32,
+    I32,
+    I64,
     NEGATIVES,
     WRITTEN,
     ClientKind,
@@ -52,18 +54,18 @@ ON, OFF = 0, 1
 NO_RECORD = np.iinfo(np.int32).max
 
 
-def draw_seeded_directions(count: int, dimension: int, seed: int) -> NDArray[np.float32]:
+def draw_seeded_directions(count: int, dimension: int, seed: int) -> F32:
     """Draw unit vectors [count, D] from a seed.
 
-    They are for routers before bootstrap and for items without text.
+    Routers before bootstrap and items without text have such vectors.
     """
     return draw_random_directions(np.random.default_rng(seed), count, dimension)
 
 
 def create_live_combiner(arms: int = 2) -> Combiner:
-    """Create the combiner of arms over the same features.
+    """Create the combiner; its arms weigh the same features.
 
-    The first one is with propagation, the second without; further ones are like the first.
+    The first arm uses propagation, the second does not; further arms are like the first.
     """
     mask = np.ones((arms, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
@@ -75,13 +77,13 @@ def create_live_combiner(arms: int = 2) -> Combiner:
 class NumbersView:
     """State and combiner at the sequence `applied_through`.
 
-    It is not safe for several threads; its owner runs everything on one.
+    The view is not thread-safe; NumbersOwner runs one function at a time on it.
     """
 
     def __init__(
         self,
-        session_centres: NDArray[np.float32],
-        taste_centres: NDArray[np.float32],
+        session_centres: F32,
+        taste_centres: F32,
         seed: int,
         epoch: int,
         limits: tuple[float, float] = NO_LIMITS,
@@ -108,16 +110,18 @@ class NumbersView:
         return [int(router) for router in np.flatnonzero(~find_retired(self.state.taste))]
 
     def add_users(self, count: int) -> None:
-        """Make room for at least so many users."""
+        """Raise the number of users to at least `count`."""
         self.state = with_room(self.state, max(count, 1), 1, 0)
         self.state.clock[USERS] = max(self.state.clock[USERS], count)
 
-    def set_item(
-        self, row: int, content: NDArray[np.float32], attributes: NDArray[np.float32], visible: bool
-    ) -> None:
+    def set_item(self, row: int, content: F32, attributes: F32, visible: bool) -> None:
         """Add an item, or set an item's new text.
 
-        Content of zeros, from a text that says nothing, becomes a seeded direction.
+        If the content is all zeros, as for an empty text, a seeded direction stands for it.
+
+        Args:
+            content: Vector [D] of the item's text.
+            attributes: Vector [D] of the item's attributes.
         """
         self.state = with_room(self.state, 1, row + 1, 0)
         state = self.state
@@ -148,17 +152,18 @@ class NumbersView:
             if (self.state.adoptions[row] if row < self.items else 0) < least_users
         )
 
-    def get_direction(self, row: int, content: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return an item's content vector [D].
+    def get_direction(self, row: int, content: F32) -> F32:
+        """Return an item's content vector [D], or a direction in its place.
 
-        If that is all zeros, it is a unit vector drawn from a seeded hash of the row.
+        If the content is all zeros, the direction is a unit vector drawn from a seeded hash of the
+        row.
         """
         if content.any():
             return content
         drawn = int(mix_seed(np.uint64(row), np.uint64(self.seed))) >> 1
         return draw_seeded_directions(1, len(content), drawn).ravel()
 
-    def set_profiles(self, refs: Sequence[int], vectors: NDArray[np.float32]) -> None:
+    def set_profiles(self, refs: Sequence[int], vectors: F32) -> None:
         """Set profile vectors [len, D].
 
         Clients that the view does not know yet are left out.
@@ -180,7 +185,7 @@ class NumbersView:
         """Return how many items take_changed_items would return."""
         return len(self._changed_items)
 
-    def take_changed_items(self) -> NDArray[np.int64]:
+    def take_changed_items(self) -> I64:
         """Return the rows of items that changed since the last call.
 
         An item changes with its vectors or its visibility.
@@ -190,7 +195,7 @@ class NumbersView:
         return rows
 
     def learn(
-        self, events: Interactions, through: int, recorded: NDArray[np.int32] | None = None
+        self, events: Interactions, through: int, recorded: I32 | None = None
     ) -> LearnedBlock:
         """Apply rules 1 to 5 (docs/numbers.md) to these events.
 
@@ -200,7 +205,8 @@ class NumbersView:
             events: Interactions of the log, in sequence order.
             through: The last sequence that they cover.
             recorded: Negatives [len, 4] that were drawn when the events were learned first, to be
-                used again. Where one is no item, as in NO_RECORD, they are drawn anew.
+                used again; None: draw them. If one of an event's negatives is no item, as with
+                NO_RECORD, the event's negatives are drawn anew.
 
         Returns:
             The block to commit.
@@ -277,7 +283,7 @@ class NumbersView:
         The kernels do not check them.
 
         Raises:
-            DamagedNumbers: The block is not of these events, or names what the state lacks.
+            DamagedNumbers: The block is not of these events, or names an unknown item or router.
         """
         banks = np.array([[len(bank.total)] for bank in (self.state.session, self.state.taste)])
         if not (
@@ -325,7 +331,9 @@ class NumbersView:
     ) -> list[list[tuple[int, float]]]:
         """Return the `count` largest taste routers of each client, with their weights.
 
-        The weight is pi for users and lift for items; a client that is not learned yet has none.
+        The weight is pi for users and lift for items. For users without interactions, and items
+        with fewer users than `mass_min_support`, the text alone decides. A client that the view
+        does not know has no routers.
         """
         clients = np.array(refs, np.int64)
         routers = np.empty((len(clients), count), np.int64)
@@ -413,7 +421,7 @@ class NumbersView:
     def adopt(self, other: "NumbersView") -> None:
         """Take over another view's numbers.
 
-        This view keeps its profiles, which are not learned.
+        This view keeps its profile vectors and its limits, which are not learned.
         """
         users, items = min(self.users, other.users), min(self.items, other.items)
         other.state.user_profile[:users] = self.state.user_profile[:users]
@@ -425,7 +433,9 @@ class NumbersView:
     def evolve(self, evolved: State, epoch: int) -> None:
         """Go over to the taste bank of the next epoch.
 
-        It was made of exactly this state.
+        Args:
+            evolved: The next epoch's state, computed from exactly this view's state.
+            epoch: The next epoch's number.
         """
         self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
         self.epoch = epoch

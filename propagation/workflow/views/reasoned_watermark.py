@@ -6,11 +6,11 @@ import time
 from propagation.ports import GraphStore
 
 FRESH_SECONDS = 0.05
-"""How old the watermark may be in an answer; an older one is still true."""
+"""How old an answer's watermark may be; an older one still holds."""
 
 
 class ReasonedWatermark:
-    """Caches the watermark for answers that come at the same time."""
+    """Caches the watermark for calls that come at almost the same time."""
 
     def __init__(self, store: GraphStore) -> None:
         self._store = store
@@ -21,8 +21,8 @@ class ReasonedWatermark:
         """Return the sequence up to which texts are reasoned.
 
         Args:
-            exact: Ask the store; otherwise the last read counts, which began 0.05 s ago at most or
-                still goes on.
+            exact: Whether to ask the store. Otherwise the last read counts if it still goes on or
+                began less than 0.05 s ago.
         """
         if exact:
             return await self._store.get_reasoned_through()

@@ -1,6 +1,6 @@
 """`propagation import` and `replay`: load or replay a dataset.
 
-`import` loads it into a service, and `replay` runs it through the whole loop.
+`import` loads the dataset into a service; `replay` runs it through the whole loop.
 """
 
 import time
@@ -114,8 +114,8 @@ def describe_report(dataset: "Dataset", report: "UploadReport") -> list[str]:
     if rejected:
         lines.append(
             f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
-            f" Not loaded: {pluralize(rejected, 'event')}; of those that the service has with other"
-            " content it keeps what it had. The first of them:"
+            f" Not loaded: {pluralize(rejected, 'event')}. An event that was recorded before with"
+            " other content keeps that content. The first rejected:"
         )
     return [*lines, *(f"rejected: {example}" for example in report.examples)]
 
@@ -131,8 +131,8 @@ def replay(
 ) -> None:
     """Run a dataset through the whole loop on a database file.
 
-    It runs in lockstep, and two runs are equal to the bit: every step of events is recorded,
-    learned and reasoned before the next, and rounds run by counts, not by time.
+    Two runs are equal to the bit, because the loop runs in lockstep: every step of events is
+    recorded, learned and reasoned before the next, and rounds run by counts, not by time.
 
     JSON: {"name", "clients", "events", "rounds", "outcomes": {status: count}, "seconds"}.
     """
@@ -176,9 +176,9 @@ async def _replay(engine: "Engine", dataset: "Dataset", step: int) -> "ReplayRep
 
 
 def check_events(events: "Iterable[Event]") -> "Iterator[NewInteraction]":
-    """Check events as the service does.
+    """Check and convert events as the service does.
 
-    A later import of the same events then finds that they are duplicates.
+    If the same events are imported later, the service thus finds that they are duplicates.
     """
     from services.client.upload import event_to_proto
     from services.grpc.requests import parse_interaction

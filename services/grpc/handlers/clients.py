@@ -83,10 +83,9 @@ class ClientsHandler(Servicer):
             reading = reading.remove_messages()
         references = await load_references(
             self._engine,
-            self._store,
-            admitted_caller.get(),
             reading.text.profile.lines,
             refs=[ref],
+            named=[ref],
             past=at is not None,
         )
         return pb.GetProfileResponse(

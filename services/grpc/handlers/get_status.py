@@ -14,6 +14,7 @@ from services.security.roles import admitted_caller, choose_redaction_for_caller
 DEAD_LETTERS_SHOWN = 20
 DEAD_LETTERS_COUNTED = 100_000
 ROUNDS_SHOWN = 200
+HIDDEN = "see the service's log: the reason may quote users' texts"
 REACH_MERGES = 200_000  # the newest merges, over which the reach of messages is counted
 
 
@@ -21,7 +22,7 @@ def spending_to_proto(engine: Engine) -> pb.Spending | None:
     """Convert the cost of models.
 
     Returns:
-        None for a reasoner that has cost nothing.
+        None if no run has had any cost.
     """
     expenses = engine.expenses
     if not expenses.all_runs:
@@ -52,7 +53,7 @@ def _usage_to_proto(usage: Usage) -> list[pb.PromptSpending]:
 
 
 def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
-    """Convert the gauge of propagation's worth."""
+    """Convert the gauge, with its course over time if asked for."""
     course = gauge.course if with_course else ()
     return pb.Gauge(
         interactions=gauge.interactions,
@@ -74,7 +75,8 @@ def gauge_to_proto(gauge: Gauge, *, with_course: bool) -> pb.Gauge:
 async def job_to_proto(job: CalendarJob, redact: Callable[[str], str]) -> pb.ScheduledJob:
     """Convert the state of a calendar job.
 
-    Its error is as the caller may see it.
+    Args:
+        redact: Hides the parts of the job's error that the caller may not see.
     """
     state = await job.state()
     due = job.next_time(state)
@@ -104,8 +106,9 @@ class GetStatusHandler(Servicer):
         letters = await store.get_dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
         evolutions = await store.get_evolution_runs(1)
+        reads_errors = admitted_caller.get().reads_model_errors
+        hidden = frozenset[str]() if reads_errors else self._worker.quoting
         redact = choose_redaction_for_caller(self._redact)
-        reads_persons = admitted_caller.get().reads_persons
         rounds = await store.get_last_rounds(ROUNDS_SHOWN) if request.history else ()
         reach = await store.count_message_reach(REACH_MERGES) if request.history else ()
         return pb.GetStatusResponse(
@@ -122,12 +125,15 @@ class GetStatusHandler(Servicer):
             last_evolution=evolution_to_proto(evolutions[0]) if evolutions else None,
             dead_letters=len(letters),
             newest_dead_letters=[
-                pb.DeadLetter(sequence=sequence, reason=redact(reason) if reads_persons else "")
+                pb.DeadLetter(sequence=sequence, reason=redact(reason) if reads_errors else "")
                 for sequence, reason in letters[: -DEAD_LETTERS_SHOWN - 1 : -1]
             ],
             version=release(),
             policy=engine.settings.policy,
-            failing={name: redact(reason) for name, reason in self._worker.failing.items()},
+            failing={
+                name: HIDDEN if name in hidden else redact(reason)
+                for name, reason in self._worker.failing.items()
+            },
             reasoner=engine.reasoner.name,
             embedder=engine.embedder.name,
             propagate=engine.propagates,

@@ -6,7 +6,7 @@ from propagation.model import check_id, check_list
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.explanation import Explanation
 from propagation.workflow.read.reasoner_ranking import RERANKED_ITEMS
-from propagation.workflow.read.recommend import Recommended, RecommendRequest
+from propagation.workflow.read.recommend import RecommendRequest
 from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, count_seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
@@ -17,16 +17,6 @@ BY_REASONER = {
     pb.RANKER_NUMBERS: False,
     pb.RANKER_REASONER: True,
 }
-
-
-def recommendation_to_proto(item: Recommended) -> pb.Recommendation:
-    """Convert a recommended item."""
-    return pb.Recommendation(
-        item_id=item.item_id,
-        title=item.title,
-        score=item.score,
-        explanation=_explanation_to_proto(item.explanation) if item.explanation else None,
-    )
 
 
 def _explanation_to_proto(explanation: Explanation) -> pb.Explanation:
@@ -74,7 +64,17 @@ class RecommendHandler(Servicer):
         if by_reasoner:
             answer = await self._engine.rerank(query.user_id, answer, count_seconds_left(context))
         return pb.RecommendResponse(
-            recommendations=[recommendation_to_proto(item) for item in answer.items[: query.limit]],
+            recommendations=[
+                pb.Recommendation(
+                    item_id=item.item_id,
+                    title=item.title,
+                    score=item.score,
+                    explanation=_explanation_to_proto(item.explanation)
+                    if item.explanation
+                    else None,
+                )
+                for item in answer.items[: query.limit]
+            ],
             reflects=await self._build_reflects(
                 exact=False, applied_through=answer.applied_through
             ),

@@ -1,19 +1,19 @@
 """TracePropagation: paths of preferences, each hop and the whole in words."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from propagation.model import (
     Author,
     ClientKind,
     InteractionRow,
     InvalidInput,
+    Line,
     NotFound,
     RouterVersion,
     check_entry,
     check_id,
     get_kind,
 )
-from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
@@ -27,26 +27,28 @@ from services.grpc.convert import (
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import parse_key, parse_limit
 from services.grpc.visibility import References, load_references
-from services.security.roles import Caller, Role, admitted_caller
+from services.security.roles import Role, admitted_caller
 
 UNNAMED = {ClientKind.USER: "a user", ClientKind.ITEM: "an item"}
-PATHS_READ = 4  # times the limit, while looking for paths that reached a profile
+PATHS_READ = 4  # up to 4 times the limit are read, to find paths that reached a profile
 
 
 async def load_path_references(
-    engine: Engine, store: GraphStore, caller: Caller, paths: Sequence[Path]
+    engine: Engine, paths: Sequence[Path], named: Iterable[int]
 ) -> References:
-    """Load everything that the hops of paths refer to."""
+    """Load everything that the hops of paths refer to.
+
+    Args:
+        named: Refs of the clients whom the call names.
+    """
     hops = [hop for path in paths for hop in path]
     profiles = [hop for hop in hops if isinstance(hop, ProfileHop)]
     return await load_references(
         engine,
-        store,
-        caller,
+        named=named,
         lines=[hop.line for hop in profiles if hop.line is not None],
         refs=[hop.ref for hop in profiles],
         interactions=[hop for hop in hops if isinstance(hop, InteractionRow)],
-        messages=[hop for hop in hops if isinstance(hop, RouterVersion)],
     )
 
 
@@ -60,7 +62,7 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     if isinstance(hop, InteractionRow):
         item = (
             references.name(hop.item)
-            if references.caller.reads_persons
+            if references.reads_all(hop.user)
             else UNNAMED[ClientKind.ITEM]
         )
         return pb.Hop(
@@ -79,13 +81,16 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
             sequence=hop.sequence,
             text=f"router {hop.router} ({hop.name}) told its community: {hop.text}",
         )
-    shown = references.shows(hop.line, hop.ref)
+    shown, whole = references.shows(hop.line, hop.ref), references.reads_all(hop.ref)
+    number = hop.line.id if hop.line and whole else 0
     profile = pb.ProfileHop(
         client=parties_to_proto([hop.ref], references) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[get_kind(hop.ref)],
-        version=hop.version if references.reads_all(hop.ref) else 0,
+        version=hop.version if whole else 0,
         title=references.title(hop.ref) if shown else "",
-        line=line_to_proto(hop.line, references) if shown and hop.line else None,
+        line=(
+            line_to_proto(number, hop.line, references, whole=whole) if shown and hop.line else None
+        ),
     )
     hidden = (
         f"the profile of {UNNAMED[get_kind(hop.ref)]}, in a line that too few users stand behind"
@@ -126,68 +131,65 @@ class TracePropagationHandler(Servicer):
     ) -> pb.TracePropagationResponse:
         limit = parse_limit(request, "limit", default=20)
         reflects = await self._build_reflects()
-        paths = await select_paths(await self._find_paths(request), limit)
+        found, named = await self._find_paths(request)
+        paths = await select_paths(found, limit)
         shown = paths[:limit]
-        references = await load_path_references(
-            self._engine, self._store, _find_caller(request), shown
-        )
-        if request.WhichOneof("origin") == "line":
-            lines = [hop for path in shown for hop in path[-1:] if isinstance(hop, ProfileHop)]
-            if any(hop.line and not references.shows(hop.line, hop.ref) for hop in lines):
-                raise NotFound("line", str(request.line.line_id))
+        if request.HasField("event_id"):
+            named = [path[0].user for path in shown if isinstance(path[0], InteractionRow)]
+        references = await load_path_references(self._engine, shown, named)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,
             reflects=reflects,
         )
 
-    async def _find_paths(self, request: pb.TracePropagationRequest) -> AsyncIterator[Path]:
+    async def _find_paths(
+        self, request: pb.TracePropagationRequest
+    ) -> tuple[AsyncIterator[Path], Sequence[int]]:
+        """Return the paths, and the refs of clients that the call names."""
         tracer, caller = self._engine.tracer, admitted_caller.get()
         match request.WhichOneof("origin"):
             case "event_id":
                 caller.require("TracePropagation of an event", Role.PERSONS)
-                return tracer.trace_event(check_id(request.event_id, "event_id"))
+                return tracer.trace_event(check_id(request.event_id, "event_id")), ()
             case "client":
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
                 ref = await self._engine.find_ref(key)
                 rare = await self._engine.find_rarely_chosen([ref], self._get_least_users())
-                return tracer.trace_client(ref, with_events=ref not in rare)
+                return tracer.trace_client(ref, with_events=ref not in rare), [ref]
             case "attribute":
-                return tracer.trace_attribute(
-                    check_entry(request.attribute, "attribute"), self._get_least_users()
-                )
+                attribute = check_entry(request.attribute, "attribute")
+                return tracer.trace_attribute(attribute, self._get_least_users()), ()
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")
-                return tracer.trace_line(await self._engine.find_ref(key), request.line.line_id)
+                ref = await self._engine.find_ref(key)
+                line = await self._find_line(ref, request.line.line_id)
+                return tracer.trace_line(ref, line.id), [ref]
             case _:
                 raise InvalidInput(
                     "origin", "is missing; give one of event_id, client, attribute, line"
                 )
 
+    async def _find_line(self, ref: int, number: int) -> Line:
+        """Find a line of a current profile by the caller's number.
 
-def _find_caller(request: pb.TracePropagationRequest) -> Caller:
-    """Return the caller.
-
-    What the role persons adds is for traces of users that the call names.
-    """
-    caller = admitted_caller.get()
-    names_user = (
-        request.HasField("event_id")
-        or request.client.kind == pb.CLIENT_KIND_USER
-        or request.line.client.kind == pb.CLIENT_KIND_USER
-    )
-    if names_user or caller.sees_users:
-        return caller
-    return Caller.of_token(caller.name, (Role.READ,))
+        Raises:
+            NotFound: There is no such line, or the caller may not read it.
+        """
+        lines = (await self._store.load_texts([ref]))[ref].profile.lines
+        references = await load_references(self._engine, lines, refs=[ref], named=[ref])
+        known = references.number_lines(lines, ref)
+        if number not in known:
+            raise NotFound("line", str(number))
+        return known[number]
 
 
 async def select_paths(found: AsyncIterator[Path], limit: int) -> list[Path]:
-    """Select the first paths.
+    """Select the first paths; those that reached a profile come first.
 
-    Those that reached a profile come before those that end at a router. Reads at most four times as
-    many paths as the limit.
+    About four times as many paths as the limit are read at most.
 
     Returns:
         More than `limit` paths if there are more.

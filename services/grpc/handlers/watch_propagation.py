@@ -39,7 +39,6 @@ from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, make_token, parse_choice, read_token
 from services.grpc.visibility import References, load_references
 from services.runtime.tasks import wait_for_event
-from services.security.roles import admitted_caller
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,13 @@ class ResumeTokens:
 
         Args:
             token: The token.
-            newest: The graph's newest position; a later one is from another graph.
+            newest: The graph's newest position; a later position is from another graph.
 
         Raises:
             InvalidInput: The token was altered, or belongs to other kinds or another graph.
         """
         created, *numbers = read_token(
-            token, "resume_token", self._question, 1 + len(fields(Position))
+            token, "resume_token", self._question, 1 + len(fields(Position)), minimum=-1
         )
         position = Position(*numbers)
         if created not in (0, self.created):
@@ -120,7 +119,7 @@ def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropaga
 def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeReport:
     merge, caller = event.merge, references.caller
     return pb.MergeReport(
-        # An item hears its messages when it is chosen, perhaps by one user.
+        # Hidden for items, too: an item merges messages when it is chosen, perhaps by one user.
         client=parties_to_proto([merge.ref], references)
         if caller.sees_users
         else pb.Parties(count=1),
@@ -149,8 +148,6 @@ class WatchPropagationHandler(Servicer):
     Each watcher reads the graph at its own pace, and delays no other.
     """
 
-    max_backlog = MAX_BACKLOG
-
     async def WatchPropagation(
         self, request: pb.WatchPropagationRequest, context: Context
     ) -> AsyncGenerator[pb.WatchPropagationResponse, None]:
@@ -161,16 +158,16 @@ class WatchPropagationHandler(Servicer):
             )
             for place, kind in enumerate(request.kinds)
         ) or frozenset(WatchEventKind)
-        store, caller = self._store, admitted_caller.get()
+        store = self._store
         now = await get_newest_position(store)
         tokens = ResumeTokens(kinds, await get_graph_birth_time(store))
         start = tokens.decode(request.resume_token, now) if request.resume_token else now
         await context.send_initial_metadata(((TOKEN_KEY, tokens.encode(start)),))
-        watch = Watcher(store, kinds, start, now, self.max_backlog)
+        watch = Watcher(store, kinds, start, now, MAX_BACKLOG)
         while not self.stopping.is_set():
             events = [event async for event in watch.step()]
             merged = [event.merge.ref for event, _ in events if isinstance(event, NumberedMerge)]
-            references = await load_references(self._engine, store, caller, refs=merged)
+            references = await load_references(self._engine, refs=merged)
             for event, position in events:
                 answer = event_to_proto(event, references)
                 answer.resume_token = tokens.encode(position)

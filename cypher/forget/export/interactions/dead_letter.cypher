@@ -1,5 +1,5 @@
 // name: forget/export/interactions/dead_letter
-// purpose: the client's interactions whose reasoning failed
+// purpose: the client's interactions whose reasoning failed; the reason is left out, as a model's error may quote others
 // parameters: ref
 MATCH (c:Client {ref: $ref})
 CALL (c) {
@@ -9,4 +9,4 @@ CALL (c) {
   MATCH (c)<-[:WITH]-(i:DeadLetter)
   RETURN i
 }
-RETURN {sequence: i.sequence, reason: i.failure} ORDER BY i.sequence
+RETURN {sequence: i.sequence} ORDER BY i.sequence

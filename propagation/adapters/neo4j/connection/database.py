@@ -24,7 +24,8 @@ from propagation.adapters.neo4j.connection.probe import ServerProbe
 from propagation.adapters.neo4j.connection.statements import PARAMETER_MAP, Statement
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.shared.background import BackgroundWork
-from propagation.model import LeaseLost, StoreBusy
+from propagation.graph_rules import check_lease
+from propagation.model import StoreBusy
 from propagation.ports import Clock, Lease
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Transaction:
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
         """Return the rows of a statement that collects them into one record.
 
-        Every record would cost the driver a turn of the event loop.
+        Separate records would each cost the driver a turn of the event loop.
         """
         return await self.value(name, **parameters) or []
 
@@ -82,26 +83,21 @@ class Transaction:
         return await self.driver_transaction.run(query, {PARAMETER_MAP: parameters})
 
     async def check_lease(self, lease: Lease) -> None:
-        """Check that a lease is still held.
+        """Check that a lease is still held, and lock it.
 
-        The lease is kept until the transaction ends.
+        No other holder can acquire the lease until the transaction ends.
 
         Raises:
             LeaseLost: Another holder has taken it over.
         """
-        token = await self.value("connection/lease_token", name=lease.name)
-        if token != lease.token:
-            raise LeaseLost(
-                f"lease {lease.name!r} was taken over by token {token}; this holder had"
-                f" {lease.token}"
-            )
+        check_lease(lease, await self.value("connection/lease_token", name=lease.name))
 
 
 def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> AsyncDriver:
     """Create a driver, which connects at its first message.
 
     Args:
-        seconds: The longest that it may take to get a connection.
+        seconds: The longest time that getting a connection may take.
     """
     return AsyncGraphDatabase.driver(
         settings.uri,
@@ -110,7 +106,8 @@ def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> 
         connection_acquisition_timeout=seconds,
         max_transaction_retry_time=settings.retry_seconds,
         initial_retry_delay=0.05,
-        # Doubled pauses, the driver's own, soon outlast the deadlock, and then `retry_seconds`.
+        # By default, the driver doubles its pauses: they soon outlast a deadlock, then
+        # `retry_seconds`.
         retry_delay_multiplier=1.2,
         max_connection_pool_size=connections,
         notifications_min_severity="OFF",
@@ -122,9 +119,9 @@ class Neo4jDatabase:
 
     Attributes:
         sent: How many statements were sent.
-        retries: How often transactions were begun again, as a metric by the statement at which the
-            first attempt stopped.
-        after_commit: Runs what commits leave to do; closing waits for it.
+        retries: How often transactions were begun again, by the metric's name and the statement at
+            which the first attempt stopped.
+        after_commit: The background work that follows commits; `close` waits until it has ended.
     """
 
     def __init__(
@@ -136,12 +133,12 @@ class Neo4jDatabase:
         """Prepare the database; nothing is connected yet.
 
         Args:
-            clock: By default the server's. Tests give one that they set.
+            clock: None means the server's clock. Tests pass a clock that they set.
 
         Raises:
             PlainSecret: The password would be sent over a network unencrypted.
         """
-        settings.credentials()  # refused now, before a caller does what takes long
+        settings.credentials()  # raise PlainSecret now, before a caller does long work
         self.settings = settings
         self.sent = 0
         self.retries: Counter[tuple[str, str]] = Counter()
@@ -154,7 +151,7 @@ class Neo4jDatabase:
     def now(self) -> int | None:
         """Return the statements' parameter `now`, in milliseconds; None means the server's clock.
 
-        Machines whose clocks differ share the server's.
+        The clocks of machines differ, so all processes use the server's.
         """
         return None if self._clock is None else self._clock.now_ms()
 
@@ -213,11 +210,11 @@ class Neo4jDatabase:
     async def write(self, work: Callable[[Transaction], Awaitable[T]], *leases: Lease) -> T:
         """Run work in one transaction, which is committed when this returns.
 
-        The driver starts it again where the server asks for that (deadlock, new leader), but never
-        after a commit whose answer was lost.
+        The driver starts the transaction again if the server asks for that (deadlock, new leader),
+        but never after a commit whose answer was lost.
 
         Args:
-            leases: Checked in the same transaction, before the work, and kept until it ends.
+            leases: Checked in the same transaction before the work, and locked until it ends.
 
         Raises:
             LeaseLost: Another holder has taken a lease over.
@@ -236,7 +233,7 @@ class Neo4jDatabase:
     async def _run(self, work: Callable[[Transaction], Awaitable[T]], *, writing: bool) -> T:
         """Run work under the caller's and the server's time limits.
 
-        The server's limit ends a transaction whose process is frozen, with the locks that it holds.
+        If this process freezes, the server's limit ends the transaction and releases its locks.
         """
         attempts: list[Transaction] = []
 
@@ -263,7 +260,7 @@ class Neo4jDatabase:
     def _note_retries(self, times: int, statement: str) -> None:
         """Count and log in one line that a transaction was begun again.
 
-        The driver's own line is longer.
+        The driver's own log is silenced, because its line is longer.
         """
         self.retries["transactions_retried_total", statement] += times
         log.warning(
@@ -291,7 +288,7 @@ class Neo4jDatabase:
         try:
             await self._run(work, writing=True)
         except Neo4jError as error:
-            # Another process may have made it at the same time.
+            # Another process may have created the same index at the same time.
             if error.code != "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists":
                 raise
 
@@ -308,7 +305,7 @@ class Neo4jDatabase:
         return await self.read(lambda transaction: transaction.rows(name, **parameters))
 
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:
-        """Return the rows of one statement that reads and collects them."""
+        """Return the rows that one reading statement collects into one record."""
         return await self.read(lambda transaction: transaction.table(name, **parameters))
 
     async def row(self, name: str, /, **parameters: object) -> list[Any] | None:
@@ -321,7 +318,7 @@ class Neo4jDatabase:
 
 
 class StorePart:
-    """One port of the store; all of them share a database."""
+    """One port of the store; all ports share a database."""
 
     def __init__(self, database: Neo4jDatabase) -> None:
         self._database = database

@@ -16,7 +16,7 @@ from neo4j.exceptions import (
 from propagation.model import PropagationError, StoreFull, StoreRefused, StoreUnreachable
 
 Meaning = tuple[type[PropagationError], str]
-"""Our error, and its text as a format."""
+"""The class of our error, and its message as a format string."""
 TIMED_OUT = (
     StoreUnreachable,
     "{uri} ended a transaction that took longer than neo4j.answer_seconds; nothing of it was"
@@ -39,7 +39,8 @@ BY_CODE: Mapping[str, Meaning] = {
     "Neo.DatabaseError.Transaction.TransactionLogError": DISK_FULL,
     "Neo.DatabaseError.Transaction.TransactionCommitFailed": DISK_FULL,
     "Neo.ClientError.General.WriteOnReadOnlyAccessDatabase": DISK_FULL,
-    # after such a failure the database answers this to every request until its server restarts
+    # After the disk was full, the database answers every request with this error until the server
+    # restarts.
     "Neo.DatabaseError.Transaction.TransactionStartFailed": (
         StoreUnreachable,
         "{uri} has stopped working ({message}); look at the server's disk and its log, then"
@@ -76,7 +77,7 @@ class EntityDeleted(DriverError):
     """Another transaction deleted what a statement had found."""
 
     def is_retryable(self) -> bool:
-        """Let the driver run a transaction again that the server lost."""
+        """Let the driver run the transaction again."""
         return True
 
 
@@ -84,10 +85,10 @@ def translate(error: Exception, uri: str, *, writing: bool) -> Exception:
     """Translate an error into one that says what to do.
 
     Args:
-        writing: Whether a lost answer may be that of a commit.
+        writing: Whether the lost answer may be the answer to a commit.
 
     Returns:
-        The error itself if only a fault of the service can cause it.
+        Our error; the given error itself if only a fault of the service can cause it.
     """
     code: str | None = None
     message = str(error)

@@ -10,14 +10,16 @@ from neo4j.exceptions import DriverError, Neo4jError
 LEAST_SECONDS = 2.0
 ATTEMPTS = 3
 WAITING_SHARE, ATTEMPT_SHARE = 0.1, 0.2
-"""Of `retry_seconds`: how long a call waits before the server is probed, and how long each attempt
-of the probe may take."""
+"""Time until a call causes a probe, and time for each attempt.
+
+Both are shares of `retry_seconds`, or of LEAST_SECONDS if that is longer.
+"""
 
 
 class ServerProbe:
     """Probes the server, and ends waiting calls if it does not answer.
 
-    A long query of a live server goes on.
+    A long query goes on as long as the server answers probes.
     """
 
     def __init__(
@@ -26,9 +28,11 @@ class ServerProbe:
         """Prepare the probe.
 
         Args:
-            new_driver: Creates its own driver, as the waiting calls may have all connections of
-                theirs; takes the number of connections, and the time to get one.
-            retry_seconds: Waiting calls end within this time, or LEAST_SECONDS.
+            new_driver: Creates a driver from its number of connections and the seconds that getting
+                one may take. The probe needs its own driver, because waiting calls may use all
+                connections of theirs.
+            retry_seconds: If the server is silent, waiting calls end within this time, or within
+                LEAST_SECONDS if that is longer.
         """
         self._seconds = max(retry_seconds, LEAST_SECONDS)
         self._driver = new_driver(1, ATTEMPT_SHARE * self._seconds)
@@ -40,8 +44,8 @@ class ServerProbe:
         """Limit the time of a call.
 
         Raises:
-            TimeoutError: It took longer than `answer_seconds`, or the server does not answer the
-                probe; the message names the limit.
+            TimeoutError: The call took longer than `answer_seconds`, or the server does not answer
+                the probe; the message names the setting of the limit.
         """
         deadline = asyncio.timeout(answer_seconds)
         try:
@@ -77,8 +81,8 @@ class ServerProbe:
     async def _is_answered(self) -> bool:
         """Tell whether the server answers one of the attempts.
 
-        A long stall of this process must not count as the server's: it spoils one attempt. A server
-        that refuses connections is asked again, as it may be starting.
+        A long stall of this process spoils only one attempt, so that it does not count as the
+        server's. A server that refuses connections is asked again, as it may be starting.
         """
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
@@ -91,10 +95,11 @@ class ServerProbe:
     async def _ask(self) -> bool:
         """Exchange one message with the server.
 
-        An error that it sends is an answer, too.
+        The driver limits the time, not a cancellation: a connection that is cancelled while it
+        opens would leave its socket open.
 
-        The driver limits the time: a connection that is cancelled while it opens would leave its
-        socket open.
+        Returns:
+            Whether the server answered; an error that it sends is an answer, too.
         """
         try:
             with suppress(Neo4jError):

@@ -1,8 +1,8 @@
 """Loads the store's Cypher statements from files.
 
-A file under cypher/ opens with the comment lines `// name: record/log/log_end`,
-`// purpose: ...`, `// parameters: ids, now` (or none) and, where its plan scans a label,
-`// scans: Client, why`. A test checks that they agree with the text.
+A file under cypher/ begins with the comment lines `// name: record/log/log_end`,
+`// purpose: ...`, `// parameters: ids, now` (or none) and, if its plan scans a label,
+`// scans: Client, why`. A test checks that these lines agree with the statement.
 """
 
 import re
@@ -17,7 +17,7 @@ OTHER_FOLDERS = frozenset({"schema", "inspect"})
 PARAMETERS = re.compile(r"^// parameters: (.+)$", re.MULTILINE)
 USE = re.compile(r"\$(\w+)")
 PARAMETER_MAP = "parameters"
-"""The one parameter that is sent: a map of all."""
+"""The only parameter that is sent: a map of all parameters."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Statement:
     def sent(self) -> str:
         """The text as it is sent, with its parameters in one map.
 
-        The server plans a statement once for each combination of its lists' magnitudes, which took
-        0.5 s for the longest one. It does not look for lists inside a map.
+        The server plans a statement anew for each combination of magnitudes of its list parameters,
+        which took 0.5 s for the longest statement. It does not look for lists inside a map.
         """
         return USE.sub(rf"${PARAMETER_MAP}.\1", self.text)
 
 
 def load_statements() -> Mapping[str, Statement]:
-    """Load every statement of the store by name."""
+    """Load every statement by name, except those of schema/ and inspect/."""
     return {
         name: parse_statement(file.read_text(encoding="utf-8"))
         for name, file in _walk(find_cypher_folder())
@@ -55,7 +55,7 @@ def find_cypher_folder() -> Traversable:
 
 
 def parse_statement(text: str) -> Statement:
-    """Parse the text of a file."""
+    """Parse the text of a Cypher file with one statement."""
     declared = PARAMETERS.findall(text)[0].split(", ")
     return Statement(
         frozenset(declared) - {"none"}, _remove_comments(text).strip().removesuffix(";")
@@ -65,7 +65,7 @@ def parse_statement(text: str) -> Statement:
 def split_statements(text: str) -> list[str]:
     """Split a file into its statements, and drop the comments.
 
-    Each statement is ended by `;`.
+    Each statement ends with `;`.
     """
     return [part.strip() for part in _remove_comments(text).split(";") if part.strip()]
 

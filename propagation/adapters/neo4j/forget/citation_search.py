@@ -1,6 +1,7 @@
 """The search for stored texts that cite something.
 
-The server returns versions of texts, and this process searches them as for SQLite.
+The server returns versions of texts, and this process searches them with the same code as for
+SQLite.
 """
 
 import asyncio
@@ -10,15 +11,22 @@ from functools import partial
 from typing import Any
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase
-from propagation.adapters.neo4j.reason.texts import blame_row, list_parts, read_pages
+from propagation.adapters.neo4j.reason.texts import (
+    build_part_rows,
+    read_pages,
+    translate_row_errors,
+)
 from propagation.adapters.shared.version_reader import VersionReader
-from propagation.graph_rules.citation_search import CitationMatcher, Written, find_spans
-from propagation.grouping import group_pairs, split_into_batches
-from propagation.model import CitationSearch, StoredText
+from propagation.graph_rules import CitationMatcher, Written, find_spans
+from propagation.model import CitationSearch, StoredText, group_pairs, split_into_batches
 
 KEYS_PER_READ, CLIENTS_PER_READ = 2_000, 100
 VERSIONS_AT_FIRST, VERSIONS_GROWTH, MOST_VERSIONS = 3, 4, 192
-"""How many versions of each client the first read returns; the next return more, up to the most."""
+"""How many versions of each client a read returns.
+
+The first read returns VERSIONS_AT_FIRST; each next one VERSIONS_GROWTH times as many, up to
+MOST_VERSIONS.
+"""
 
 
 async def find_citing_texts(
@@ -26,7 +34,7 @@ async def find_citing_texts(
 ) -> list[StoredText]:
     """Return the texts that searches find (see ErasureStore).
 
-    Searches of one client are searched together.
+    The versions of a client are read once for all searches of this client.
     """
     matcher = CitationMatcher(searches)
     written = await _find_written(database, searches)
@@ -45,12 +53,17 @@ async def find_citing_texts(
 async def _find_written(
     database: Neo4jDatabase, searches: Sequence[CitationSearch]
 ) -> dict[int, dict[int, Written]]:
-    """Return what was written at the searches' sequences, by client and sequence."""
+    """Find the versions that were written at the sequences of searches.
+
+    Returns:
+        By ref, then sequence: the first version, the last version, and whether the interaction was
+        reasoned late.
+    """
     keys = {(one.ref, one.at_sequence) for one in searches if one.at_sequence is not None}
     found: defaultdict[int, dict[int, Written]] = defaultdict(dict)
     for batch in split_into_batches(sorted(keys), KEYS_PER_READ):
         for ref, sequence, first, last, late in await database.table(
-            "forget/search/versions_at", keys=list(map(list, batch))
+            "forget/search/versions_written_at", keys=list(map(list, batch))
         ):
             found[ref][sequence] = (first, last, late)
     return found
@@ -59,7 +72,7 @@ async def _find_written(
 async def _search_clients(
     database: Neo4jDatabase, readers: Mapping[int, VersionReader], refs: Sequence[int]
 ) -> dict[tuple[int, int], StoredText]:
-    """Search some clients to the end."""
+    """Search all versions of some clients that their readers ask for."""
     found: list[StoredText] = []
     limit = VERSIONS_AT_FIRST
     while firsts := {
@@ -70,7 +83,7 @@ async def _search_clients(
         )
         by_client = group_pairs((row[0], row) for row in rows)
         pages = [(readers[ref], by_client.get(ref, ())) for ref in firsts]
-        # On a thread: the versions of a page would hold up the event loop.
+        # On a thread, because the search of a page would hold up the event loop.
         found += await asyncio.to_thread(_search_pages, pages, limit)
         limit = min(limit * VERSIONS_GROWTH, MOST_VERSIONS)
     return {(one.text.profile.ref, one.text.profile.version): one for one in found}
@@ -79,7 +92,12 @@ async def _search_clients(
 def _search_pages(
     pages: Iterable[tuple[VersionReader, Sequence[Sequence[Any]]]], limit: int
 ) -> list[StoredText]:
-    """Search the rows of cypher/forget/search/versions_from, at most so many of each client."""
+    """Search rows of cypher/forget/search/versions_from.
+
+    Args:
+        pages: The reader of each client, with the client's rows.
+        limit: The most rows that the query returned of each client; fewer are all that are left.
+    """
     found: list[StoredText] = []
     for reader, page in pages:
         complete, rows = len(page) < limit, page
@@ -93,5 +111,5 @@ def _search_pages(
 
 def _build_version_row(row: Sequence[Any]) -> Sequence[Any]:
     """Convert a row of cypher/forget/search/versions_from for `VersionReader.find_in`."""
-    with blame_row(row):
-        return *row[1:5], *row[16:], *list_parts(row)
+    with translate_row_errors(row):
+        return *row[1:5], *row[16:], *build_part_rows(row)

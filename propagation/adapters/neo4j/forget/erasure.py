@@ -1,6 +1,5 @@
 """Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
@@ -18,10 +17,10 @@ from propagation.adapters.shared.erasure import (
 )
 from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import build_interaction
-from propagation.graph_rules.event_outcome import decide_event_states
-from propagation.graph_rules.withdrawal_order import (
+from propagation.graph_rules import (
     choose_affected_keys,
     choose_counted_attributes,
+    decide_event_states,
     find_indebted_routers,
 )
 from propagation.model import (
@@ -40,13 +39,12 @@ from propagation.model import (
     group_pairs,
 )
 from propagation.ports import Lease
-from propagation.reception.message_buffer import MessageKey
 
 CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
 
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
-    """Searches what a withdrawal concerns, publishes it, and wipes afterwards."""
+    """Finds what a withdrawal must change, publishes withdrawals, and wipes traces."""
 
     wipes_in_seconds = True
 
@@ -163,18 +161,17 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             for key, message in published.items()
             for name in choose_counted_attributes(message, lost_parts.get(key, ()), names)
         )
-        remaining: dict[MessageKey, dict[str, frozenset[tuple[int, int]]]] = defaultdict(dict)
-        for router, version, name, senders in await self._database.table(
-            "forget/messages/remaining_senders",
-            rows=[list(row) for row in counted],
-            limit=limit,
-            **of,
-        ):
-            remaining[router, version][name] = frozenset(
-                (ref, sequence) for ref, sequence in senders
+        remaining = group_pairs(
+            ((router, version), (name, frozenset((ref, sequence) for ref, sequence in senders)))
+            for router, version, name, senders in await self._database.table(
+                "forget/messages/remaining_senders",
+                rows=[list(row) for row in counted],
+                limit=limit,
+                **of,
             )
+        )
         return [
-            AffectedMessage(message, lost_parts.get(key, ()), remaining.get(key, {}))
+            AffectedMessage(message, lost_parts.get(key, ()), dict(remaining.get(key, ())))
             for key, message in published.items()
         ]
 
@@ -194,7 +191,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     ) -> WithdrawalResult:
         done = await withdraw(self._database, lease, withdrawal, barrier)
         self.sweep_after_commit()
-        if withdrawal.erased is None:  # nothing of a retraction is wiped
+        if withdrawal.erased is None:  # after an erasure, `wipe` writes them
             await write_marked_rows(self._database)
         return done
 
@@ -207,9 +204,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def wipe(self) -> None:
         """Write marked rows into their blocks and delete what was dropped.
 
-        What the server leaves in free parts of its files and in its transaction log stays:
-        docs/erasure.md says how an operator removes it. What another process withdraws meanwhile
-        stays pending.
+        Traces remain in free parts of the server's files and in its transaction log;
+        docs/erasure.md says how an operator removes them. If another process erases a client
+        meanwhile, wiping stays pending.
         """
         times = await self._database.value("forget/wiping/count_erasures")
         await write_marked_rows(self._database)

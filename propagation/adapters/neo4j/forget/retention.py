@@ -1,15 +1,16 @@
 """Deletes what retention may drop (RetentionStore); graph_rules/retention.py has the rules.
 
-A run lists once what was replaced, closed or merged up to its sequence, and which messages are
-cited. A replaced version never becomes current again; but a message that waits for an inactive
-client may be merged meanwhile, so each batch looks its facts up again in its own transaction.
+At its start, a run lists the versions, edges and messages that were replaced, closed or merged up
+to its sequence, and the messages that are cited. A replaced version never becomes current again.
+But a message that waits for an inactive client may be merged during the run, so each batch looks
+its facts up again in its own transaction.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.graph_rules.retention import (
+from propagation.graph_rules import (
     MessageState,
     may_drop_edge,
     may_drop_merges,
@@ -26,14 +27,15 @@ Keys = list[list[int]]
 class Candidates:
     """Keys that one run may delete, by kind.
 
-    A key leaves its list when it was deleted or has to stay.
+    A key leaves its list when its rows were deleted or have to stay.
 
     Attributes:
+        before: The run's sequence, which is the oldest that can be shown afterwards.
         cited: Messages that lines cite now or cited at `before`.
-        merged: Messages with merges up to `before`.
-        replaced: Messages with a next version up to `before`.
-        texts: Versions of texts with a next version up to `before`, those of a client together.
-        edges: Edges that may go: ref, router, number of the round that closed it.
+        merged: [router, version] of messages with merges up to `before`.
+        replaced: [router, version] of messages with a next version up to `before`.
+        texts: [ref, version] of texts with a next version up to `before`, ascending.
+        edges: Edges that may be deleted: [ref, router, number of the round that closed it].
     """
 
     before: int
@@ -98,9 +100,10 @@ class Neo4jRetention(StorePart):
         delete: Callable[[Transaction, Candidates, Keys, int], Awaitable[int]],
         limit: int,
     ) -> int:
-        """Delete rows of the last keys whose rows may go.
+        """Delete rows of the last keys that may be deleted.
 
         Args:
+            delete: Checks keys, and deletes rows of those that may be deleted; returns how many.
             limit: At most so many rows are deleted.
 
         Returns:
@@ -147,9 +150,10 @@ async def _delete_messages(transaction: Transaction, run: Candidates, keys: Keys
 async def _read_message_states(
     transaction: Transaction, run: Candidates, keys: Keys
 ) -> dict[MessageKey, MessageState]:
-    """Look up what decides about messages.
+    """Look up the facts that decide whether messages may be deleted.
 
-    The query locks them, so that no other transaction merges one before this one commits.
+    The query locks the messages, so that no other transaction merges one of them before this one
+    commits.
     """
     return {
         (router, version): MessageState((router, version) in run.cited, merged_at, replaced_at)
@@ -160,9 +164,10 @@ async def _read_message_states(
 
 
 async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _: int) -> int:
-    """Delete texts, except those that merged a message which stays.
+    """Delete versions of texts that no remaining merge or message needs.
 
-    The merge hangs on its text.
+    A merge is a relationship from a message to a version of a text, and a message may have a part
+    of the version.
     """
     droppable = [
         [ref, version]

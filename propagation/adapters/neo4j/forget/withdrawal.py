@@ -11,13 +11,10 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection import (
-    Neo4jDatabase,
-    Transaction,
-)
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
-from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
+from propagation.adapters.neo4j.learn.checkpoints import publish_barrier
 from propagation.adapters.neo4j.reason.texts import (
     TEXTS_PER_READ,
     build_text,
@@ -28,12 +25,12 @@ from propagation.adapters.neo4j.reason.texts import (
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.graph_rules.commit_checks import check_uncited
-from propagation.graph_rules.name_matching import names_one
-from propagation.graph_rules.withdrawal_order import (
+from propagation.graph_rules import (
     WithdrawalStep,
+    check_uncited,
     find_lost_attributes,
     list_held_attributes,
+    names_one,
     order_withdrawal_steps,
 )
 from propagation.model import (
@@ -47,13 +44,7 @@ from propagation.model import (
     get_kind,
     split_into_batches,
 )
-from propagation.ports import (
-    CACHED,
-    COLLECTIONS,
-    POSTPONED_ARRIVALS,
-    Collection,
-    Lease,
-)
+from propagation.ports import CACHED, COLLECTIONS, POSTPONED_ARRIVALS, Collection, Lease
 
 ROWS_PER_STATEMENT = 2_000
 
@@ -66,7 +57,7 @@ async def withdraw(
 ) -> WithdrawalResult:
     """Publish a withdrawal in one commit.
 
-    What would make this commit large is done in commits before it, or by the sweep after it.
+    Work that would make this commit large is done in commits before it, or by the sweep after it.
     """
     past, current = _separate_past(withdrawal)
 
@@ -83,9 +74,12 @@ async def withdraw(
 def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[ClientText]]:
     """Separate rewritten texts into past versions and current ones.
 
-    Past versions are rewritten in commits of their own, before the one that counts, because a
-    client may be cited in any number of them. If that one fails, nothing is withdrawn, and only
-    past texts have lost some content.
+    Past versions are rewritten in commits of their own before the commit of the withdrawal, because
+    any number of them may cite a client. If the commit of the withdrawal fails, nothing is
+    withdrawn, and only past versions have lost some content.
+
+    Returns:
+        The past versions, and the current ones, which `withdrawal.texts` follow.
     """
     follow = {(text.profile.ref, text.profile.version - 1) for text in withdrawal.texts}
     past: list[ClientText] = []
@@ -100,11 +94,11 @@ class WithdrawalCommit:
     """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order.
 
     Attributes:
-        current: Rewritten texts that are current, or were until the next version of `withdrawal`.
-        sequences: Of the interactions that go.
-        erased_sequences: Likewise, with those that were retracted before.
-        sequence: Of the log entry.
-        end: Of the log, once it is locked.
+        current: Rewritten texts that are followed by a next version in `withdrawal.texts`.
+        sequences: Sequences of the withdrawn interactions.
+        erased_sequences: The same of an erasure, with those of events that were retracted before.
+        sequence: Sequence of the withdrawal's log entry.
+        end: The end of the log, once the log is locked.
     """
 
     transaction: Transaction
@@ -120,7 +114,7 @@ class WithdrawalCommit:
         """Run every step in this transaction.
 
         Raises:
-            VersionClash: A newer text rests on what goes.
+            VersionClash: A text that was committed since the search cites withdrawn data.
         """
         steps: dict[WithdrawalStep, Callable[[], Awaitable[object]]] = {
             WithdrawalStep.VOID_CLAIMS: self._void_claims,
@@ -155,10 +149,10 @@ class WithdrawalCommit:
         await self.transaction.execute("reason/claims/delete_claims")
 
     async def _check_citations(self) -> None:
-        """Check that no newer text cites what goes, and block new ones.
+        """Check that no newer text cites withdrawn data, and block new texts.
 
         A newer text is one that was committed since the search. The first read locks the commit
-        numbers of texts.
+        numbers of texts, which every commit of a text needs.
         """
         await lock_clients(self.transaction, self.withdrawal.texts, self.withdrawal.refs)
         number = self.withdrawal.texts_read_through
@@ -177,9 +171,9 @@ class WithdrawalCommit:
         await self.transaction.execute("learn/blocks/discard_staged_blocks")
 
     async def _withdraw_interactions(self) -> None:
-        """Withdraw interactions and what hangs on them.
+        """Turn interactions into gaps of the log, and mark their learned rows.
 
-        An erasure also takes those of the client that were recorded since the search.
+        An erasure takes all interactions of the client, also those recorded since the search.
         """
         transaction = self.transaction
         erased = self.withdrawal.erased
@@ -207,6 +201,7 @@ class WithdrawalCommit:
                 "forget/events/create_gaps",
                 rows=[[sequence, sequence in learned] for sequence in batch],
             )
+        await transaction.execute("forget/events/delete_commits", sequences=self.sequences)
 
     async def _append_log_entry(self) -> None:
         self.sequence = await append_entry(
@@ -259,7 +254,10 @@ class WithdrawalCommit:
             )
 
     async def _change_attributes(self) -> None:
-        """Change attributes of clients, holders, and everything that names a lost attribute."""
+        """Change clients' attributes and counts of holders, and remove lost attributes.
+
+        Gradients that name a lost attribute are deleted, and so are its changes in the outbox.
+        """
         withdrawal = self.withdrawal
         transaction = self.transaction
         if withdrawal.client_attributes:
@@ -285,10 +283,10 @@ class WithdrawalCommit:
             )
 
     async def _delete_naming(self, gradients: Sequence[Sequence[Any]]) -> None:
-        """Delete those gradients that name one of their names.
+        """Delete the gradients that contain a name which must not stay.
 
         Args:
-            gradients: Id, text, attributes and the names of each.
+            gradients: Of each the id, text, attributes, and the names that must not stay.
         """
         await self.transaction.execute(
             "forget/withdrawal/delete_gradients",
@@ -296,7 +294,7 @@ class WithdrawalCommit:
         )
 
     async def _dequeue(self, collection: Collection, keys: Sequence[int | str]) -> None:
-        """Delete changes for the vector index from the outbox."""
+        """Delete the changes of some keys from the outbox."""
         await self.transaction.execute(
             "index/outbox/delete_changes_of_client",
             collection=collection.value,
@@ -352,5 +350,4 @@ class WithdrawalCommit:
             await self.transaction.execute("forget/withdrawal/clear_failures", sequences=sequences)
 
     async def _publish_barrier(self) -> None:
-        await publish_checkpoint(self.transaction, self.barrier.id)
-        await self.transaction.execute("learn/blocks/drop_trust", through=self.barrier.sequence)
+        await publish_barrier(self.transaction, self.barrier)

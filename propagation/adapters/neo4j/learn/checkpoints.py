@@ -1,7 +1,7 @@
 """Checkpoints: arrays in pieces of at most a MiB.
 
-A transaction writes pieces of about four MiB: most arrays are far smaller than a piece, and each
-commit costs the server a write to its disk.
+A transaction writes many pieces, about four MiB together: most arrays are far smaller than a MiB,
+and each commit costs the server a write to its disk.
 """
 
 from typing import Any
@@ -9,8 +9,7 @@ from typing import Any
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.shared.checkpoint_pieces import join_pieces, take_pieces
-from propagation.graph_rules.commit_checks import check_staged
-from propagation.graph_rules.retention import list_outdated_checkpoints
+from propagation.graph_rules import check_staged, list_outdated_checkpoints
 from propagation.model import Array, Checkpoint, DamagedNumbers, StagedCheckpoint
 from propagation.ports import Lease
 
@@ -21,7 +20,8 @@ PARTS_PER_READ = 16
 class Neo4jCheckpoints(Neo4jSweeper):
     """Keeps the newest checkpoints.
 
-    These are the newest barrier, the newest other checkpoint, and at most one incomplete one.
+    They are the newest barrier, the newest checkpoint if it is no barrier, and at most one
+    incomplete checkpoint.
     """
 
     async def save_checkpoint(self, lease: Lease, checkpoint: Checkpoint) -> None:
@@ -34,7 +34,12 @@ class Neo4jCheckpoints(Neo4jSweeper):
     async def stage_checkpoint(
         self, lease: Lease, checkpoint: Checkpoint, onto: StagedCheckpoint | None = None
     ) -> StagedCheckpoint:
-        """Write a checkpoint that stays invisible until it is published."""
+        """Write a checkpoint that stays invisible until it is published.
+
+        Args:
+            onto: The staged checkpoint to which the arrays are added, and which moves to the
+                sequence of `checkpoint`; None begins a new one.
+        """
 
         async def begin(transaction: Transaction) -> int:
             if onto is not None:
@@ -79,10 +84,11 @@ class Neo4jCheckpoints(Neo4jSweeper):
     async def get_newest_checkpoint(self, *, barrier: bool = False) -> Checkpoint | None:
         """Read the newest checkpoint, piece by piece.
 
-        If another one replaces it meanwhile, that one is read.
+        If another checkpoint replaces it meanwhile, the other one is read.
 
         Raises:
-            DamagedNumbers: Pieces are missing or damaged, and no other checkpoint has replaced it.
+            DamagedNumbers: Pieces of the checkpoint are missing or damaged, and no other checkpoint
+                has replaced it.
         """
         lacking = None
         while (
@@ -125,6 +131,16 @@ class Neo4jCheckpoints(Neo4jSweeper):
         if not arrays:
             raise DamagedNumbers("the newest checkpoint of the numbers has lost its arrays")
         return arrays
+
+
+async def publish_barrier(transaction: Transaction, barrier: StagedCheckpoint) -> None:
+    """Make a barrier visible, and delete the trust that it covers.
+
+    Raises:
+        LeaseLost: Another checkpoint was begun meanwhile.
+    """
+    await publish_checkpoint(transaction, barrier.id)
+    await transaction.execute("learn/blocks/drop_trust", through=barrier.sequence)
 
 
 async def publish_checkpoint(transaction: Transaction, id_: int) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
-from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_checkpoint
-from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
+from propagation.adapters.neo4j.learn.checkpoints import Neo4jCheckpoints, publish_barrier
+from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.shared.learned_blocks import (
     BANKS,
     NOTHING,
@@ -17,8 +17,7 @@ from propagation.adapters.shared.learned_blocks import (
     split_row,
     unpack_block,
 )
-from propagation.graph_rules.claims import DrawColumns
-from propagation.graph_rules.commit_checks import check_block_follows
+from propagation.graph_rules import DrawColumns, check_block_follows
 from propagation.model import (
     I64,
     NEGATIVES,
@@ -28,18 +27,22 @@ from propagation.model import (
     EntryKind,
     Epoch,
     LearnedBlock,
+    StagedCheckpoint,
     name_damage,
 )
 from propagation.ports import Lease
 
 DRAWN_BYTES = 8 + 4 * NEGATIVES + 2 * 4
-"""Bytes of each interaction in `drawn`: its sequence, its negatives, its two scores."""
+"""Bytes of an interaction in `drawn`: sequence, negatives and two scores."""
 SEQUENCES_PER_READ = 64
-"""Each may lie in a block of its own, and a block may hold thousands of interactions."""
+"""The most sequences in one read of blocks.
+
+Each sequence may lie in a block of its own, and a block may hold thousands of interactions.
+"""
 
 
 def build_properties(block: LearnedBlock) -> dict[str, object]:
-    """Convert a block for cypher/learn/blocks/stage_blocks, and create_block without its trust."""
+    """Convert a block to its node's properties, without trust and combiner."""
     drawn, wrote = split_columns(len(block.sequence), pack_columns(block))
     return {
         "after": block.after,
@@ -65,9 +68,10 @@ def build_block(
     trust: bytes | None = None,
     combiner: bytes | None = None,
 ) -> LearnedBlock:
-    """Convert a row to a block, with its marked rows applied.
+    """Build a block from a record's columns, with its marks applied.
 
-    See `apply_marks`.
+    `apply_marks` describes the marks; None if the block has none. `trust` and `combiner` are None
+    if they were not read or are not stored any more.
     """
     with name_damage(f"learned block {through}", after, through):
         columns = apply_marks(size, drawn, wrote, emptied, promoted, routers, weights)
@@ -85,12 +89,15 @@ def apply_marks(
 ) -> bytes:
     """Apply marked rows to the packed columns.
 
-    A withdrawal marks rows in its commit, and they are written into the block after it, because a
-    client's rows may lie in every block.
+    The commit of a withdrawal only marks rows, because a client's rows may lie in every block.
+    Later commits write the marked rows into their blocks.
 
     Args:
-        emptied: Places of rows to clear.
+        size: The number of rows in the block.
+        emptied: Places of rows to clear; None if there are none.
         promoted: Places of rows that get the numbers in `routers` and `weights`.
+        routers: BANKS * WRITTEN numbers for each promoted row.
+        weights: Likewise.
     """
     columns = bytearray(drawn) + bytearray(wrote)
     shape = (-1, BANKS, WRITTEN)
@@ -129,7 +136,7 @@ def unpack_draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
 async def read_blocks_with_rows(
     database: Neo4jDatabase, sequences: Iterable[int]
 ) -> AsyncIterator[tuple[LearnedBlock, I64]]:
-    """Yield the blocks that hold these interactions, and their places.
+    """Yield the blocks that hold these interactions, with the interactions' places.
 
     Each block comes once, in the order of the log.
     """
@@ -148,7 +155,7 @@ async def read_blocks_with_rows(
 
 
 class Neo4jLearn(Neo4jCheckpoints):
-    """Blocks of learned columns, checkpoints, epochs."""
+    """Stores and reads blocks, checkpoints and epochs."""
 
     async def commit_learned(self, lease: Lease, block: LearnedBlock) -> None:
         properties = build_properties(block)
@@ -177,10 +184,11 @@ class Neo4jLearn(Neo4jCheckpoints):
     async def get_taste_written(
         self, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
-        found: dict[int, Sequence[tuple[int, float]]] = {}
-        async for block, places in read_blocks_with_rows(self._database, sequences):
-            found |= collect_taste_written(block, places)
-        return found
+        return {
+            sequence: written
+            async for block, places in read_blocks_with_rows(self._database, sequences)
+            for sequence, written in collect_taste_written(block, places).items()
+        }
 
     async def get_learned_through(self) -> int:
         return await self._database.value("learn/blocks/learned_through") or 0
@@ -201,27 +209,18 @@ class Neo4jLearn(Neo4jCheckpoints):
         await self._database.execute("learn/blocks/drop_later", lease, after=after)
 
     async def open_epoch(self, lease: Lease, epoch: Epoch, start: Checkpoint) -> int:
-        id_ = (await self.stage_checkpoint(lease, start)).id
+        staged = await self.stage_checkpoint(lease, start)
 
         async def work(transaction: Transaction) -> int:
             end = await lock_log(transaction)
-            sequence = await append_entry(transaction, end, EntryKind.BOOTSTRAP, (), epoch.number)
-            await set_log_end(transaction, end)
             await transaction.execute("learn/blocks/drop_blocks", through=start.sequence)
             await transaction.execute("learn/blocks/publish_staged_blocks")
             await transaction.execute("learn/blocks/clear_withdrawn_rows", through=start.sequence)
-            await create_epoch(transaction, epoch, sequence)
-            await publish_checkpoint(transaction, id_)
-            await transaction.execute("learn/blocks/drop_trust", through=start.sequence)
-            return sequence
+            return await publish_epoch(transaction, end, EntryKind.BOOTSTRAP, epoch, staged)
 
         sequence = await self._database.write(work, lease)
         await self.sweep()
         return sequence
-
-    async def get_current_epoch(self) -> Epoch | None:
-        epochs = await self.get_epochs()
-        return epochs[-1] if epochs else None
 
     async def fix_tau(self, lease: Lease, number: int, tau: float) -> None:
         await self._database.execute("learn/epochs/set_tau", lease, number=number, tau=tau)
@@ -232,8 +231,22 @@ class Neo4jLearn(Neo4jCheckpoints):
         ]
 
 
-async def create_epoch(transaction: Transaction, epoch: Epoch, sequence: int) -> None:
-    """Open an epoch at a sequence."""
+async def publish_epoch(
+    transaction: Transaction, end: LogEnd, kind: EntryKind, epoch: Epoch, start: StagedCheckpoint
+) -> int:
+    """Open an epoch: append its log entry, and publish its barrier.
+
+    Args:
+        kind: BOOTSTRAP or EVOLUTION.
+        start: The staged barrier, which has the numbers at the epoch's start.
+
+    Returns:
+        The sequence of the log entry.
+    """
+    sequence = await append_entry(transaction, end, kind, (), epoch.number)
+    await set_log_end(transaction, end)
     await transaction.execute(
         "learn/epochs/create_epoch", **{**epoch.model_dump(), "sequence": sequence}
     )
+    await publish_barrier(transaction, start)
+    return sequence

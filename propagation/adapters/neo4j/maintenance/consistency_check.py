@@ -49,7 +49,7 @@ QUERIES = {
         "client {} has merged through round {}, which was never published"
     ),
 }
-"""Each row of a query is one inconsistency; its columns fill the text."""
+"""Each row is one inconsistency; its columns fill the query's text."""
 LOG_FAULTS = (
     "the log lacks {} of its entries",
     "the log holds {} entries too many",
@@ -58,19 +58,20 @@ LOG_FAULTS = (
     "{} versions of profiles that were written are missing",
     "{} merges are missing",
 )
-"""They are counted together, while nothing is recorded, written or withdrawn."""
+"""A text for each column of cypher/maintenance/check/log/log_faults."""
 
 
 async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
-    """Describe what is wrong, at most five findings of a kind.
+    """Describe inconsistencies, at most five of each kind.
 
     Returns:
-        Empty if the database is sound.
+        The descriptions; empty if the database is sound.
     """
-    found: list[str] = []
-    for name, text in QUERIES.items():
-        rows = await database.rows(name, limit=5)
-        found.extend(text.format(*row) for row in rows)
+    found = [
+        text.format(*row)
+        for name, text in QUERIES.items()
+        for row in await database.rows(name, limit=5)
+    ]
     counts = await database.write(_count_log)
     return found + [
         text.format(count)
@@ -80,7 +81,11 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:
-    """Count the log while nothing is recorded, written or withdrawn."""
+    """Count faults of the log while nothing is recorded, written or withdrawn.
+
+    Returns:
+        The number for each text of LOG_FAULTS; None if there is no such fault.
+    """
     await transaction.execute("record/log/wait_for_log")
     await transaction.execute("reason/texts/lock_commit_numbers")
     return await transaction.read_single_row("maintenance/check/log/log_faults")

@@ -1,7 +1,7 @@
 """Deletes what commits have dropped, in batches that fit the server's memory.
 
 A commit makes nodes invisible, by a label or by a missing relationship; the sweep deletes them
-later. What a crash leaves goes with the next sweep.
+later. After a crash, the next sweep deletes the rest.
 """
 
 import asyncio
@@ -10,7 +10,10 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart
 from propagation.model import Module
 
 LARGE_ROWS, SMALL_ROWS = 16, 2_000
-"""Rows per commit: of a MiB each, and of some properties and relationships."""
+"""Rows per commit, large and small ones.
+
+A large row has about a MiB; a small one has some properties and relationships.
+"""
 SWEEPS = {
     "maintenance/sweep/delete_checkpoint_pieces": LARGE_ROWS,
     "maintenance/sweep/delete_trust": LARGE_ROWS,
@@ -22,9 +25,9 @@ CLIENT_MODULES = [Module.PROFILE.value, Module.FILTER_MEMORY.value]
 
 
 class Neo4jSweeper(StorePart):
-    """One sweep at a time in this process.
+    """Runs sweeps, one at a time in this process.
 
-    The server's locks keep several processes apart.
+    Locks on the server keep the sweeps of several processes apart.
     """
 
     def __init__(self, database: Neo4jDatabase) -> None:
@@ -32,7 +35,7 @@ class Neo4jSweeper(StorePart):
         self._sweeping = asyncio.Lock()
 
     async def sweep(self) -> None:
-        """Delete pieces of dropped checkpoints, and everything else that was dropped."""
+        """Delete everything that commits dropped, and gradients of forgotten clients' modules."""
         async with self._sweeping:
             for ref in await self._database.value("forget/wiping/pending_clients") or ():
                 await self._delete_all(

@@ -1,6 +1,6 @@
 """Claims of stage 1: hands out interactions and commits the results.
 
-Interactions are handed out by token.
+A token identifies each claim.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -9,28 +9,30 @@ from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.learn.learn import unpack_draw_columns
 from propagation.adapters.neo4j.reason.texts import build_text_row, create_gradients, create_texts
 from propagation.adapters.shared.reason_rows import list_authors
-from propagation.graph_rules.claims import (
+from propagation.graph_rules import (
     Draw,
     build_reason_works,
+    check_claim,
     choose_interactions,
     count_pending_to_fetch,
+    find_dead_letters,
     find_reasoned_through,
     list_drawn_items,
     read_draws,
 )
-from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 Find = Callable[[Transaction, int, int, int], Awaitable[Sequence[Sequence[int]]]]
-"""Finds the oldest interactions that a new claim may take, each as (sequence, user).
+"""Finds the oldest interactions that a new claim may take.
 
-It takes a sequence up to which everything is reasoned, that up to which everything is learned, and
-how many to find; both sequences are locked until the transaction ends.
+Its arguments are the transaction, the sequence up to which everything is reasoned, the sequence up
+to which everything is learned, and how many interactions to find. The first sequence is locked
+until the transaction ends. It returns (sequence, user) of each interaction, by sequence.
 """
 
 
 class Neo4jClaims(StorePart):
-    """Claims by token."""
+    """Makes, renews and commits claims."""
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def find(
@@ -134,10 +136,7 @@ async def _store_outcomes(
                 for result in reasoned
             ],
         )
-    failed = [result for result in reasoned if result.failure is not None]
-    recovered = [
-        result for result in reasoned if result.failure is None and result.late is not None
-    ]
+    failed, recovered = find_dead_letters(reasoned)
     for statement, results in (
         ("reason/claims/mark_dead_letters", failed),
         ("reason/claims/unmark_dead_letters", recovered),
@@ -147,7 +146,7 @@ async def _store_outcomes(
 
 
 async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:
-    """Load the work of a claim; `sequences` ascending."""
+    """Load the work of a claim, whose sequences must be ascending."""
     draws: dict[int, Draw] = {}
     for row in await transaction.rows("learn/blocks/draws_of_sequences", sequences=list(sequences)):
         draws |= read_draws(unpack_draw_columns(*row), sequences[len(draws) :])

@@ -12,8 +12,7 @@ from propagation.adapters.neo4j.reason.texts import (
     read_stored_texts,
 )
 from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
-from propagation.graph_rules.claims import find_reasoned_through
-from propagation.graph_rules.commit_checks import check_no_withdrawal
+from propagation.graph_rules import check_no_withdrawal, find_reasoned_through
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -92,7 +91,7 @@ class Neo4jReason(Neo4jClaims):
         ]
 
     async def _get_numbers(self) -> list[int]:
-        """Return the numbers of all texts and merges that were ever committed."""
+        """Return how many texts and how many merges were ever committed."""
         return await self._database.row("reason/texts/commit_numbers") or [0, 0]
 
     async def count_message_reach(self, newest: int) -> Sequence[MessageReach]:
@@ -121,12 +120,6 @@ class Neo4jReason(Neo4jClaims):
         )
         found = {row[0]: build_interaction(row) for row in rows}
         return [found[sequence] for sequence in sequences if sequence in found]
-
-    async def find_event(self, event_id: str) -> InteractionRow | None:
-        row = await self._database.row(
-            "reason/interactions/interaction_of_event", event_id=event_id
-        )
-        return None if row is None else build_interaction(row)
 
     async def get_merges_of_message(
         self, router: int, version: int, limit: int

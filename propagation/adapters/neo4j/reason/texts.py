@@ -1,6 +1,7 @@
 """Writes and reads texts, merges and gradients.
 
-Lines of a text are stored as lists of one length, so that Cypher can read them.
+The lines of a text are stored as lists of equal length, one for each field, so that Cypher can read
+them.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.adapters.shared.reason_rows import build_line, build_rule, build_rule_row
-from propagation.graph_rules.commit_checks import check_texts_follow
+from propagation.graph_rules import check_texts_follow
 from propagation.model import (
     ClientText,
     FilterMemory,
@@ -31,7 +32,7 @@ Key = TypeVar("Key")
 Request = TypeVar("Request")
 Found = TypeVar("Found")
 NONE = -1
-"""Stands for None in lists of numbers, which have no gaps on the server."""
+"""Stands for None: a list property on the server cannot hold null."""
 
 
 def build_text_row(text: ClientText, sequence: int) -> list[object]:
@@ -72,11 +73,11 @@ def build_text(row: Sequence[Any]) -> ClientText:
     """Convert a row of cypher/reason/texts/current_texts to a text.
 
     Raises:
-        StoreCorrupt: It is no text that `build_text_row` wrote.
+        StoreCorrupt: The row is not a text that `build_text_row` wrote.
     """
     ref, version, next_id, watermark, dropped, *_ = row
-    with blame_row(row):
-        line_rows, rule_rows = list_parts(row)
+    with translate_row_errors(row):
+        line_rows, rule_rows = build_part_rows(row)
         return ClientText(
             profile=Profile(
                 ref=ref,
@@ -91,8 +92,12 @@ def build_text(row: Sequence[Any]) -> ClientText:
 
 
 @contextmanager
-def blame_row(row: Sequence[Any]) -> Iterator[None]:
-    """Raise what goes wrong with a row of a text as StoreCorrupt."""
+def translate_row_errors(row: Sequence[Any]) -> Iterator[None]:
+    """Translate the errors of an unreadable row into StoreCorrupt.
+
+    Args:
+        row: The row of a text; it begins with the client's ref and the version.
+    """
     try:
         yield
     except (ValueError, TypeError, LookupError) as error:
@@ -102,11 +107,11 @@ def blame_row(row: Sequence[Any]) -> Iterator[None]:
         ) from error
 
 
-def list_parts(row: Sequence[Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
+def build_part_rows(row: Sequence[Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
     """Return a row's lines and rules, for `build_line` and `build_rule`.
 
     Raises:
-        ValueError, TypeError, LookupError: It is no row of a text.
+        ValueError, TypeError, LookupError: The row is not that of a text.
     """
     (
         ids,
@@ -143,9 +148,12 @@ TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 async def lock_clients(
     transaction: Transaction, texts: Sequence[ClientText], others: Collection[int] = ()
 ) -> None:
-    """Lock clients until the commit: those of the texts, and others.
+    """Lock the texts' clients, and others, until the commit.
 
-    They are locked in one order, so that writers never deadlock.
+    All writers lock clients in the order of their refs, so that they never deadlock.
+
+    Args:
+        others: Refs of the other clients.
 
     Raises:
         VersionClash: A text does not follow its client's stored version.
@@ -165,12 +173,13 @@ async def create_texts(
 ) -> None:
     """Create versions of texts and merges, with the next commit numbers.
 
-    The texts' clients are locked, and the texts join the outbox.
+    The texts' clients are locked, and the texts are added to the outbox.
 
     Args:
         rows: The texts, as `build_text_row` makes them.
         merged: Merges with their sequences.
-        interactions: The interaction that wrote each text, or None.
+        interactions: The sequence of the interaction that wrote each text; None if no interaction
+            wrote the texts.
         written_by: The prompts or the fallback of texts that no interaction wrote.
 
     Raises:
@@ -248,7 +257,7 @@ async def read_stored_texts(
 ) -> dict[tuple[int, int], ClientText]:
     """Read versions of texts, by client and version.
 
-    Those that are not stored are left out.
+    Versions that are not stored are left out.
     """
 
     async def read(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
@@ -276,9 +285,10 @@ async def read_pages(
 
 
 async def _read_newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
-    """Read one page.
+    """Read one page of current texts.
 
-    Wait for a version whose commit is not visible as a whole yet.
+    If a commit is only partly visible, so that a current version is missing, wait for the commit
+    and read that client again.
     """
     found: dict[int, ClientText] = {}
     while refs:
@@ -291,9 +301,9 @@ async def _read_newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int
 
 
 async def find_damaged_texts(database: Neo4jDatabase) -> list[str]:
-    """Convert every current text, as reads do, and list unreadable ones.
+    """Convert every current text, as reads do, and describe unreadable ones.
 
-    At most five are listed.
+    At most five are described.
     """
     refs = await database.value("maintenance/check/texts/described_clients")
     found: list[str] = []

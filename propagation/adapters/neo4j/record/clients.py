@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.graph_rules.event_outcome import NamedClient
+from propagation.graph_rules import NamedClient
 from propagation.model import Client, ClientKey, ClientKind, get_kind
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM

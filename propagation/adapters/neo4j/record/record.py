@@ -1,6 +1,6 @@
-"""Changes of clients, and events (RecordStore).
+"""Records changes of clients, and events (RecordStore).
 
-Of forgotten events it keeps keyed hashes of the ids, in hexadecimal digits.
+The ids of forgotten events are kept as keyed hashes, in hexadecimal digits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,12 @@ from propagation.adapters.neo4j.record.log import (
 from propagation.adapters.shared.erasure import compute_event_hash, create_key
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
-from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
-from propagation.graph_rules.event_outcome import (
+from propagation.graph_rules import (
     EventDecisions,
     RecordedEvent,
     list_clients_of_event,
+    list_keys_to_create,
+    merge_changes,
 )
 from propagation.model import (
     Client,
@@ -61,7 +62,7 @@ class RecordCall:
 class Neo4jRecords(Neo4jLog):
     """Records events; concurrent callers share a commit.
 
-    Commits cost more than events.
+    A commit costs more than the events in it.
     """
 
     def __init__(self, database: Neo4jDatabase) -> None:
@@ -199,10 +200,10 @@ async def store_forgotten_events(transaction: Transaction, event_ids: Sequence[s
 async def find_forgotten(
     transaction: Transaction, key: str | None, event_ids: Sequence[str]
 ) -> frozenset[str]:
-    """Find the forgotten ones of these event ids.
+    """Find which of these event ids are forgotten.
 
     Args:
-        key: The key of the hashes; None if no event was ever forgotten.
+        key: The key of the hashes, in hexadecimal digits; None if no event was ever forgotten.
     """
     if key is None:
         return frozenset()

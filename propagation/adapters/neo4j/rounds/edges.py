@@ -1,7 +1,8 @@
 """The routing table: ROUTES_TO relationships.
 
-They carry the numbers of rounds, which decide what is visible, and sequences, which are set after
-their round is published. Until then they are read from the round.
+Each relationship has the numbers of the rounds that opened and closed it, which decide whether it
+is visible. It also has the sequences of these rounds, which are set after a round is published;
+until then a sequence is read from the round.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ class Neo4jEdges(StorePart):
     """Reads published edges, and sets the sequences of a published round."""
 
     _sequences_set = 0
-    """The last round whose edges have their sequences, as far as this process knows."""
+    """The last round whose edges are known to have their sequences."""
 
     async def get_edges(self, refs: Sequence[int]) -> Mapping[int, Sequence[RoutingEdge]]:
         edges: dict[int, list[RoutingEdge]] = {ref: [] for ref in refs}
@@ -58,7 +59,7 @@ class Neo4jEdges(StorePart):
     def set_sequences_after_commit(self, round_: Round) -> None:
         """Set the sequences of a published round in the background.
 
-        Only analysts read them.
+        Only analysts read the sequences on edges.
         """
         self._database.after_commit.start(
             f"setting the sequences of round {round_.number}",
@@ -68,8 +69,8 @@ class Neo4jEdges(StorePart):
     async def set_edge_sequences(self, round_: Round) -> None:
         """Set the sequence of a published round on its edges.
 
-        This happens for all routers at once, or router by router if there are many edges. It can be
-        repeated: the next round finishes what a crash cut short.
+        One transaction sets the sequence for all routers, or if there are many edges, one for each
+        router. This can be repeated: after a crash, the next round sets the missing sequences.
         """
         if self._sequences_set == round_.number:
             return

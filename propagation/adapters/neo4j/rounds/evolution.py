@@ -6,11 +6,10 @@ One transaction publishes an evolution; its barrier and its round were staged be
 from collections.abc import Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
-from propagation.adapters.neo4j.learn.checkpoints import publish_checkpoint
-from propagation.adapters.neo4j.learn.learn import create_epoch
+from propagation.adapters.neo4j.learn.learn import publish_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts
-from propagation.adapters.neo4j.record.log import append_entry, lock_log, set_log_end
+from propagation.adapters.neo4j.record.log import lock_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
 from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
@@ -30,13 +29,9 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await check_round_is_next(transaction, publication.round_)
             end = await lock_log(transaction)
             await transaction.execute("reason/claims/delete_claims")
-            epoch = publication.epoch
-            sequence = await append_entry(transaction, end, EntryKind.EVOLUTION, (), epoch.number)
-            await set_log_end(transaction, end)
-            await create_epoch(transaction, epoch, sequence)
-            await publish_checkpoint(transaction, publication.start.id)
-            await transaction.execute("learn/blocks/drop_trust", through=publication.start.sequence)
-            await transaction.execute("index/outbox/publish_changes", now=self._database.now())
+            sequence = await publish_epoch(
+                transaction, end, EntryKind.EVOLUTION, publication.epoch, publication.start
+            )
             await publish_staged_round(transaction, publication.round_, sequence)
             await create_texts(
                 transaction,
@@ -49,7 +44,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
                 end.at,
                 publication.get_published_run(sequence),
                 publication.map,
-                epoch.number,
+                publication.epoch.number,
             )
             steps = run.lineage()
             await transaction.execute(
@@ -119,8 +114,12 @@ async def _create_run(
 ) -> EvolutionRun:
     """Store a run under the next number.
 
+    Args:
+        map_: The router map of a published run; None for another run.
+        to_epoch: The epoch that a published run opened; None for another run.
+
     Returns:
-        It with number and time.
+        The run with its number and time.
     """
     numbered = run.model_copy(
         update={"run": await transaction.value("rounds/evolution/take_run_number"), "time": time}

@@ -15,7 +15,7 @@ from propagation.reception.message_buffer import (
 )
 
 CURRENT = -1
-"""Closing round of a current edge, as in cypher/rounds/messages/receiver_edges."""
+"""The closing round of a current edge in cypher/rounds/messages/receiver_edges."""
 
 
 class Neo4jMessages(StorePart):
@@ -106,7 +106,7 @@ class Neo4jMessages(StorePart):
     ) -> dict[MessageKey, RouterVersion]:
         """Read published messages by key, each with at most two senders.
 
-        They come in the order of the keys.
+        The messages come in the order of the keys.
         """
         rows = (
             await self._database.table("rounds/messages/messages", keys=[list(key) for key in keys])

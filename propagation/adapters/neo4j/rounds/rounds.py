@@ -22,7 +22,7 @@ from propagation.adapters.neo4j.rounds.staged_rows import (
 )
 from propagation.adapters.shared.json_text import remove_nul
 from propagation.call_batcher import CallBatcher
-from propagation.graph_rules.commit_checks import check_round_follows
+from propagation.graph_rules import check_round_follows
 from propagation.model import (
     Attribute,
     EntryKind,
@@ -45,7 +45,10 @@ DISCARDS: Mapping[str, Sequence[str]] = {
     "rounds/discard/delete_edges": ("last",),
     "rounds/discard/reopen_edges": ("last",),
 }
-"""In order; each with its parameters besides the limit."""
+"""The statements that discard a round, in order, with their parameters.
+
+The parameter `limit`, which all of them have, is left out.
+"""
 
 
 class Neo4jRounds(Neo4jEdges, Neo4jMessages):
@@ -59,10 +62,6 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             ROWS_PER_GROUP,
             (StoreUnreachable,),
         )
-
-    async def get_last_round(self) -> Round | None:
-        newest = await self.get_last_rounds(1)
-        return newest[0] if newest else None
 
     async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         rows = await self._database.rows("rounds/newest_rounds", limit=limit)
@@ -80,13 +79,13 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
         )
 
     async def begin_round(self, lease: Lease, boundary: int) -> Round:
-        last = await self.get_last_round()
+        newest = await self.get_last_rounds(1)
         while await self._database.write(discard_staged_round, lease):
             pass
         await self._database.after_commit.finish()
-        if last is not None:
-            await self.set_edge_sequences(last)
-        return Round(number=last.number + 1 if last else 1, boundary=boundary)
+        if newest:
+            await self.set_edge_sequences(newest[0])
+        return Round(number=newest[0].number + 1 if newest else 1, boundary=boundary)
 
     async def stage_attributes(
         self,
@@ -143,7 +142,6 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
             end = await lock_log(transaction)
             sequence = await append_entry(transaction, end, EntryKind.ROUND, (), round_.number)
             await set_log_end(transaction, end)
-            await transaction.execute("index/outbox/publish_changes", now=self._database.now())
             if postponed is not None:
                 await transaction.execute(
                     "connection/store_fact", name=POSTPONED_ARRIVALS, value=postponed
@@ -194,10 +192,9 @@ def _build_router_rows(numbers: Iterable[int]) -> StagedRows:
 async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequence[None]:
     """Stage calls, in one commit if they fit into it.
 
-    Otherwise they are staged in several commits.
-    Even an empty call checks its lease. Of several commits, routers and attributes come first,
-    because the others need them. Then parts of messages, which touch no client, are written
-    one commit after another, while other commits change clients.
+    Even a call without rows checks its lease. If several commits are needed, those with routers,
+    attributes and messages come first, because the others need them. Then parts of messages, which
+    touch no client, are written one commit after another, while other commits change clients.
 
     Raises:
         LeaseLost: The round's lease was taken over.
@@ -245,7 +242,8 @@ async def _commit(
 ) -> None:
     """Write rows, then check the leases.
 
-    The leases come last, so that other commits can run meanwhile.
+    A check locks the lease until the commit. It comes last, so that other commits can run while the
+    rows are written.
     """
 
     async def work(transaction: Transaction) -> None:
@@ -261,7 +259,7 @@ async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
     """Check that no other round was published since this one began.
 
     Raises:
-        LeaseLost: One was.
+        LeaseLost: Another round was published.
     """
     check_round_follows(
         round_.number, await transaction.value("rounds/newest_rounds", limit=1) or 0
@@ -269,7 +267,15 @@ async def check_round_is_next(transaction: Transaction, round_: Round) -> None:
 
 
 async def publish_staged_round(transaction: Transaction, round_: Round, sequence: int) -> Round:
-    """Make everything visible that was staged for the round."""
+    """Make everything visible that was staged for the round.
+
+    Args:
+        sequence: The sequence of the log entry that publishes the round.
+
+    Returns:
+        The round with its sequence.
+    """
+    await transaction.execute("index/outbox/publish_changes", now=transaction.now())
     await transaction.execute("rounds/staging/publish_attributes", round=round_.number)
     await transaction.execute("rounds/staging/publish_client_attributes", round=round_.number)
     published = round_.model_copy(update={"sequence": sequence})
@@ -281,7 +287,7 @@ async def discard_staged_round(transaction: Transaction) -> int:
     """Discard up to 10,000 rows that an unfinished round staged.
 
     Returns:
-        How many.
+        How many rows were discarded; 0 if none are left.
     """
     last = await transaction.value("rounds/newest_rounds", limit=1) or 0
     discarded = 0

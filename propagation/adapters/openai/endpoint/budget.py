@@ -1,8 +1,8 @@
 """Budgets and costs of reasoning, shared by all processes on one graph.
 
-A process takes its budgets in grants (a twentieth of the limit) under a lease, so that most calls
-need no look at the graph, and gives back what it did not use. A killed process' grant counts as
-spent.
+A process takes its budgets from the graph in grants of a twentieth of the limit, under a lease. So
+most calls need no look at the graph. When the process ends, it gives back the unused part of its
+grants. The grant of a killed process counts as spent.
 """
 
 import asyncio
@@ -37,14 +37,14 @@ KEYS: Mapping[Period, str] = {
     "month": "month %Y-%m",
     "run": "run",
 }
-"""The names of periods in the ledger, as formats of the present time."""
+"""Names of periods in the ledger: strftime formats of the current time."""
 RENEWALS: Mapping[Period, str] = {
     "hour": "%H:00 UTC",
     "day": "midnight UTC",
     "month": "the next month",
     "run": "another run",
 }
-"""When a budget is renewed, as formats of the time in an hour."""
+"""Times of a budget's renewal: strftime formats of one hour from now."""
 
 
 @dataclass
@@ -52,8 +52,12 @@ class BudgetGrant:
     """This process' grant of one budget in one period.
 
     Attributes:
-        key: Names the period.
-        left: What may still be spent of the grant.
+        name: The budget's name in the settings, such as tokens_per_day.
+        unit: "tokens" or "money".
+        limit: The most that all processes may spend in a period; of a run, this process alone.
+        key: The period's name in the ledger; "" before the first grant.
+        left: How much of the grant may still be spent.
+        used: How much was granted in this period, to all processes, at the last look at the graph.
     """
 
     name: str
@@ -66,9 +70,11 @@ class BudgetGrant:
 
 
 class BudgetLedger:
-    """Budgets and sums by prompt.
+    """The budgets, and the sums spent by prompt.
 
-    `holder` names this process; `now` is the wall clock in UTC.
+    Args:
+        holder: Names this process.
+        now: The wall clock in UTC.
     """
 
     def __init__(
@@ -95,9 +101,9 @@ class BudgetLedger:
 
     @property
     def expenses(self) -> Expenses:
-        """What was spent, as far as this process knows.
+        """The spending that this process knows of.
 
-        What other processes spent since its last look at the graph is missing.
+        Spending of other processes since this one's last look at the graph is missing.
         """
         return Expenses(
             self.this_run,
@@ -116,7 +122,10 @@ class BudgetLedger:
         ) / 1_000_000
 
     async def reserve(self, prompt_tokens: int, completion_tokens: int) -> Mapping[str, float]:
-        """Set aside what a call may cost, until `settle`.
+        """Set aside the most that a call may cost, until `settle`.
+
+        Returns:
+            The reservation by unit ("tokens" and "money"), for `settle`.
 
         Raises:
             ReasonerUnavailable: A limit is reached.
@@ -147,7 +156,7 @@ class BudgetLedger:
         return self.note(Usage(((label, spent),)))
 
     def note(self, usage: Usage) -> Usage:
-        """Add to the sums of this process, and return what was added."""
+        """Add a usage to the sums of this process, and return it."""
         self.this_run += usage
         self._unsaved += usage
         return usage
@@ -155,9 +164,10 @@ class BudgetLedger:
     async def save(self, *, closing: bool = False) -> None:
         """Add this process' sums to those in the graph.
 
-        This is done at most every SAVE_SECONDS, except when closing.
+        The sums are added at most every SAVE_SECONDS. A killed process loses those not added yet.
 
-        When closing, unspent grants are given back. A kill loses what was not added yet.
+        Args:
+            closing: Add the sums in any case, and give back unspent grants.
         """
         if not closing and (not self._unsaved or time.monotonic() - self._saved_at < SAVE_SECONDS):
             return
@@ -217,15 +227,19 @@ class BudgetLedger:
                 return lease, orjson.loads(blob or b'{"periods": {}, "prompts": {}}')
             await asyncio.sleep(WAIT_SECONDS)
         raise ReasonerUnavailable(
-            "the ledger of what was spent is held by another process; it is tried again"
+            "another process holds the ledger of budgets; the call is tried again"
         )
 
     async def _write_ledger(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
-        """Write the ledger, unless the lease was lost: that raises ReasonerUnavailable."""
+        """Write the ledger, and release its lease.
+
+        Raises:
+            ReasonerUnavailable: The lease was lost.
+        """
         try:
             await self._store.put_blob(PLACE, orjson.dumps(ledger), lease)
             await self._store.release_lease(lease)
         except LeaseLost as error:
             raise ReasonerUnavailable(
-                "another process took over the ledger of what was spent; it is tried again"
+                "another process took over the ledger of budgets; the call is tried again"
             ) from error

@@ -1,6 +1,5 @@
 """Turn a model's edits of profile lines into edits of the profile."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -19,6 +18,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 from propagation.adapters.openai.prompting.prompt_data import Letters
 from propagation.model import (
     LINE_MAX_WORDS,
+    TITLE,
     WEIGHT_KEPT,
     AddLine,
     Author,
@@ -34,7 +34,6 @@ from propagation.model import (
     normalize_name,
 )
 
-QUOTE = re.compile("“([^”]*)”")
 EDITS = 2
 ATTRIBUTES = 4
 SOURCES = 8
@@ -75,7 +74,7 @@ NO_OP = frozenset(
 
 
 def read_word(value: Any, synonyms: Mapping[str, str]) -> str:
-    """Read one of a few words, or another word for it."""
+    """Return a word in lower case, with synonyms replaced."""
     word = str(value).strip().lower()
     return synonyms.get(word, word)
 
@@ -114,8 +113,8 @@ Edits = Annotated[Several[EditAnswer], BeforeValidator(_drop_none), limit_length
 def limit_words(text: str, most: int) -> str:
     """Cut a text to one line of at most so many words.
 
-    What models put around it ("1.", "- ", quotes) is left out. In a text without spaces (Chinese,
-    Japanese, Thai) two characters count as a word.
+    Marks that models put around the text ("- ", quotes) are left out. In a text without spaces
+    (Chinese, Japanese, Thai) two characters count as a word.
     """
     plain = " ".join(text.split()).strip('-*•"“” ').removeprefix("(heard) ")[:LINE_CHARS]
     kept: list[str] = []
@@ -146,9 +145,13 @@ def build_heard_edits(
     sources: Sequence[Source],
     weight: float,
 ) -> list[Edit]:
-    """Turn edits into those of reception.
+    """Turn a model's edits into those of reception.
 
-    They change lines that were heard, or add some; what the client says itself stays.
+    They change or add heard lines; all other lines stay.
+
+    Args:
+        sources: The messages on which the edits rest.
+        weight: The weight of each edited line.
 
     Source: RecNet, eq. 5.
     """
@@ -170,12 +173,14 @@ def build_own_edits(
     hidden: Collection[int] = (),
     known: Collection[str] = (),
 ) -> list[Edit]:
-    """Turn edits into those of an interaction.
+    """Turn a model's edits into those of an interaction.
 
-    They change lines that interactions and messages wrote, or add some; the catalogue's stay. A new
-    line takes the place of a hidden one with much the same attributes, and rests on both users.
-    But an item's line only rests on the users of the line before it if it says nothing that this
-    one did not say; else it is a new line, of this interaction alone.
+    They change lines from interactions and messages, or add lines; the catalogue's lines stay. An
+    added line replaces a hidden line that shares at least half of the attributes. A line that
+    replaces another rests on the sources of both.
+
+    An item's line may only be replaced by a line that names nothing new. Otherwise a line is added,
+    which rests on this interaction alone.
 
     Args:
         hidden: Ids of lines that the prompt does not show.
@@ -206,13 +211,13 @@ def build_own_edits(
             (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
         ),
         [line for line in profile.lines if line.id in hidden],
-        lambda old, new: is_user or _find_said_in(new, known) <= _find_said_in(old, known),
+        lambda old, new: is_user or _find_named_in(new, known) <= _find_named_in(old, known),
     )
 
 
-def _find_said_in(line: Line, known: Collection[str]) -> frozenset[str]:
-    """Return attributes that a line names, and titles that it quotes."""
-    quotes = QUOTE.findall(line.text)
+def _find_named_in(line: Line, known: Collection[str]) -> frozenset[str]:
+    """Return a line's attributes, the known ones it names, and quoted titles."""
+    quotes = TITLE.findall(line.text)
     return frozenset((*line.attributes, *find_names_in_text(known, line.text), *quotes))
 
 
@@ -228,11 +233,11 @@ def _build_edits(
 ) -> list[Edit]:
     """Edit lines of the `editable` authors, each line once.
 
-    A line without text is left out.
+    An edit that would leave a line without text is ignored.
 
     Args:
         author: The author of the new lines.
-        rests_on: Returns a new line's weight and sources, given the line that it replaces.
+        rests_on: Returns a line's weight and sources, given the line that it replaces or None.
         hidden: Lines that the prompt does not show.
         may_replace: Whether the second line may take the place of the first.
     """
@@ -266,5 +271,5 @@ def _build_edits(
 
 
 def _is_near(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell whether at least half of all the attributes are in both."""
+    """Return whether at least half of all the attributes are in both."""
     return 2 * len({*some} & {*others}) >= len({*some, *others}) > 0

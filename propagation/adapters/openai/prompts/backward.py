@@ -21,13 +21,13 @@ from propagation.adapters.openai.prompting import (
 )
 from propagation.adapters.openai.prompts.gradient import (
     GRADIENT_HOW,
+    OUTCOMES,
     TOKENS_A_MESSAGE,
     ClientCredit,
     Messages,
     ProfileCredit,
     build_client_gradients,
     build_message_gradients,
-    describe_outcome,
 )
 from propagation.adapters.openai.prompts.optimizer import (
     EDIT_HOW,
@@ -54,16 +54,16 @@ class ClientAnswer(NamedTuple):
 
 
 class Unheard(ProfileCredit, stands_for="edits"):
-    """The changes of a client that heard nothing.
+    """Credit and edits of a client that heard nothing.
 
-    It has no filter to judge.
+    Such a client has no filter to judge.
     """
 
     edits: Edits
 
 
 class HeardClient(ClientCredit, stands_for="edits"):
-    """The changes of a client that heard something."""
+    """Credit, edits and rules of a client that heard something."""
 
     edits: Edits
     rules: RuleAnswers
@@ -72,8 +72,12 @@ class HeardClient(ClientCredit, stands_for="edits"):
 def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
     """Ask about all parties.
 
-    The answer has one part for each party, read as a ClientAnswer, and a part `messages`, read as
-    gradients, if the parties heard any.
+    The answer has one part for each party, read as a ClientAnswer. If the parties heard messages,
+    it also has a part `messages`, read as gradients.
+
+    Args:
+        reward: 1 or 0; None if nothing was predicted, and no gradients are kept.
+        parties: By NAMES; "passed" only with a negative item.
     """
     letters = Letters(parties.values())
     heard = len(letters.messages)
@@ -90,7 +94,7 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     return Question(
         PROMPT,
         drop_none(
-            outcome=describe_outcome(reward),
+            outcome=OUTCOMES[reward],
             messages=letters.show() or None,
             **{name: show_party(party, letters) for name, party in parties.items()},
         ),

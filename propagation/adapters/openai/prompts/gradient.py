@@ -1,5 +1,6 @@
 """Prompt_gradient (eq. 8): for each module a textual reward and a suggestion."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -21,7 +22,7 @@ from propagation.adapters.openai.prompting import (
     limit_words,
     show_party,
 )
-from propagation.model import Gradient, Module, ReasonWork
+from propagation.model import Gradient, Module, ReasonWork, keep_first
 from propagation.ports import Party
 
 SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12
@@ -32,6 +33,12 @@ profile should keep or change; where it has `messages`, `filter_gradient`, the s
 - In `heard`, for each message: its name as `message`; `helped`, whether it spoke of what was chosen; `gradient`, at most 12
 words on what its community should say differently.
 """
+# Descriptions of the outcome, by the reward; None: nothing was predicted.
+OUTCOMES: Mapping[int | None, str] = {
+    None: "The user chose the item `chosen`.",
+    0: "The user chose the item `chosen` and passed over `passed`. This was not foreseen: `passed` was expected.",
+    1: "The user chose the item `chosen` and passed over `passed`. This was foreseen.",
+}
 PROMPT = Prompt("gradient@2", RULES + "\n" + GRADIENT_HOW)
 
 
@@ -43,13 +50,13 @@ class ProfileCredit(Answer):
 
 
 class ClientCredit(ProfileCredit):
-    """Those of a profile and of a filter memory."""
+    """The reward and the gradients of a profile and a filter memory."""
 
     filter_gradient: Annotated[Words, limit_chars(GRADIENT_CHARS)] = ""
 
 
 class MessageCredit(Answer):
-    """Those of the router that sent a message."""
+    """The reward and the gradient of the router that sent a message."""
 
     message: Annotated[str, BeforeValidator(str), limit_chars(NAME_CHARS)]
     helped: Truth = True
@@ -57,26 +64,15 @@ class MessageCredit(Answer):
 
 
 class Messages(Answer, stands_for="heard"):
-    """Those of all routers that were heard."""
+    """The rewards and the gradients of all routers that were heard."""
 
     heard: Annotated[Several[MessageCredit], limit_length(MESSAGES)]
-
-
-def describe_outcome(reward: int | None) -> str:
-    """Say what happened, for a reward of 1, 0 or None."""
-    what = "The user chose the item `chosen`"
-    if reward is None:
-        return f"{what}."
-    return (
-        f"{what} and passed over `passed`. This was "
-        f"{'foreseen' if reward else 'not foreseen: `passed` was expected'}."
-    )
 
 
 def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
     """Ask about one client and what it heard.
 
-    Parts: client, and messages if it heard any.
+    The answer has a part `client` and, if the client heard messages, a part `messages`.
     """
     letters = Letters([party])
     parts = {
@@ -92,7 +88,7 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
     return Question(
         PROMPT,
         {
-            "outcome": describe_outcome(reward),
+            "outcome": OUTCOMES[reward],
             "client_is": name,
             "messages": letters.show(),
             "client": show_party(party, letters),
@@ -107,7 +103,8 @@ def build_client_gradients(
 ) -> list[Gradient]:
     """Turn the answer into gradients of a client's modules.
 
-    They are of the profile and, if the client heard something, of the filter memory.
+    The modules are the profile and, if the client heard something, the filter memory. A module
+    without a suggestion gets no gradient.
     """
     suggestions = [(Module.PROFILE, answer.gradient)]
     if isinstance(answer, ClientCredit):
@@ -127,21 +124,22 @@ def build_client_gradients(
 
 
 def build_message_gradients(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gradient]:
-    """Turn the answer into one gradient a router."""
-    out: dict[int, Gradient] = {}
-    for one in answer.heard:
-        message = letters.messages.get(find_letter_in(one.message, letters.messages) or "")
-        if message is not None and one.gradient.strip():
-            out.setdefault(
-                message.router,
-                Gradient(
-                    sequence=work.sequence,
-                    module=Module.ROUTER,
-                    owner=message.router,
-                    writer=work.user,
-                    reward=int(one.helped),
-                    text=limit_words(letters.spell(one.gradient), SUGGESTION_WORDS),
-                    attributes=message.attributes[:8],
-                ),
-            )
-    return list(out.values())
+    """Turn the answer into one gradient for each router that was judged."""
+    by_router = keep_first(
+        (
+            message.router,
+            Gradient(
+                sequence=work.sequence,
+                module=Module.ROUTER,
+                owner=message.router,
+                writer=work.user,
+                reward=int(one.helped),
+                text=limit_words(letters.spell(one.gradient), SUGGESTION_WORDS),
+                attributes=message.attributes[:8],
+            ),
+        )
+        for one in answer.heard
+        for message in [letters.messages.get(find_letter_in(one.message, letters.messages) or "")]
+        if message is not None and one.gradient.strip()
+    )
+    return list(by_router.values())

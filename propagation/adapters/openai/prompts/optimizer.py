@@ -28,7 +28,7 @@ from propagation.adapters.openai.prompting import (
     read_word,
     show_party,
 )
-from propagation.adapters.openai.prompts.gradient import describe_outcome
+from propagation.adapters.openai.prompts.gradient import OUTCOMES
 from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
 from propagation.ports import OptimizeAnswer, Party
 
@@ -98,7 +98,15 @@ def build_profile_question(
     other: Party,
     gradients: Sequence[Gradient],
 ) -> Question:
-    """Ask for a profile's edits; one part: client."""
+    """Ask for the edits of a client's profile.
+
+    The answer has one part, `client`.
+
+    Args:
+        name: The client's role, a key of backward.NAMES.
+        other: The client that it met: the chosen item for the user, or else the user.
+        gradients: Those of this client's profile and filter memory.
+    """
 
     def read(answer: ProfileEdits) -> OptimizeAnswer:
         known = list_line_names([party, other])
@@ -109,7 +117,7 @@ def build_profile_question(
     return Question(
         PROFILE,
         {
-            "outcome": describe_outcome(reward),
+            "outcome": OUTCOMES[reward],
             "client_is": name,
             "client": show_party(party, whole=True),
             "it_met": show_party(other),
@@ -135,7 +143,7 @@ def filter_question(
     return Question(
         FILTER,
         {
-            "outcome": describe_outcome(reward),
+            "outcome": OUTCOMES[reward],
             "client_is": name,
             "messages": letters.show(),
             "client": show_party(party, letters),
@@ -162,7 +170,8 @@ def build_rules(
 ) -> list[FilterRule]:
     """Turn the answer into rules.
 
-    A rule about a message is about its router; any other name is an attribute.
+    A rule about a message becomes a rule about its router; any other name is an attribute. A rule
+    about another client's message, or about a whole sentence, is left out.
     """
     routers = {letter: message.router for letter, message in letters.list_heard_by(party).items()}
     rules: list[FilterRule] = []

@@ -2,8 +2,8 @@
 
 The file is in WAL mode with synchronous=FULL, and the writer commits in groups.
 
-Rows go in and out as JSON in one statement (`json_each`, `json_group_array`), so that a statement
-is one step outside the interpreter lock, however many rows it carries.
+Rows go in and out as JSON in one statement (`json_each`, `json_group_array`). So a statement leaves
+the interpreter lock once, however many rows it has.
 """
 
 import asyncio
@@ -32,7 +32,8 @@ from propagation.adapters.sqlite.connection.schema import (
     translate_errors,
 )
 from propagation.atomic_file import drop_partial_files
-from propagation.model import LeaseLost, StoreBusy, StoreCorrupt
+from propagation.graph_rules import check_lease
+from propagation.model import StoreBusy, StoreCorrupt
 from propagation.ports import Lease
 
 GROUP = 64
@@ -46,7 +47,8 @@ log = logging.getLogger(__name__)
 class QueuedWork:
     """A function that waits for the writer.
 
-    `alone` if it must run outside of a transaction.
+    Attributes:
+        alone: Whether it must run outside of a transaction.
     """
 
     run: Callable[[sqlite3.Connection], object]
@@ -59,10 +61,10 @@ class Database:
     """Runs functions on connections: writes in grouped commits, reads concurrently.
 
     Args:
-        directory: What the store holds in memory; it follows every commit and rollback.
+        directory: The ids that the store holds in memory; they follow every commit and rollback.
 
     Attributes:
-        after_commit: Runs what commits leave to do; it must be finished before closing.
+        after_commit: Background work that follows commits; it must be finished before closing.
     """
 
     def __init__(self, path: Path, directory: Directory) -> None:
@@ -71,7 +73,7 @@ class Database:
         self._damage: StoreCorrupt | None = None
         self._queue: queue.SimpleQueue[QueuedWork | None] = queue.SimpleQueue()
         self._readers: ThreadPoolExecutor | None = None
-        # On the loop nothing waits for whoever locks the file.
+        # The event loop must not wait while another program locks the file.
         self._on_loop = ReadConnection(self.path, patience_seconds=0)
         # Each thread that reads has a connection of its own.
         self._by_thread: defaultdict[int, ReadConnection] = defaultdict(
@@ -83,7 +85,7 @@ class Database:
     def open(self) -> None:
         """Lock the file, check and migrate its schema, and start the threads.
 
-        The processes that held leases and claims before are gone: all are freed.
+        All leases and claims are freed, because the processes that held them have ended.
         """
         make_file(self.path)
         with contextlib.ExitStack() as opened:
@@ -102,14 +104,14 @@ class Database:
                 target=self._write_loop, args=(connection,), name="sqlite-writer", daemon=True
             )
             writer.start()
-            # Closed from the last to the first: the writer ends, and is waited for.
+            # Callbacks run in reverse order: the writer is told to end, then it is joined.
             opened.callback(writer.join)
             opened.callback(self._queue.put, None)
             self._opened = opened.pop_all()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-reader")
 
     def close(self) -> None:
-        """Commit what waits, then release the file."""
+        """Commit all queued work, then release the file."""
         if self._readers is not None:
             self._readers.shutdown()
             self._readers = None
@@ -122,12 +124,15 @@ class Database:
     ) -> T:
         """Run `work` in a transaction that waiting writes share.
 
-        It returns after the durable commit. A caller that is cancelled before its turn has
-        written nothing; later, the commit stands.
+        The call returns after the durable commit. If it is cancelled before its turn, nothing is
+        written; if it is cancelled later, `work` is committed all the same.
 
         Args:
-            leases: Checked in the same transaction, before the work.
-            alone: Run it between commits instead, outside any transaction.
+            leases: Leases that are checked in the same transaction, before the work.
+            alone: Run `work` between commits instead, outside any transaction.
+
+        Returns:
+            The result of `work`.
 
         Raises:
             LeaseLost: Another holder has taken a lease over.
@@ -135,7 +140,10 @@ class Database:
 
         def run(connection: sqlite3.Connection) -> T:
             for lease in leases:
-                check_lease(connection, lease)
+                check_lease(
+                    lease,
+                    read_one(connection, "SELECT token FROM lease WHERE name = ?", lease.name),
+                )
             return work(connection)
 
         if self._readers is None:
@@ -150,13 +158,13 @@ class Database:
         """Run `work` on a read connection, in one snapshot.
 
         Args:
-            rows: An upper bound of the rows that it reads by key. Few rows are read on the loop: a
-                thread's round trip would take longer.
+            rows: An upper bound of the rows that `work` reads by key; None: unknown. Few rows are
+                read on the event loop, because the round trip to a thread would take longer.
         """
         if self._readers is None:
             raise StoreBusy(f"{self.path} is closed")
         if rows is not None and rows <= FEW_ROWS:
-            with contextlib.suppress(StoreBusy):  # another read waits for the file
+            with contextlib.suppress(StoreBusy):  # a thread may wait for the file
                 return self._read(self._on_loop, work)
         return await asyncio.get_running_loop().run_in_executor(
             self._readers, lambda: self._read(self._by_thread[threading.get_ident()], work)
@@ -166,13 +174,13 @@ class Database:
         try:
             return reader.read(work)
         except StoreCorrupt as damage:
-            self._translate(damage)  # remembers it
+            self._translate(damage)  # remembers the damage
             raise
 
     def _translate(self, error: BaseException) -> BaseException:
         """Translate an error, and remember damage to the file.
 
-        After damage, a later acknowledgement could not be trusted.
+        No write is accepted after damage, because its acknowledgement could not be trusted.
         """
         ours = translate_error(error, self.path)
         if type(ours) is StoreCorrupt:  # damaged numbers can be made again from the log
@@ -190,10 +198,12 @@ class Database:
                     self._run_alone(work, connection)
 
     def _take_next_group(self) -> tuple[list[QueuedWork], bool]:
-        """Wait for work, and take what else waits.
+        """Wait for work, and take what is queued, up to GROUP functions.
 
-        Also tell whether the database is closing. Work that runs alone ends a group, so that
-        work keeps its order.
+        Work that runs alone ends a group, so that work keeps its order.
+
+        Returns:
+            The group, and whether the database is closing.
         """
         group: list[QueuedWork] = []
         work = self._queue.get()
@@ -217,7 +227,7 @@ class Database:
     def _commit(self, group: list[QueuedWork], connection: sqlite3.Connection) -> None:
         """Run functions in one transaction.
 
-        A function that fails is rolled back alone; a commit that fails, fails them all.
+        If a function fails, it alone is rolled back; if the commit fails, all functions fail.
         """
         if not group:
             return
@@ -231,7 +241,7 @@ class Database:
             self.directory.keep()
         except Exception as error:
             self.directory.undo(start)
-            with contextlib.suppress(sqlite3.Error):  # SQLite has then rolled it back by itself
+            with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back
                 connection.execute("ROLLBACK")
             for work in group:
                 if not work.done.done():
@@ -244,10 +254,10 @@ class Database:
     def _check_place(self) -> None:
         """Check that the file was neither removed nor replaced.
 
-        Writes would be lost with it.
+        Otherwise writes would be lost with the old file.
 
         Raises:
-            StoreCorrupt: It was removed or replaced.
+            StoreCorrupt: The file was removed or replaced.
         """
         try:
             in_place = os.path.samestat(self.path.stat(), self._place)
@@ -269,8 +279,8 @@ class Database:
         try:
             work.result = work.run(connection)
             if isinstance(work.result, sqlite3.Cursor):
-                # here: its end resets its statement, which on the caller's thread this one may be
-                # using again
+                # Closing a cursor resets its statement. On the caller's thread this could happen
+                # while the writer uses the statement again.
                 work.result.close()
             connection.execute("RELEASE one")
         except Exception as error:
@@ -286,16 +296,3 @@ def free_all(connection: sqlite3.Connection) -> None:
     """Free all leases and claims."""
     connection.execute("UPDATE lease SET expires = 0")
     connection.execute("DELETE FROM claim")
-
-
-def check_lease(connection: sqlite3.Connection, lease: Lease) -> None:
-    """Check a lease in the transaction of what it protects.
-
-    Raises:
-        LeaseLost: Its token is not the newest.
-    """
-    token = read_one(connection, "SELECT token FROM lease WHERE name = ?", lease.name)
-    if token != lease.token:
-        raise LeaseLost(
-            f"lease {lease.name!r} was taken over by token {token}; this holder had {lease.token}"
-        )

@@ -1,6 +1,6 @@
 """Rows in and out of SQLite as JSON.
 
-Also single values, and the named numbers in `progress`.
+Also single values, and the named numbers of the table `progress`.
 """
 
 import sqlite3
@@ -13,10 +13,10 @@ from propagation.adapters.shared.json_text import remove_nul
 
 
 def to_json(value: object) -> str:
-    """Return JSON for one statement.
+    """Encode a value as JSON, for a parameter of a statement.
 
     Raises:
-        InvalidInput: It holds U+0000, at which SQLite's JSON would cut a string.
+        InvalidInput: The value holds U+0000, at which SQLite's JSON would cut a string.
     """
     return remove_nul(orjson.dumps(value)).decode()
 
@@ -28,7 +28,7 @@ def read_one(connection: sqlite3.Connection, sql: str, *parameters: object) -> A
 
 
 def read_many(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Any]:
-    """Return the parsed JSON array of a query."""
+    """Parse the JSON array that a query returns; [] without rows."""
     found = read_one(connection, sql, *parameters)
     return [] if found is None else orjson.loads(found)
 
@@ -44,8 +44,10 @@ def put_json(
     """Insert whole rows, given as one JSON array, in one statement.
 
     Args:
+        table: The table, optionally with columns in brackets.
         count: How many columns a row has.
         rows: The JSON array.
+        verb: The SQL before INTO.
     """
     connection.execute(
         f"{verb} INTO {table} SELECT {spread_fields(count)} FROM json_each(?)", (rows,)
@@ -59,16 +61,16 @@ def put(
     rows: Sequence[Sequence[object]],
     verb: str = "INSERT",
 ) -> None:
-    """Insert whole rows of `count` columns in one statement."""
+    """Insert rows of `count` columns in one statement; see `put_json`."""
     put_json(connection, table, count, to_json(rows), verb)
 
 
 LAST_WITHDRAWAL = "taken_back"
-"""Progress: the sequence of the newest retraction or erasure."""
+"""Name of the progress number: sequence of the newest retraction or erasure."""
 
 
 def read_fact(connection: sqlite3.Connection, name: str) -> bytes | None:
-    """Return a named fact; None if it was never stored."""
+    """Return a name's bytes in `meta`; None if there are none."""
     fact: bytes | None = read_one(connection, "SELECT value FROM meta WHERE name = ?", name)
     return fact
 
@@ -84,7 +86,7 @@ def set_progress(connection: sqlite3.Connection, name: str, value: int) -> None:
 
 
 def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> None:
-    """Set a named number unless it is larger."""
+    """Raise a named number to `value`; a larger number stays."""
     connection.execute(
         "INSERT INTO progress VALUES (?, ?) ON CONFLICT (name) DO UPDATE"
         " SET value = max(value, excluded.value)",
@@ -93,7 +95,7 @@ def raise_progress(connection: sqlite3.Connection, name: str, value: int) -> Non
 
 
 def read_next_number(connection: sqlite3.Connection, name: str) -> int:
-    """Return the next number of a named counter; none is given twice."""
+    """Return the next number of a named counter, from 1."""
     return int(
         read_one(
             connection,

@@ -13,8 +13,11 @@ from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCo
 
 APPLICATION_ID = 0x50525032
 MIGRATIONS: tuple[str, ...] = ()
-"""The SQL that leads from schema 1 to 2, from 2 to 3 and so on; schema.sql has the newest one."""
-# What a start can look through within a second; of a larger file `propagation doctor` does it.
+"""The SQL that leads from schema 1 to 2, from 2 to 3 and so on.
+
+schema.sql has the newest schema.
+"""
+# A start can check a file of this size within a second; `propagation doctor` checks larger files.
 CHECKED_AT_START_BYTES = 256 << 20
 PATIENCE_SECONDS = 30.0
 ERRORS: Sequence[tuple[Collection[int], type[PropagationError], str]] = (
@@ -36,9 +39,9 @@ ERRORS: Sequence[tuple[Collection[int], type[PropagationError], str]] = (
         " files (ulimit -n)",
     ),
 )
-"""SQLite's codes, our error, and what to do."""
+"""SQLite's codes, our error for them, and the remedy."""
 T = TypeVar("T")
-# A reader starts anew after each commit of the writer: what it keeps is for one question.
+# A reader's cache is small: it becomes invalid with each commit of the writer.
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
 WRITER_SETTINGS = (
     "journal_mode=WAL",
@@ -54,8 +57,8 @@ def open_file(path: Path) -> sqlite3.Connection:
     """Open the writing connection on an existing file, which may be empty.
 
     Raises:
-        StoreCorrupt: It is damaged, or another program's.
-        SchemaTooNew: A newer release wrote it.
+        StoreCorrupt: The file is damaged, or another program's.
+        SchemaTooNew: A newer release wrote the file.
     """
     connection = connect(path)
     try:
@@ -78,10 +81,10 @@ def open_file(path: Path) -> sqlite3.Connection:
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file for this user alone, if there is none.
+    """Create an empty file for this user alone, if none exists.
 
     Raises:
-        PropagationError: Its folder does not exist, or may not be written.
+        PropagationError: The folder does not exist, or may not be written.
     """
     if path.exists():
         return
@@ -95,10 +98,10 @@ def make_file(path: Path) -> None:
 
 
 def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
-    """Check the file's pages before anything is acknowledged.
+    """Check the pages of a file, unless it is too large.
 
     Raises:
-        StoreCorrupt: They are damaged.
+        StoreCorrupt: The pages are damaged.
     """
     if path.stat().st_size <= CHECKED_AT_START_BYTES:
         found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -112,7 +115,7 @@ def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlit
     """Open a read connection, which waits while the file is locked.
 
     Args:
-        patience_seconds: How long it waits at most.
+        patience_seconds: How long a statement waits at most.
     """
     connection = connect(path, patience_seconds)
     try:
@@ -127,7 +130,7 @@ def open_reader(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlit
 class ReadConnection:
     """Runs reads one at a time on one connection.
 
-    The first read opens it.
+    The first read opens the connection.
     """
 
     def __init__(self, path: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -136,7 +139,7 @@ class ReadConnection:
         self._connection: sqlite3.Connection | None = None
 
     def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` on one state of the file."""
+        """Run `work` on one snapshot of the file; return its result."""
         try:
             if self._connection is None:
                 self._connection = open_reader(self._path, self._patience_seconds)
@@ -156,9 +159,9 @@ class ReadConnection:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection.
+    """Open a connection, with a SQL function `casefold`.
 
-    SQL's own `lower` folds the case of ASCII letters only.
+    SQLite's own `lower` folds the case of ASCII letters only.
     """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
@@ -171,8 +174,8 @@ def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Check that this release can read a file as its database.
 
     Raises:
-        StoreCorrupt, SchemaTooNew: As check_schema.
-        PropagationError: It is a back-up.
+        StoreCorrupt, SchemaTooNew: As `check_schema`.
+        PropagationError: The file is a back-up.
     """
     if is_backup(path):
         raise PropagationError(
@@ -186,8 +189,8 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Check that a database has a schema that this release knows.
 
     Raises:
-        StoreCorrupt: It is another program's, or damaged.
-        SchemaTooNew: A newer release wrote it.
+        StoreCorrupt: The database is another program's, or damaged.
+        SchemaTooNew: A newer release wrote the database.
     """
     with translate_errors(path):
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -228,7 +231,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 def _run_script(connection: sqlite3.Connection, script: str) -> None:
     """Run all statements that lead to the newest schema.
 
-    If one fails, none counts once the connection is closed.
+    If a statement fails, closing the connection undoes all of them.
     """
     connection.executescript(
         f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id={APPLICATION_ID};\n"
@@ -238,7 +241,7 @@ def _run_script(connection: sqlite3.Connection, script: str) -> None:
 
 @contextmanager
 def translate_errors(path: Path) -> Iterator[None]:
-    """Raise SQLite's errors in the body as ours."""
+    """Translate SQLite's errors in the body into ours."""
     try:
         yield
     except sqlite3.Error as error:

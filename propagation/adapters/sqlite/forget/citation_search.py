@@ -1,7 +1,7 @@
 """The search for stored texts that cite something.
 
-Each client's versions are read once, whatever is searched, and a line or rule that stays from one
-version to the next is parsed and searched once.
+Each client's versions are read once for all searches. A line or rule that stays from one version to
+the next is parsed and searched once.
 """
 
 import sqlite3
@@ -14,15 +14,14 @@ from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.version_reader import VersionReader
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.reason.text_bodies import decompress_body
-from propagation.graph_rules.citation_search import CitationMatcher, find_spans
-from propagation.grouping import group_pairs
-from propagation.model import CitationSearch, StoredText
+from propagation.graph_rules import CitationMatcher, find_spans
+from propagation.model import CitationSearch, StoredText, group_pairs
 
 VERSIONS_A_READ = 10_000
 BEYOND_ASCII = "*[^\x01-\x7f]*"
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 VERSIONS = (
-    "SELECT version, next_id, watermark, dropped, rewritten,"
+    "SELECT version, next_id, watermark, dropped, rewritten & 1,"
     " version = (SELECT max(version) FROM profile_version WHERE ref = ?1), body"
     " FROM profile_version WHERE ref = ?1 AND version >= ?2 ORDER BY version"
 )
@@ -38,15 +37,15 @@ AFTER_GAP = (
 )
 
 
-def find_texts_along(
+def search_texts(
     connection: sqlite3.Connection, searches: Sequence[CitationSearch], matcher: CitationMatcher
 ) -> list[StoredText]:
     """Return the texts that searches find (see ErasureStore).
 
-    Searches of one client are searched together.
+    All searches of one client are done together.
 
     Args:
-        matcher: Of these searches, or of more.
+        matcher: Made of these searches, or of these and more.
     """
     found: list[StoredText] = []
     for ref, mine in group_pairs((search.ref, search) for search in searches).items():
@@ -75,14 +74,14 @@ def _find_spans(
 
 
 def encode_words(words: Iterable[str]) -> list[bytes]:
-    """Return words case-folded, as JSON writes them."""
+    """Case-fold words, and encode them as JSON writes them in texts."""
     return [word.encode() for word in escape_words(sorted({word.casefold() for word in words}))]
 
 
 def _fold(plain: bytes) -> bytes:
-    """Return case-folded text.
+    """Case-fold a text in UTF-8.
 
-    Most bodies hold nothing beyond ASCII but quotation marks, so ASCII is folded first.
+    Most bodies hold only ASCII and quotation marks, for which the faster `lower` is enough.
     """
     strange = plain.translate(None, ASCII)
     for mark in MARKS:
@@ -93,14 +92,14 @@ def _fold(plain: bytes) -> bytes:
 def find_clients_naming(
     connection: sqlite3.Connection, words: Sequence[bytes], after: int
 ) -> tuple[int, set[int]]:
-    """Find clients whose texts hold a word, among some rows.
+    """Find clients whose texts hold a word, among VERSIONS_A_READ rows.
 
     Args:
-        words: As `encode_words` returns them.
-        after: The row before the first of these.
+        words: Words as `encode_words` returns them.
+        after: Search the rows after this rowid.
 
     Returns:
-        The last row searched, and the clients.
+        The last rowid that was searched (`after` if no row is left), and the clients' refs.
     """
     rows = connection.execute(
         "SELECT rowid, ref, body FROM profile_version WHERE rowid > ? ORDER BY rowid LIMIT ?",
@@ -112,10 +111,10 @@ def find_clients_naming(
 
 
 def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> bool:
-    """Return whether another client's text holds the name.
+    """Return whether another client's own text holds the name.
 
-    SQLite folds the case of ASCII only, so it searches an ASCII word, and texts beyond ASCII, whose
-    letters may be another form of it; the rest is checked here.
+    SQLite folds the case of ASCII letters only. So the query finds all texts that hold an ASCII
+    word of the name or any letter beyond ASCII; then `holds_name` decides.
     """
     rows = connection.execute(
         "SELECT title, description, attributes, categories FROM (SELECT *, title || ' ' ||"

@@ -41,7 +41,7 @@ QUERIES = {
     "'prompts', json(coalesce(r.prompts,"
     " '[]')), 'fallback', r.fallback) FROM interaction i"
     " JOIN reasoned r USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY r.sequence",
-    "dead_letter": "SELECT json_object('sequence', d.sequence, 'reason', d.reason) FROM "
+    "dead_letter": "SELECT json_object('sequence', d.sequence) FROM "
     "dead_letter d JOIN interaction i"
     " USING (sequence) WHERE i.user = ?1 OR i.item = ?1 ORDER BY d.sequence",
     "gradient": "SELECT json_object('sequence', sequence, 'module', module, 'owner', iif(module "
@@ -77,7 +77,7 @@ VERSIONS = (
 
 
 class SqliteExport(SqlitePart):
-    """Exports kind after kind, each in one snapshot."""
+    """Exports one kind of record after another, each in one snapshot."""
 
     async def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         for kind in EXPORTED_KINDS:
@@ -96,7 +96,7 @@ class SqliteExport(SqlitePart):
 
 
 def _read_weights(connection: sqlite3.Connection, ref: int) -> Iterator[Mapping[str, object]]:
-    """Return by event what it wrote to each bank (rule 5)."""
+    """Return the weights that each event wrote to each bank (rule 5)."""
     column = "item" if get_kind(ref) == ClientKind.ITEM else "user"
     rows = connection.execute(f"SELECT sequence FROM interaction WHERE {column} = ?", (ref,))
     learned = read_weights(connection, [row[0] for row in rows])

@@ -1,5 +1,9 @@
-"""ErasureStore on SQLite: reads before a withdrawal. The commit is in withdrawal.py."""
+"""ErasureStore on SQLite: the reads before a withdrawal.
 
+The commit is in withdrawal.py.
+"""
+
+import asyncio
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,8 +14,8 @@ from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progres
 from propagation.adapters.sqlite.forget.citation_search import (
     encode_words,
     find_clients_naming,
-    find_texts_along,
     is_used_by_another,
+    search_texts,
 )
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
@@ -21,14 +25,13 @@ from propagation.adapters.sqlite.reason.reason import read_event, read_interacti
 from propagation.adapters.sqlite.reason.texts import pack_bodies
 from propagation.adapters.sqlite.record.record import find_forgotten
 from propagation.adapters.sqlite.rounds.messages import read_brief_versions
-from propagation.graph_rules.citation_search import CitationMatcher
-from propagation.graph_rules.event_outcome import decide_event_states
-from propagation.graph_rules.withdrawal_order import (
+from propagation.graph_rules import (
+    CitationMatcher,
     choose_affected_keys,
     choose_counted_attributes,
+    decide_event_states,
     find_indebted_routers,
 )
-from propagation.grouping import group_pairs, split_into_batches
 from propagation.model import (
     AffectedMessage,
     CitationSearch,
@@ -44,6 +47,8 @@ from propagation.model import (
     Withdrawal,
     WithdrawalResult,
     derive_seed,
+    group_pairs,
+    split_into_batches,
 )
 from propagation.ports import Lease
 
@@ -69,8 +74,8 @@ BROUGHT = (
     "SELECT DISTINCT i.attribute FROM json_each(?) e CROSS JOIN integrated i"
     " INDEXED BY integrated_text ON i.ref = e.value"
 )
-# A part that rests on an interaction is of a profile version that was written after it; which one
-# that was is not known any more where retention dropped some.
+# A part that rests on an interaction belongs to a profile version that was written at its sequence
+# or later. This bounds the versions, unless retention dropped some.
 PARTS_OF = (
     "SELECT i.router, i.version, v.round, i.attribute, i.ref, i.profile_version, i.sequence FROM"
     " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
@@ -86,7 +91,7 @@ PARTS = (
 
 
 class SqliteErasure(SqliteWiping):
-    """Reads what a withdrawal needs, and commits it."""
+    """Reads the rows that a withdrawal needs, and commits the withdrawal."""
 
     @reads
     def get_event_states(
@@ -126,15 +131,17 @@ class SqliteErasure(SqliteWiping):
         return read_weights(connection, sequences)
 
     async def find_citing_texts(self, searches: Sequence[CitationSearch]) -> Sequence[StoredText]:
-        found: dict[tuple[int, int], StoredText] = {}
-        matcher = CitationMatcher(searches)
+        matcher = await asyncio.to_thread(CitationMatcher, searches)
         ordered = sorted(searches, key=lambda search: search.ref)
-        for batch in split_into_batches(ordered, SEARCHES_A_READ):
+        found = [
+            one
+            for batch in split_into_batches(ordered, SEARCHES_A_READ)
             for one in await self._database.read(
-                partial(find_texts_along, searches=batch, matcher=matcher)
-            ):
-                found[one.text.profile.ref, one.text.profile.version] = one
-        return [found[key] for key in sorted(found)]
+                partial(search_texts, searches=batch, matcher=matcher)
+            )
+        ]
+        by_version = {(one.text.profile.ref, one.text.profile.version): one for one in found}
+        return [by_version[key] for key in sorted(by_version)]
 
     @reads
     def find_names_used_by_others(
@@ -239,10 +246,14 @@ def _find_messages_naming(
     """Yield messages for `choose_affected_keys`, in one pass.
 
     Args:
-        words: Find messages that may hold one of these in either case.
-        titles: Find messages whose text may hold one of these in either case.
-        names: Find messages that bring one of these, or whose router stands for it.
-        lost: Find messages of the indebted routers that stand for one of these.
+        words: Find messages that may hold one of these words, in upper or lower case.
+        titles: Find messages whose text may hold one of these titles, in upper or lower case.
+        names: Find messages that bring one of these attributes, or whose router stands for one.
+        lost: Find messages of the indebted routers that stand for one of these attributes.
+        indebted: Result of `find_indebted_routers`.
+
+    Yields:
+        (router, version, round, whether the message names something searched for).
     """
     words, titles = (frozenset(map(str.casefold, some)) for some in (words, titles))
     for router, version, number, text, name, attributes, standing in connection.execute(
@@ -270,9 +281,10 @@ def _find_holders(
     names: frozenset[str],
     limit: int,
 ) -> dict[str, frozenset[tuple[int, int]]]:
-    """Find the other senders of the attributes that lose something.
+    """Find the remaining senders (ref, sequence) of some attributes of a message.
 
-    An attribute loses a part, or is one of the names. At most `limit` senders of each are read.
+    The attributes are those that lose a part, and `names`. At most `limit` senders of each are
+    returned.
     """
     lost = {(part.attribute, part.ref, part.sequence) for part in lost_parts}
     incomplete = set(choose_counted_attributes(message, lost_parts, names))

@@ -1,13 +1,13 @@
 """Single rows of learned blocks, read and written in place.
 
-A block may hold 2,048 rows, and a client's interactions are spread over many blocks.
+A block may hold 2,048 rows, and a client's few interactions are spread over many blocks, so writing
+whole blocks would be slow.
 """
 
 import sqlite3
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propagation.adapters.shared.learned_blocks import (
     NOTHING,
@@ -19,8 +19,8 @@ from propagation.adapters.shared.learned_blocks import (
     split_row,
 )
 from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.learn.learn import read_block
-from propagation.model import LearnedWeights, PromotedRepeat, name_damage
+from propagation.adapters.sqlite.learn.learn import read_blocks_of
+from propagation.model import I64, LearnedWeights, PromotedRepeat, name_damage
 
 LEARNED_FROM = (
     "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
@@ -36,15 +36,14 @@ def read_weights(connection: sqlite3.Connection, sequences: Sequence[int]) -> Le
     learned = dict(connection.execute(LEARNED_FROM, (to_json(list(found)),)))
     return join_weights(
         [
-            build_weights_of_rows(block, places, learned[through])
-            for through, places in found.items()
-            if (block := read_block(connection, through)) is not None
+            build_weights_of_rows(block, found[block.through], learned[block.through])
+            for block in read_blocks_of(connection, list(found))
         ]
     )
 
 
 def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list[int]:
-    """Empty the rows of these interactions; return which of them had one."""
+    """Empty the rows of interactions; return the sequences that had a row."""
     emptied: list[int] = []
     for through, size, sequence, places in _find_places(connection, sequences):
         _write_rows(connection, through, size, [(place, NOTHING) for place in places])
@@ -53,7 +52,7 @@ def empty_rows(connection: sqlite3.Connection, sequences: Sequence[int]) -> list
 
 
 def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepeat]) -> None:
-    """Write the rows of repeats that replace a withdrawn first adoption."""
+    """Write the rows of repeats that replace withdrawn first adoptions."""
     by_sequence: dict[int, Row] = {
         row.sequence: {"routers": row.routers, "weights": row.weights} for row in promoted
     }
@@ -68,11 +67,11 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
 
 def _find_places(
     connection: sqlite3.Connection, sequences: Sequence[int]
-) -> Iterator[tuple[int, int, NDArray[np.int64], NDArray[np.int64]]]:
+) -> Iterator[tuple[int, int, I64, I64]]:
     """Yield the places of these sequences in each block that holds some.
 
     Yields:
-        (through, size, sequence column, places) of a block.
+        (through, size, sequence column [size], places in that column) of a block.
     """
     remaining = np.array(sorted(set(sequences)), np.int64)
     while len(remaining):

@@ -1,20 +1,21 @@
-"""Messages that retention may drop: their changes and their citations."""
+"""Messages that retention may drop: their state and their citations."""
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from propagation.adapters.sqlite.connection import to_json
 from propagation.adapters.sqlite.reason.text_bodies import list_cited_messages
 from propagation.adapters.sqlite.rounds.messages import find_last_round
-from propagation.graph_rules.retention import MessageState, may_drop_text
+from propagation.graph_rules import MessageState, may_drop_text
 
 Row = tuple[int, ...]
 MESSAGES_A_READ = 500
 FIRST = (-1 << 63, 0)
-# The texts that stood at a sequence, of the first so many that were committed: what a later text
-# cites, such a text cites or its client merged since.
+# CHANGED and STOOD ask for the texts that were current at a sequence, among the texts with a number
+# up to the given one. If a later text cites a message, either such a text cites it, or the client
+# merged it since.
 CHANGED = (
     "SELECT ref FROM profile_version INDEXED BY profile_version_sequence"
     " WHERE sequence > ?1 AND sequence <= ?2"
@@ -43,8 +44,8 @@ TEXT_STATES = (
     " FROM json_each(?) e CROSS JOIN profile_version v"
     " ON v.ref = e.value->>0 AND v.version = e.value->>1"
 )
-# A message's row goes first, so that no client merges a half-deleted message; the rest of one whose
-# row is gone is found by itself.
+# A message's row is deleted first, so that no client merges a half-deleted message. The parts and
+# merges of a message without a row are found in their own tables.
 KEYS = (
     "SELECT * FROM (SELECT * FROM (SELECT router, version FROM router_version WHERE (router, "
     "version) > (?1, ?2)"
@@ -73,9 +74,11 @@ class CitationCounts:
     """Counts of the clients whose texts cite each message.
 
     Attributes:
-        at: The sequence at which the texts stood; before the first run none did.
-        committed: Number of the last text that had been committed.
-        withdrawal: Sequence of the last withdrawal, which may change texts in place.
+        at: The counted texts were current at this sequence; -1 before the first run, without texts.
+        committed: Number of the last text that was committed before the count.
+        withdrawal: Sequence of the last withdrawal before the count; a withdrawal may change texts
+            in place.
+        clients: How many clients cite each message (router, version).
     """
 
     at: int = -1
@@ -90,10 +93,15 @@ def count_again(
     last: CitationCounts,
     now: CitationCounts,
 ) -> set[Row]:
-    """Count what these clients cite now, instead of at the last run.
+    """Replace some clients' citations of the last run by the present ones.
+
+    Args:
+        refs: The clients, as rows (ref,).
+        last: The counts of the last run.
+        now: The counts of this run, which are changed.
 
     Returns:
-        The messages that they cited then or merged since.
+        The messages (router, version) that the clients cited at the last run or merged since.
     """
     asked = to_json([ref for (ref,) in refs])
     cited = _count_citations(connection, asked, last)
@@ -105,16 +113,16 @@ def count_again(
 def find_replaced_messages(
     connection: sqlite3.Connection, after: int, before: int
 ) -> Sequence[Row]:
-    """Return messages whose routers sent the next one in these rounds.
+    """Return messages whose router sent its next message in some rounds.
 
-    The rounds are those that were published after `after`, up to `before`; both are sequences.
+    The rounds are those that were published after the sequence `after`, and up to `before`.
     """
     rounds = (find_last_round(connection, after), find_last_round(connection, before))
     return connection.execute(REPLACED, rounds).fetchall()
 
 
 def read_message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
-    """Read the next keys of messages, deleted ones with leftover rows too."""
+    """Read the next (router, version), also of deleted messages with leftovers."""
     found, key = list[Row](), after
     while (
         len(found) < MESSAGES_A_READ
@@ -127,35 +135,31 @@ def read_message_keys(connection: sqlite3.Connection, after: Row) -> list[Row]:
 def _count_citations(
     connection: sqlite3.Connection, asked: str, texts: CitationCounts
 ) -> Counter[Row]:
-    """Count the clients of those in `asked` whose texts cite each message."""
+    """Count how many of the clients in `asked` (JSON) cite each message."""
     bodies = connection.execute(STOOD, (asked, texts.at, texts.committed))
     return Counter(key for (body,) in bodies for key in set(list_cited_messages(body)))
 
 
-def read_message_state(
-    connection: sqlite3.Connection, key: Row, before: int
-) -> tuple[bool, MessageState]:
-    """Return the facts about a message that no text cites.
+def read_message_states(
+    connection: sqlite3.Connection, keys: Iterable[Row], before: int
+) -> list[tuple[bool, MessageState]]:
+    """Return the states of messages that no text cites.
 
     Returns:
-        Whether its row is still there, and the facts. If it was merged after `before`, any such
-        merge is taken for the newest.
+        For each message, whether its row still exists, and its state. If it was merged after
+        `before`, `merged_at` may be any such merge.
     """
-    stands, merged_at, replaced_at = connection.execute(MESSAGE_STATE, (*key, before)).fetchone()
-    return bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at)
-
-
-def read_message_states(
-    connection: sqlite3.Connection, keys: Sequence[Row], before: int
-) -> list[tuple[bool, MessageState]]:
-    """Return the facts about several messages; see `read_message_state`."""
-    return [read_message_state(connection, key, before) for key in keys]
+    rows = (connection.execute(MESSAGE_STATE, (*key, before)).fetchone() for key in keys)
+    return [
+        (bool(stands), MessageState(is_cited=False, merged_at=merged_at, replaced_at=replaced_at))
+        for stands, merged_at, replaced_at in rows
+    ]
 
 
 def find_droppable_texts(
     connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int
 ) -> list[Row]:
-    """Return those of these texts that may go."""
+    """Return the texts (ref, version) that may be dropped."""
     return [
         (ref, version)
         for ref, version, replaced_at, is_held in connection.execute(TEXT_STATES, (to_json(texts),))
@@ -164,7 +168,7 @@ def find_droppable_texts(
 
 
 def drop_texts(connection: sqlite3.Connection, texts: Sequence[Sequence[int]], before: int) -> int:
-    """Drop those of these texts that may go.
+    """Drop the texts (ref, version) that may be dropped.
 
     Returns:
         How many were dropped.

@@ -1,11 +1,13 @@
-"""RetentionStore on SQLite: drop what ended before a sequence and is uncited.
+"""RetentionStore on SQLite: drops uncited rows that ended before a sequence.
 
-A run is many small reads and commits, none of which relies on the snapshot of another: what has
-ended never starts again, and a client that comes to cite a message has merged it, which the commit
-that drops it checks. A text goes when it has ended and no message holds a part of it. So a run
-looks at what ended since the last run, and at what a dropped message held. The first run of a
-process looks at all clients and messages: it counts the citations, and a run that was cut short may
-have left parts of messages.
+A run consists of many small reads and commits. They need no common snapshot: a row that has ended
+never becomes current again, and a client that newly cites a message has merged it, which the commit
+that drops the message checks.
+
+A text is dropped when it has ended and no message holds a part of it. So a run looks at the rows
+that ended since the last run, and at the texts whose parts a dropped message held. The first run of
+a process looks at all clients and messages, because it has to count the citations, and because a
+run that was cut short may have left parts of messages.
 """
 
 import sqlite3
@@ -35,23 +37,19 @@ from propagation.adapters.sqlite.forget.retained_messages import (
     find_droppable_texts,
     find_replaced_messages,
     read_message_keys,
-    read_message_state,
     read_message_states,
 )
 from propagation.adapters.sqlite.reason.claims import REASONED
 from propagation.adapters.sqlite.reason.texts import get_texts_through
 from propagation.adapters.sqlite.rounds.messages import find_last_round
-from propagation.graph_rules.retention import (
-    MessageState,
-    may_drop_edge,
-    may_drop_merges,
-    may_drop_message,
-)
+from propagation.graph_rules import MessageState, may_drop_edge, may_drop_merges, may_drop_message
+from propagation.grouping import split_into_batches
 
 CLIENTS_A_READ, TEXTS_A_READ = 500, 2_000
 OLDEST_KEPT = "oldest_kept"
-# A version's life ends where the next one begins, an edge's where it is closed, a message's where
-# its router's next is sent; that next one may have gone already, but not without another behind it.
+# The life of a text version ends where the next one begins, that of an edge where it is closed, and
+# that of a message where its router sends the next one. The next one may have been dropped already,
+# but then there is a later one.
 WINDOW = (
     "SELECT max(sequence) FROM (SELECT sequence FROM profile_version WHERE sequence > ? AND "
     "sequence <= ? ORDER BY 1 LIMIT ?)"
@@ -78,7 +76,7 @@ PASSED = (
     "DELETE FROM gradient WHERE rowid IN (SELECT rowid FROM gradient INDEXED BY "
     "gradient_sequence WHERE sequence <= ?"
     " LIMIT ?)",
-    # Only its own row tells where the texts of a replayed dead letter stand.
+    # Rows with `late` stay: only they tell the sequence of a replayed dead letter's texts.
     "DELETE FROM reasoned WHERE sequence IN (SELECT sequence FROM reasoned WHERE sequence <="
     " min(?, (SELECT value FROM progress WHERE name = 'reasoned')) AND late IS NULL"
     " ORDER BY sequence LIMIT ?)",
@@ -86,9 +84,9 @@ PASSED = (
 
 
 class SqliteRetention(SqlitePart):
-    """Runs one retention at a time.
+    """Runs one retention at a time, a step for each call.
 
-    A run that was given up starts again.
+    A run that failed, or whose arguments change, starts again.
     """
 
     _run: AsyncGenerator[int] | None = None
@@ -96,7 +94,7 @@ class SqliteRetention(SqlitePart):
     _citations = CitationCounts()
 
     async def prune(self, before: int, limit: int) -> int | None:
-        run = self._run if self._before == before else None
+        run = self._run if (self._before, self._limit) == (before, limit) else None
         self._run = None
         self._before, self._limit = before, limit
         run = run or self._run_steps(before)
@@ -145,22 +143,21 @@ class SqliteRetention(SqlitePart):
     async def _drop_texts(self, before: int) -> AsyncGenerator[int]:
         """Drop texts that ended since the last run.
 
-        Nothing is written any more at a reasoned sequence.
+        Only texts up to the reasoned watermark are looked at: new ones are written after it.
         """
         through = await self._read_progress("texts_pruned")
         end = min(before, await self._read_progress(REASONED))
         while through < end:
             through, keys = await self._find_ended_texts(through, end, before)
             yield 0
-            while keys:
-                batch = self._take(keys)
+            for batch in split_into_batches(keys, self._limit):
                 yield await self._database.write(partial(drop_texts, texts=batch, before=before))
         await self._mark("texts_pruned", end)
 
     async def _drop_edges(self, before: int) -> AsyncGenerator[int]:
         """Drop edges that ended since the last run.
 
-        A client's first edges stay.
+        The first edges of a client stay.
         """
         through = await self._read_progress("edges_pruned")
         end = await self._database.read(lambda connection: find_last_round(connection, before))
@@ -171,8 +168,8 @@ class SqliteRetention(SqlitePart):
                 if may_drop_edge(round_, bool(is_first), end)
             ]
             yield 0
-            while keys:
-                yield await self._drop(DROP_EDGES, keys, round_)
+            for batch in split_into_batches(keys, self._limit):
+                yield await self._delete(DROP_EDGES, to_json(batch), round_)
         await self._mark("edges_pruned", end)
 
     async def _drop_passed(self, before: int) -> AsyncGenerator[int]:
@@ -185,7 +182,7 @@ class SqliteRetention(SqlitePart):
     ) -> AsyncGenerator[int]:
         """Drop messages with their parts, and texts that no message holds then.
 
-        Of other messages the merges may go.
+        Of a message that must stay, at least the merges may be dropped.
         """
         uncited = [key for key in keys if not citations.clients[key]]
         for start in range(0, len(uncited), MESSAGES_A_READ):
@@ -201,12 +198,15 @@ class SqliteRetention(SqlitePart):
     async def _drop_with_merges(
         self, key: Row, stands: bool, state: MessageState, before: int
     ) -> AsyncGenerator[int]:
-        """Drop the merges of a message that no text cites, then itself.
+        """Drop the messages that no text cites, after their merges.
 
-        Either stays if it may not go.
+        Both are dropped only if they may be (see graph_rules/retention).
 
         Args:
-            stands: Whether the message's row is still there; otherwise its parts are dropped.
+            key: (router, version) of the message.
+            stands: Whether the message's row still exists; otherwise its parts are dropped.
+            state: The message's state.
+            before: As in `prune`.
 
         Yields:
             How many rows each commit dropped.
@@ -220,9 +220,10 @@ class SqliteRetention(SqlitePart):
             if state.merged_at is not None
             else []
         )
-        while merges:
-            yield await self._drop(
-                "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))", merges
+        for batch in split_into_batches(merges, self._limit):
+            yield await self._delete(
+                "DELETE FROM merged WHERE number IN (SELECT value->>0 FROM json_each(?))",
+                to_json(batch),
             )
         if may_drop_message(state, before) or not stands:
             yield await self._drop_message(key, before)
@@ -239,7 +240,7 @@ class SqliteRetention(SqlitePart):
     def _find_ended_texts(
         self, connection: sqlite3.Connection, after: int, end: int, before: int
     ) -> tuple[int, list[Row]]:
-        """Return how far was searched, and the texts that may go."""
+        """Return the last sequence searched, and the texts that may be dropped."""
         through = read_one(connection, WINDOW, after, end, TEXTS_A_READ) or end
         replaced = connection.execute(TEXTS, (after, through)).fetchall()
         return through, find_droppable_texts(connection, replaced, before)
@@ -247,7 +248,7 @@ class SqliteRetention(SqlitePart):
     @writes
     def _drop_message(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
         """Drop a message that no text cites, unless it was merged meanwhile."""
-        _, state = read_message_state(connection, key, before)
+        [(_, state)] = read_message_states(connection, [key], before)
         if not may_drop_message(state, before):
             return 0
         return connection.execute(
@@ -261,20 +262,11 @@ class SqliteRetention(SqlitePart):
         """Run a statement; return how many rows it dropped."""
         return connection.execute(statement, parameters).rowcount
 
-    async def _drop(self, statement: str, keys: list[Row], *more: int) -> int:
-        return await self._delete(statement, to_json(self._take(keys)), *more)
-
-    def _take(self, keys: list[Row]) -> list[Row]:
-        """Take at most `_limit` keys out of the list, from its end."""
-        taken = keys[-self._limit :]
-        del keys[-self._limit :]
-        return taken
-
     @writes
     def _drop_parts(self, connection: sqlite3.Connection, key: Row, before: int) -> int:
-        """Drop about a step's parts of a message.
+        """Drop as many parts of a message as fit in a step.
 
-        Texts that no other message holds go with them.
+        Texts of these parts are dropped, too, if no other message holds them.
 
         Returns:
             How many rows were dropped.

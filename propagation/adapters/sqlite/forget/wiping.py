@@ -2,7 +2,7 @@
 
 `PRAGMA secure_delete` overwrites rows with zeros as they are deleted. Two kinds of traces stay:
 copies of rows in pages that were split or merged, and frames of the write-ahead log. Writing the
-file anew removes the first, emptying the log the second.
+file anew removes the copies; emptying the log removes the frames.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.model import StoreBusy
 
 TO_WIPE = "to_wipe"
-"""Progress: how many erasures left traces that may still be in the file."""
+"""Name of the progress number: how many erasures may have left traces."""
 LOG_TRIES, LOG_PAUSE_SECONDS = 300, 0.2
 LOG_WAIT_MS, BUSY_MS = 50, 30_000
 
@@ -32,13 +32,13 @@ class SqliteWiping(SqliteCheckpoints):
 
     async def wipe(self) -> None:
         erasures = await self._find_erasures_to_wipe()
-        # First: what is dropped after the file was written anew would stay in its free pages.
+        # Sweep first: numbers that are dropped later would stay in free pages of the new file.
         await self.sweep()
         await self._empty_log()
         # VACUUM is a transaction of its own: if it is killed, the file is as it was.
         await self._database.write(lambda connection: connection.execute("VACUUM"), alone=True)
         await self._empty_log()
-        # Nothing is noted if another erasure came since.
+        # The number stays if another erasure came since.
         await self._database.write(
             lambda connection: connection.execute(
                 "DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures)
@@ -48,7 +48,8 @@ class SqliteWiping(SqliteCheckpoints):
     async def _empty_log(self) -> None:
         """Empty the write-ahead log.
 
-        Raise StoreBusy if a reader needs it for a minute.
+        Raises:
+            StoreBusy: A reader has needed the log for a minute.
         """
         for _ in range(LOG_TRIES):
             if await self._database.write(_empty_log, alone=True):
@@ -66,8 +67,8 @@ def _empty_log(connection: sqlite3.Connection) -> bool:
     Call it outside of a transaction.
 
     Returns:
-        False if a reader, such as a back-up, still needs the log. It hardly waits for one, as
-        commits wait meanwhile.
+        False if a reader, such as a back-up, still needs the log. The call waits only LOG_WAIT_MS
+        for readers, because commits wait meanwhile.
     """
     connection.execute(f"PRAGMA busy_timeout={LOG_WAIT_MS}")
     try:

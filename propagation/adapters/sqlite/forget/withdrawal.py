@@ -21,18 +21,23 @@ from propagation.adapters.sqlite.forget.retained_messages import drop_texts
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
 from propagation.adapters.sqlite.index.outbox import put_messages_out
-from propagation.adapters.sqlite.learn.checkpoints import drop_trust, publish_checkpoint
-from propagation.adapters.sqlite.reason.texts import build_text_rows, build_texts_from, put_texts
+from propagation.adapters.sqlite.learn.checkpoints import publish_barrier
+from propagation.adapters.sqlite.reason.texts import (
+    FOLLOWS_GAP,
+    build_text_rows,
+    build_texts_from,
+    put_texts,
+)
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
-from propagation.graph_rules.commit_checks import check_uncited
-from propagation.graph_rules.name_matching import names_one
-from propagation.graph_rules.withdrawal_order import (
+from propagation.graph_rules import (
     WithdrawalStep,
+    check_uncited,
     find_lost_attributes,
     list_held_attributes,
+    names_one,
     order_withdrawal_steps,
 )
 from propagation.model import (
@@ -41,8 +46,10 @@ from propagation.model import (
     Withdrawal,
     WithdrawalResult,
     find_lone_sender,
+    get_kind,
+    index_of,
 )
-from propagation.ports import CACHED, POSTPONED_ARRIVALS
+from propagation.ports import CACHED, COLLECTIONS, POSTPONED_ARRIVALS
 
 OF_CLIENT = (
     "client",
@@ -55,7 +62,7 @@ OF_CLIENT = (
     "held",
 )
 IN = "IN (SELECT value FROM json_each(?))"
-# In the order in which they were integrated; the index alone finds them.
+# One part of each sender, in the order of integration; the index alone finds the rows.
 FIRST_SENDERS = (
     "SELECT i.attribute, i.ref, i.profile_version, i.sequence FROM (SELECT min(rowid) AS row "
     "FROM integrated"
@@ -64,8 +71,8 @@ FIRST_SENDERS = (
     " ORDER BY i.rowid"
 )
 
-# A replayed dead letter has the merge at `late`, and its gradients at its own sequence. Sequences
-# are made distinct first: many dead letters may have been replayed at one.
+# A replayed dead letter has its merges at `late`, but its gradients at its own sequence. Sequences
+# are made distinct first, because many dead letters may have been replayed at the same one.
 GRADIENTS_OF_READERS = (
     "WITH reading AS MATERIALIZED (SELECT DISTINCT sequence, ref FROM merged INDEXED BY"
     " merged_message WHERE router = ?1 AND router_version = ?2), moment AS (SELECT DISTINCT"
@@ -76,18 +83,23 @@ GRADIENTS_OF_READERS = (
     " WHERE (g.module = 'router' AND g.owner = ?1) OR (g.module = 'filter_memory'"
     " AND (given.read_at, g.owner) IN reading)"
 )
-# The next version that stays where it is; interactions may be reasoned in any order, so versions do
-# not ascend in their sequences.
+# The next version that keeps its sequence. Interactions may be reasoned in any order, so a later
+# version may have a smaller sequence.
 NEXT = (
     "(SELECT n.{} FROM profile_version n WHERE n.ref = v.ref AND n.version > v.version"
     " AND NOT n.sequence IN (SELECT value FROM json_each(?1)) ORDER BY n.version LIMIT 1)"
 )
+# If retention dropped the version before, the version is marked (FOLLOWS_GAP), because retention
+# may still keep its new sequence.
 MOVE_TEXTS = (
     f"UPDATE profile_version AS v SET sequence = coalesce({NEXT.format('sequence')}, ?2),"
-    f" at = coalesce({NEXT.format('at')}, ?3)"
+    f" at = coalesce({NEXT.format('at')}, ?3),"
+    f" rewritten = rewritten | iif(version = 1 OR EXISTS (SELECT 1 FROM profile_version b WHERE"
+    f" b.ref = v.ref AND b.version = v.version - 1), 0, {FOLLOWS_GAP})"
     " WHERE v.sequence IN (SELECT value FROM json_each(?1))"
 )
-# After MOVE_TEXTS: to where its text is, or if that was dropped, the next one.
+# After MOVE_TEXTS: a merge moves to the sequence of its text, or of the next text if that one was
+# dropped.
 MOVE_MERGES = (
     "UPDATE merged AS m SET sequence = coalesce((SELECT n.sequence FROM profile_version n WHERE"
     " n.ref = m.ref AND n.version >= m.profile_version ORDER BY n.version LIMIT 1), ?)"
@@ -97,15 +109,17 @@ MOVE_MERGES = (
 
 @dataclass
 class WithdrawalCommit:
-    """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order.
+    """The statements of each step of a withdrawal.
+
+    graph_rules/withdrawal_order has the order of the steps.
 
     Attributes:
         rewritten: Stored bodies of `withdrawal.rewritten`.
         texts: Stored bodies of `withdrawal.texts`.
-        sequences: Of the interactions that go.
-        erased_sequences: Likewise, with those that were retracted before.
-        sequence: Of the log entry.
-        freed: Texts (ref, version) of which messages lose parts.
+        sequences: Sequences of the withdrawn interactions.
+        erased_sequences: For an erasure, these and the sequences that were retracted before.
+        sequence: Sequence of the log entry.
+        freed: Texts (ref, version) whose parts were removed from messages.
     """
 
     connection: sqlite3.Connection
@@ -123,7 +137,7 @@ class WithdrawalCommit:
         """Run every step in one transaction.
 
         Raises:
-            VersionClash: A newer text rests on what goes.
+            VersionClash: A newer text cites something that is withdrawn.
         """
         steps: dict[WithdrawalStep, Callable[[], object]] = {
             WithdrawalStep.VOID_CLAIMS: lambda: self._execute("DELETE FROM claim"),
@@ -137,7 +151,7 @@ class WithdrawalCommit:
             WithdrawalStep.REDUCE_MESSAGES: self._reduce_messages,
             WithdrawalStep.CHANGE_ATTRIBUTES: self._change_attributes,
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
-            WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
+            WithdrawalStep.PUBLISH_BARRIER: lambda: publish_barrier(self.connection, self.barrier),
             WithdrawalStep.MARK_FOR_WIPING: lambda: read_next_number(self.connection, TO_WIPE),
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
                 self.connection, LAST_WITHDRAWAL, self.sequence
@@ -167,7 +181,7 @@ class WithdrawalCommit:
     def _withdraw_interactions(self) -> None:
         """Remove interactions and what depends on them.
 
-        An erasure also removes what was recorded of the client meanwhile.
+        An erasure also removes the client's events that were recorded meanwhile.
         """
         erased = self.withdrawal.erased
         if erased is None:
@@ -179,7 +193,7 @@ class WithdrawalCommit:
                 asked,
             )
         else:
-            which, asked = f"{'item' if erased & 1 else 'user'} = ?", erased
+            which, asked = f"{get_kind(erased).name.lower()} = ?", erased
             events = self._execute(
                 f"SELECT event_id, sequence FROM interaction WHERE {which} UNION ALL SELECT"
                 f" event_id, sequence FROM retracted WHERE {which}",
@@ -214,10 +228,11 @@ class WithdrawalCommit:
     def _change_texts(self) -> None:
         """Add texts, and rewrite stored ones in place.
 
-        One that retention dropped stays dropped.
+        A stored text that retention dropped meanwhile stays dropped.
         """
         self.connection.executemany(
-            "UPDATE profile_version SET body = ?, rewritten = 1 WHERE ref = ? AND version = ?",
+            "UPDATE profile_version SET body = ?, rewritten = rewritten | 1"
+            " WHERE ref = ? AND version = ?",
             [
                 (body, text.profile.ref, text.profile.version)
                 for text, body in zip(self.withdrawal.rewritten, self.rewritten, strict=True)
@@ -240,7 +255,7 @@ class WithdrawalCommit:
         kind, name = self._execute("SELECT kind, id FROM client WHERE ref = ?", ref).fetchone()
         self._execute(
             "DELETE FROM outbox WHERE collection = ? AND key = ?",
-            "items" if kind else "users",
+            COLLECTIONS[get_kind(ref)].value,
             str(ref),
         )
         self._execute(
@@ -253,13 +268,13 @@ class WithdrawalCommit:
         self._execute(
             "DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", ref
         )
-        # what the content was is not kept where it named the client: any repeat of such an event
-        # is a repeat
+        # The content hash is removed where the content named the client. Any further event with
+        # such an id then counts as a repeat.
         self._execute(
             "UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", ref
         )
         self.directory.forget(kind, name)
-        raise_progress(self.connection, f"refs_given_{kind}", (ref >> 1) + 1)
+        raise_progress(self.connection, f"refs_given_{kind}", index_of(ref) + 1)
 
     def _change_attributes(self) -> None:
         lost = find_lost_attributes(self.withdrawal)
@@ -292,7 +307,7 @@ class WithdrawalCommit:
                 "DELETE FROM outbox WHERE collection = 'attributes' AND key = ?", to_json(name)
             )
         if lost:
-            # Few of all gradients name one: the query finds them faster than Python would.
+            # Few gradients name a lost attribute: the query finds them faster than Python would.
             self._delete_naming(
                 self._execute(
                     "SELECT rowid, text, attributes FROM gradient WHERE EXISTS (SELECT 1 FROM"
@@ -365,17 +380,14 @@ class WithdrawalCommit:
                 ],
             )
 
-    def _publish_barrier(self) -> None:
-        publish_checkpoint(self.connection, self.barrier.id)
-        drop_trust(self.connection, self.barrier.sequence)
-
     def _delete_naming(
         self, gradients: Iterable[tuple[int, str, str]], names: Collection[str]
     ) -> None:
-        """Delete those gradients that name one of the names.
+        """Delete the gradients that name one of these attributes.
 
         Args:
-            gradients: Row, text and attributes (JSON) of each.
+            gradients: (rowid, text, attributes as JSON) of each gradient.
+            names: Names of attributes.
         """
         self.connection.executemany(
             "DELETE FROM gradient WHERE rowid = ?",

@@ -1,6 +1,6 @@
 """Checkpoints on SQLite: arrays in parts, written in small transactions.
 
-Small transactions hold up no acknowledgement.
+A large transaction would hold up acknowledgements.
 """
 
 import sqlite3
@@ -19,8 +19,7 @@ from propagation.adapters.sqlite.connection import (
     writes,
     writes_under_lease,
 )
-from propagation.graph_rules.commit_checks import check_staged
-from propagation.graph_rules.retention import list_outdated_checkpoints
+from propagation.graph_rules import check_staged, list_outdated_checkpoints
 from propagation.model import Checkpoint, StagedCheckpoint
 from propagation.ports import Lease
 
@@ -49,7 +48,7 @@ class SqliteCheckpoints(SqlitePart):
             for name, part, dtype, shape, data in islice(pieces, PARTS_AT_ONCE)
         ]:
             await self._put_parts(parts)
-        # now: otherwise a later commit would move the log into the file, while someone waits
+        # Now: otherwise a later commit would move the log into the file while its caller waits.
         await self._database.write(
             lambda connection: connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone(),
             alone=True,
@@ -63,7 +62,7 @@ class SqliteCheckpoints(SqlitePart):
         checkpoint: Checkpoint,
         onto: StagedCheckpoint | None,
     ) -> int:
-        """Begin a staged checkpoint, or go on with one; return its number."""
+        """Begin a staged checkpoint, or continue `onto`; return its id."""
         if onto is not None:
             check_staged(
                 connection.execute(
@@ -89,7 +88,7 @@ class SqliteCheckpoints(SqlitePart):
     async def sweep(self) -> None:
         """Drop parts of old checkpoints and covered increments of trust.
 
-        Each commit drops some of them.
+        This takes many small commits.
         """
         while await self._database.write(_sweep):
             pass
@@ -132,9 +131,9 @@ class SqliteCheckpoints(SqlitePart):
 
 
 def publish_checkpoint(connection: sqlite3.Connection, id_: int) -> None:
-    """Make a checkpoint visible, and remove those that it replaces.
+    """Make a checkpoint visible, and remove the checkpoints that it replaces.
 
-    Their parts go with the next sweep.
+    The next sweep removes their parts.
 
     Raises:
         LeaseLost: Another checkpoint was begun meanwhile.
@@ -149,10 +148,15 @@ def publish_checkpoint(connection: sqlite3.Connection, id_: int) -> None:
     )
 
 
-def drop_trust(connection: sqlite3.Connection, sequence: int) -> None:
-    """Delete increments of trust that a checkpoint covers."""
+def publish_barrier(connection: sqlite3.Connection, barrier: StagedCheckpoint) -> None:
+    """Make a barrier visible, and delete the trust that it covers.
+
+    Raises:
+        LeaseLost: Another checkpoint was begun meanwhile.
+    """
+    publish_checkpoint(connection, barrier.id)
     with _skip_zeroing(connection):
-        connection.execute("DELETE FROM trust_delta WHERE through <= ?", (sequence,))
+        connection.execute("DELETE FROM trust_delta WHERE through <= ?", (barrier.sequence,))
 
 
 def _sweep(connection: sqlite3.Connection) -> int:
@@ -173,7 +177,10 @@ def _sweep(connection: sqlite3.Connection) -> int:
 
 @contextmanager
 def _skip_zeroing(connection: sqlite3.Connection) -> Iterator[None]:
-    """Switch secure_delete off for hundreds of megabytes of numbers (see forget/wiping.py)."""
+    """Switch secure_delete off while numbers are deleted (see forget/wiping.py).
+
+    They may be hundreds of megabytes, and name no client.
+    """
     connection.execute("PRAGMA secure_delete=OFF")
     try:
         yield

@@ -19,20 +19,10 @@ from propagation.adapters.sqlite.connection import (
     to_json,
     writes_under_lease,
 )
-from propagation.adapters.sqlite.learn.checkpoints import (
-    SqliteCheckpoints,
-    drop_trust,
-    publish_checkpoint,
-)
+from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints, publish_barrier
 from propagation.adapters.sqlite.record.log import append_entry
-from propagation.graph_rules.commit_checks import check_block_follows
-from propagation.model import (
-    Checkpoint,
-    EntryKind,
-    Epoch,
-    LearnedBlock,
-    StagedCheckpoint,
-)
+from propagation.graph_rules import check_block_follows
+from propagation.model import Checkpoint, EntryKind, Epoch, LearnedBlock, StagedCheckpoint
 from propagation.ports import Lease
 
 BLOCK = "start, through, epoch, size, columns"
@@ -80,11 +70,14 @@ class SqliteLearn(SqliteCheckpoints):
     def get_taste_written(
         self, connection: sqlite3.Connection, sequences: Sequence[int]
     ) -> Mapping[int, Sequence[tuple[int, float]]]:
-        found: dict[int, Sequence[tuple[int, float]]] = {}
         distinct = np.array(sorted(set(sequences)), np.int64)
-        for block in read_blocks_of(connection, sequences):
-            found |= collect_taste_written(block, find_places(block.sequence, distinct))
-        return found
+        return {
+            sequence: written
+            for block in read_blocks_of(connection, sequences)
+            for sequence, written in collect_taste_written(
+                block, find_places(block.sequence, distinct)
+            ).items()
+        }
 
     async def get_learned_through(self) -> int:
         return await self._database.read(read_learned_through)
@@ -130,10 +123,6 @@ class SqliteLearn(SqliteCheckpoints):
         connection.execute("UPDATE vacant SET learned = 0 WHERE sequence <= ?", (start.sequence,))
         return publish_epoch(connection, self._directory, EntryKind.BOOTSTRAP, epoch, start)
 
-    async def get_current_epoch(self) -> Epoch | None:
-        epochs = await self.get_epochs()
-        return epochs[-1] if epochs else None
-
     @writes_under_lease
     def fix_tau(self, connection: sqlite3.Connection, number: int, tau: float) -> None:
         connection.execute("UPDATE epoch SET tau = ? WHERE number = ?", (tau, number))
@@ -155,7 +144,7 @@ def publish_epoch(
 ) -> int:
     """Open an epoch at its own log entry; return the sequence.
 
-    The entry is a barrier.
+    `start` becomes the barrier at that entry.
     """
     sequence = append_entry(connection, directory, kind, (), epoch.number)
     opened = epoch.model_copy(update={"sequence": sequence})
@@ -163,24 +152,18 @@ def publish_epoch(
         f"INSERT INTO epoch ({EPOCH}) VALUES (?, ?, ?, ?, ?, ?, ?)",
         tuple(opened.model_dump().values()),
     )
-    publish_checkpoint(connection, start.id)
-    drop_trust(connection, start.sequence)
+    publish_barrier(connection, start)
     return sequence
 
 
 def read_blocks_of(
     connection: sqlite3.Connection, sequences: Sequence[int]
 ) -> Iterator[LearnedBlock]:
-    """Yield learned blocks in order, without their increments of trust."""
+    """Yield the learned blocks of these interactions, without trust, in order."""
     # closed: an open cursor would keep this connection at its snapshot after an error
     with closing(connection.execute(BLOCKS_OF, (to_json(list(sequences)),))) as rows:
         for row in rows:
             yield unpack_block(*row)
-
-
-def read_block(connection: sqlite3.Connection, sequence: int) -> LearnedBlock | None:
-    """Return the learned block of a sequence, without its increments of trust."""
-    return next(read_blocks_of(connection, [sequence]), None)
 
 
 def read_learned_through(connection: sqlite3.Connection) -> int:

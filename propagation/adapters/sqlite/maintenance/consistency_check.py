@@ -1,4 +1,4 @@
-"""Checks of the stored data, and what killed processes left.
+"""Checks of the stored data, and the remains of killed processes.
 
 Each finding is a sentence.
 """
@@ -10,6 +10,7 @@ from itertools import islice
 from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
 from propagation.adapters.sqlite.connection import free_all
 from propagation.adapters.sqlite.reason.text_bodies import is_body_of, read_parts
+from propagation.adapters.sqlite.reason.texts import FOLLOWS_GAP
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.errors import REBUILD
@@ -17,7 +18,7 @@ from propagation.model import DamagedText, pluralize
 
 FINDINGS_A_QUESTION = 5
 PUBLISHED = "(SELECT coalesce(max(number), 0) FROM round)"
-# What ended at or before this sequence may have been dropped by retention.
+# Retention may have dropped rows whose life ended at or before this sequence.
 KEPT = "coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)"
 WITHDRAWN = "coalesce((SELECT value FROM progress WHERE name = 'taken_back'), 0)"
 LEARNED = "(SELECT coalesce(max(through), 0) FROM learned)"
@@ -38,7 +39,7 @@ LISTS = {
     "checkpoint_part": ("shape",),
     "point": ("attributes",),
 }
-# Each row found is one thing wrong; the text is filled with the row's columns.
+# Each row that a query returns is one fault; its columns fill the text.
 QUESTIONS = (
     (
         "sequence {} is given to an interaction and to another log entry",
@@ -109,9 +110,9 @@ QUESTIONS = (
     (
         "client {}: version {} of its profile does not follow the one before it",
         "SELECT ref, version FROM (SELECT ref, version, lag(version) OVER (PARTITION BY ref "
-        "ORDER BY version) AS ahead, sequence"
-        " FROM profile_version) WHERE ahead <> version - 1 AND sequence > "
-        " coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)",
+        "ORDER BY version) AS ahead, sequence, rewritten"
+        f" FROM profile_version) WHERE ahead <> version - 1 AND NOT rewritten & {FOLLOWS_GAP}"
+        " AND sequence > coalesce((SELECT value FROM progress WHERE name = 'oldest_kept'), 0)",
     ),
     (
         "{} versions of profiles were written, but the newest ones that are stored add up to {}",
@@ -318,14 +319,14 @@ LEFTOVERS = (
 
 
 def find_inconsistencies(connection: sqlite3.Connection, *, thorough: bool = True) -> list[str]:
-    """Return findings, at most five of a kind.
+    """Return the faults of a database, at most five of a kind.
 
     Args:
-        thorough: Compare each index with its table too, most of the time (50 s of 65, for
-            2.3 GB), and read every text.
+        thorough: Also compare each index with its table, which takes most of the time (50 s of 65
+            for 2.3 GB), and read every text.
 
     Returns:
-        Empty if the database is sound.
+        A sentence for each fault; none if the database is sound.
     """
     look = "integrity_check" if thorough else "quick_check"
     damage = [
@@ -357,9 +358,9 @@ def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def list_leftovers(connection: sqlite3.Connection) -> list[str]:
-    """Count remains, while no process serves the database.
+    """Count remains; call it only while no process serves the database.
 
-    The work of such a process looks the same.
+    The work of a running process would be counted as remains.
     """
     last = find_last_round(connection)
     found = [
@@ -370,7 +371,7 @@ def list_leftovers(connection: sqlite3.Connection) -> list[str]:
 
 
 def drop_leftovers(connection: sqlite3.Connection) -> None:
-    """Remove remains in one transaction; nothing published or acknowledged changes."""
+    """Remove remains in one transaction; published rows do not change."""
     connection.execute("BEGIN IMMEDIATE")
     free_all(connection)
     discard_unpublished(connection, find_last_round(connection), everywhere=True)

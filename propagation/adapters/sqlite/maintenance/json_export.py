@@ -1,9 +1,9 @@
 """Export of everything as JSON Lines, and import of it, without loss.
 
 The first line names format, schema and tables. Each further line is a row, {table: {column:
-value}}, in the order of the table. The last line has the count and a digest of all before it, so
-that a file that was cut short is refused, as is one that goes on after it. Bytes are
-{"base64": ...}; the body of a profile version is its plain JSON.
+value}}, in the order of the table. The last line has the number of rows and a digest of all lines
+before it: a file that was cut short is refused, and so is one with anything after the last line.
+Bytes are written as {"base64": ...}, and the body of a profile version as its plain JSON.
 """
 
 import base64
@@ -26,11 +26,11 @@ LINES_A_REPORT = 5_000
 ROWS_A_STATEMENT = 2_000
 Tables = Mapping[str, Sequence[str]]
 OnProgress = Callable[[int, int], None]
-"""Takes how much is done, and how much there is."""
+"""Takes the amount done and the total amount, e.g. in rows or bytes."""
 
 
 def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgress) -> int:
-    """Write what a reader sees to an export; return how many rows."""
+    """Write all rows that a reader sees; return how many."""
     tables = _read_tables(reader)
     total = sum(reader.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables)
     digest = blake2b(digest_size=16)
@@ -54,7 +54,7 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
 
 
 def _read_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return columns by table, tables by name."""
+    """Return the columns of each table, tables ordered by name."""
     return {
         name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
         for (name,) in connection.execute(
@@ -69,7 +69,7 @@ def _read_rows(
 ) -> Iterator[dict[str, dict[str, object]]]:
     """Read all rows in the table's own order.
 
-    That is by rowid, or by key if it has none.
+    The order is by rowid, or by key if a table has no rowid.
     """
     for table, columns in tables.items():
         for row in reader.execute(f'SELECT {_list_columns(columns)} FROM "{table}" NOT INDEXED'):
@@ -105,7 +105,7 @@ def read_export(
 
     Raises:
         BrokenData: A line cannot be read.
-        SchemaTooNew: A newer release wrote it.
+        SchemaTooNew: A newer release wrote the export.
     """
     lines = _Lines(file, source)
     schema, total, tables = lines.read_head()
@@ -141,7 +141,7 @@ def _list_columns(columns: Sequence[str]) -> str:
 
 
 class _Lines:
-    """The lines of an export; each problem names its line."""
+    """The lines of an export; every error names its line."""
 
     def __init__(self, file: BinaryIO, source: Path) -> None:
         self._file = file
@@ -166,7 +166,7 @@ class _Lines:
         return schema, rows, tables
 
     def rows(self, tables: Tables) -> Iterator[tuple[str, list[object]]]:
-        """Return (table, values) of each row.
+        """Yield (table, values) of each row.
 
         The last line must confirm that no row is missing, and nothing may follow it.
         """

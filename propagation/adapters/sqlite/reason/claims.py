@@ -1,6 +1,6 @@
-"""Claims of stage 1: handing out interactions, and committing what was reasoned.
+"""Claims of stage 1: they hand out interactions and commit their results.
 
-Interactions are handed out by token.
+Each claim has a token.
 """
 
 import sqlite3
@@ -24,26 +24,29 @@ from propagation.adapters.sqlite.reason.reasoned_rows import (
     put_packed,
 )
 from propagation.adapters.sqlite.reason.texts import pack_bodies
-from propagation.graph_rules.claims import (
+from propagation.graph_rules import (
     Draw,
     DrawColumns,
     build_reason_works,
+    check_claim,
     choose_interactions,
     count_pending_to_fetch,
     find_reasoned_through,
     list_drawn_items,
     read_draws,
 )
-from propagation.graph_rules.commit_checks import check_claim
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
 
 REASONED = "reasoned"
-"""Progress: all up to this sequence was reasoned at the last commit of a claim."""
+"""Name of the progress number of the reasoned watermark.
+
+It is as of the last commit of a claim.
+"""
 DELETE_CLAIM = "DELETE FROM claim WHERE token = ? RETURNING token"
 
 
 class SqliteClaims(SqlitePart):
-    """Claims by token."""
+    """Stores claims by token, and commits their results."""
 
     @writes
     def claim_reason(
@@ -107,7 +110,7 @@ class SqliteClaims(SqlitePart):
         *,
         more: bool = False,
     ) -> None:
-        """Commit what was packed before, possibly by another process."""
+        """Commit results that were packed before, possibly by another process."""
         found = read_one(
             connection,
             "SELECT token FROM claim WHERE token = ?" if more else DELETE_CLAIM,
@@ -119,7 +122,7 @@ class SqliteClaims(SqlitePart):
 
 
 def read_reasoned_through(connection: sqlite3.Connection) -> int:
-    """Return the sequence up to which everything is reasoned."""
+    """Return the sequence up to which all interactions are reasoned."""
     pending = _find_pending(connection, 1)
     return find_reasoned_through(
         pending[0][0] if pending else None, read_learned_through(connection)
@@ -169,7 +172,7 @@ def _build_work(connection: sqlite3.Connection, sequences: Sequence[int]) -> lis
 
 
 def _read_draws(connection: sqlite3.Connection, sequences: Sequence[int]) -> dict[int, Draw]:
-    """Read the draws of interactions, ascending, as learn stored them."""
+    """Return the stored draws by sequence; `sequences` ascend."""
     draws: dict[int, Draw] = {}
     for block in read_blocks_of(connection, sequences):
         columns = DrawColumns(block.through, block.sequence, block.negatives[:, 0], block.scores)

@@ -20,7 +20,7 @@ from propagation.adapters.sqlite.reason.texts import (
     pack_bodies,
     put_texts,
 )
-from propagation.graph_rules.commit_checks import check_no_withdrawal
+from propagation.graph_rules import check_no_withdrawal
 from propagation.model import (
     ClientText,
     DeadLetter,
@@ -47,7 +47,7 @@ ROW = (
 
 
 class SqliteReason(SqliteClaims, SqliteTexts):
-    """Reads what was reasoned, and commits texts that no interaction wrote."""
+    """Reads the results of reasoning, and commits texts outside interactions."""
 
     async def commit_texts(
         self,
@@ -74,10 +74,6 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         return await self._database.read(
             lambda connection: read_interactions(connection, sequences), len(sequences)
         )
-
-    @reads
-    def find_event(self, connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
-        return read_event(connection, event_id)
 
     @reads
     def get_merges_of_message(
@@ -124,8 +120,8 @@ class SqliteReason(SqliteClaims, SqliteTexts):
         after: int,
         limit: int,
     ) -> Sequence[Gradient]:
-        # without an owner by sequence: the index of owners would give all there are, to be sorted
-        # for every part that is read
+        # Without an owner, use the index of sequences: with the index of owners SQLite would sort
+        # all gradients of the module at each call.
         index, which, parameters = (
             ("gradient_owner", "owner = ? AND", (owner,))
             if owner is not None
@@ -136,7 +132,7 @@ class SqliteReason(SqliteClaims, SqliteTexts):
             for row in connection.execute(
                 f"SELECT {GRADIENT} FROM gradient INDEXED BY {index} WHERE module = ? AND "
                 f"{which} sequence > ?"
-                " ORDER BY sequence, owner LIMIT ?",
+                " ORDER BY sequence, owner, text LIMIT ?",
                 (module, *parameters, after, limit),
             )
         ]
@@ -168,7 +164,8 @@ def read_interactions_where(
     """Return the interactions that a query finds.
 
     Args:
-        which: The SQL of a query of ROW after FROM.
+        which: The SQL after FROM, of a query that selects ROW.
+        parameters: The query's parameters.
     """
     return [
         build_interaction((*row[:7], orjson.loads(row[7] or "[]"), row[8]))
@@ -177,7 +174,7 @@ def read_interactions_where(
 
 
 def read_event(connection: sqlite3.Connection, event_id: str) -> InteractionRow | None:
-    """Return a recorded event; None if there is none."""
+    """Return the interaction of a recorded event; None if there is none."""
     found = read_interactions_where(
         connection,
         "interaction WHERE seed = ? AND event_id = ?",

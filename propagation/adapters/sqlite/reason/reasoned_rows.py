@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from propagation.adapters.shared.reason_rows import list_authors
 from propagation.adapters.sqlite.connection import put_json, spread_fields, to_json
 from propagation.adapters.sqlite.reason.texts import TextRows, build_text_rows, put_texts
+from propagation.graph_rules import find_dead_letters
 from propagation.model import (
     ClientText,
     MessageMerge,
@@ -24,12 +25,12 @@ MERGES_THROUGH = (
     "INSERT INTO progress VALUES ('merged', json_array_length(?1)) ON CONFLICT (name) DO UPDATE"
     " SET value = value + excluded.value"
 )
-# Doctor compares these numbers with the rows, until something is pruned or withdrawn.
+# `propagation doctor` compares this number with the rows, until some are pruned or withdrawn.
 GRADIENTS_THROUGH = (
     "INSERT OR REPLACE INTO progress SELECT 'gradient', rowid FROM gradient ORDER BY rowid DESC"
     " LIMIT 1"
 )
-# Numbered in their order, up to the number that MERGES_THROUGH left.
+# The merges are numbered in their order; the last gets the number that MERGES_THROUGH stored.
 PUT_MERGED = (
     f"INSERT INTO merged (number, {MERGED}, sequence) SELECT (SELECT value FROM progress WHERE"
     f" name = 'merged') - json_array_length(?1) + key + 1, {spread_fields(6)} FROM json_each(?1)"
@@ -41,7 +42,7 @@ class PackedReasoned:
     """Rows of one commit, as JSON.
 
     Args:
-        replayed: Sequences of dead letters that were tried again.
+        recovered: Sequences of interactions that are no longer dead letters.
     """
 
     summaries: Sequence[ReasonedSummary]
@@ -49,12 +50,12 @@ class PackedReasoned:
     merged: str
     gradients: str
     reasoned: str
-    replayed: str
+    recovered: str
     dead_letters: str
 
 
 def list_texts(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
-    """Return every written version, in order."""
+    """Return all texts of these interactions, in order."""
     return [text for result in reasoned for text in result.texts]
 
 
@@ -64,11 +65,12 @@ def pack_reasoned(
     """Pack reasoned interactions.
 
     Args:
-        bodies: Of `list_texts`.
+        bodies: Packed bodies of `list_texts(reasoned)`, in order.
 
     Raises:
         InvalidInput: A text holds U+0000.
     """
+    failed, recovered = find_dead_letters(reasoned)
     return PackedReasoned(
         summaries=[summarize_reasoned(result) for result in reasoned],
         texts=build_text_rows(
@@ -90,15 +92,13 @@ def pack_reasoned(
                 for result in reasoned
             ]
         ),
-        replayed=to_json([result.sequence for result in reasoned if result.late is not None]),
-        dead_letters=to_json(
-            [(result.sequence, result.failure) for result in reasoned if result.failure is not None]
-        ),
+        recovered=to_json([result.sequence for result in recovered]),
+        dead_letters=to_json([(result.sequence, result.failure) for result in failed]),
     )
 
 
 def build_merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
-    """Return the rows of merges, each with its sequence, in order."""
+    """Return the rows of merges (merge, sequence) as JSON, in order."""
     return to_json(
         [
             (
@@ -115,13 +115,16 @@ def build_merged_rows(merged: Sequence[tuple[MessageMerge, int]]) -> str:
 
 
 def put_merged(connection: sqlite3.Connection, merged: str) -> None:
-    """Insert merges; they are numbered in order."""
+    """Insert the rows of `build_merged_rows`, and number them in order."""
     connection.execute(MERGES_THROUGH, (merged,))
     connection.execute(PUT_MERGED, (merged,))
 
 
 def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int) -> None:
-    """Insert the rows.
+    """Insert the rows of reasoned interactions.
+
+    Args:
+        at: Commit time in milliseconds since 1970.
 
     Raises:
         VersionClash: A text does not follow the stored version.
@@ -133,6 +136,6 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
     put_json(connection, "reasoned", 6, reasoned.reasoned, "INSERT OR REPLACE")
     connection.execute(
         "DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
-        (reasoned.replayed,),
+        (reasoned.recovered,),
     )
-    put_json(connection, "dead_letter", 2, reasoned.dead_letters)
+    put_json(connection, "dead_letter", 2, reasoned.dead_letters, "INSERT OR REPLACE")

@@ -1,10 +1,8 @@
 """A profile version's body: compressed JSON and a digest.
 
-The JSON holds its lines and filter rules.
-
-It is compressed with zstd and a dictionary (text_body_dictionary.zstd, made by
-benchmarks/body_dictionary.py). The dictionary of a released version is never replaced: stored
-bodies can only be read with it.
+The JSON holds the lines and filter rules. It is compressed with zstd and a dictionary
+(text_body_dictionary.zstd, made by benchmarks/body_dictionary.py). The dictionary of a released
+version is never replaced, because stored bodies can only be read with it.
 """
 
 import threading
@@ -27,14 +25,18 @@ from propagation.model import DamagedText, FilterMemory, FilterRule, Line
 
 ZSTD_LEVEL = 3
 RULE = b'{"router":'
-"""The beginning of a rule, before its router; no text holds it, as quotes in texts are escaped."""
+"""The beginning of a rule's JSON, before its router.
+
+No text holds these bytes, because quotes in texts are escaped.
+"""
 
 
 def build_body(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, version: int) -> bytes:
-    """Encode lines and rules.
+    """Encode lines and rules as a body.
 
     Args:
-        ref: See pack_body.
+        ref: The client, as in `pack_body`.
+        version: Number of the profile version, as in `pack_body`.
 
     Raises:
         InvalidInput: A text holds U+0000.
@@ -54,14 +56,14 @@ def build_body(lines: Sequence[Line], rules: Sequence[FilterRule], ref: int, ver
 
 
 def is_body_of(body: bytes, ref: int, version: int) -> bool:
-    """Return whether a body was written for this version."""
+    """Return whether a body was written for this version of this client."""
     reader = _create_zstd().unpack.decompressobj()
     reader.decompress(body)
     return reader.unused_data == compute_digest(body[:-DIGEST_BYTES], ref, version)
 
 
 def read_parts(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
-    """Decode lines and filter memory."""
+    """Decode the lines and the filter memory of a body."""
     lines, rules = orjson.loads(decompress_body(body))
     return tuple(build_line(line) for line in lines), FilterMemory(
         rules=tuple(build_rule(rule) for rule in rules)
@@ -82,7 +84,7 @@ def decompress_body(body: bytes) -> bytes:
     """Return the JSON of a body.
 
     Raises:
-        DamagedText: It is damaged.
+        DamagedText: The body is damaged.
     """
     try:
         return _create_zstd().unpack.decompress(body)
@@ -94,10 +96,12 @@ def decompress_body(body: bytes) -> bytes:
 
 
 def pack_body(plain: bytes, ref: int, version: int) -> bytes:
-    """Compress the JSON of a body.
+    """Compress the JSON of a body, and append a digest.
 
     Args:
-        ref: The client and the number of the version: no other version's body has this digest.
+        plain: The JSON.
+        ref: The client. The digest covers it, so that no other version's body has this digest.
+        version: Number of the profile version, which the digest also covers.
     """
     body = _create_zstd().pack.compress(plain)
     return body + compute_digest(body, ref, version)
@@ -122,6 +126,4 @@ class _Zstd(threading.local):
         self.unpack = zstandard.ZstdDecompressor(dict_data=_load_dictionary())
 
 
-@cache
-def _create_zstd() -> _Zstd:
-    return _Zstd()
+_create_zstd = cache(_Zstd)

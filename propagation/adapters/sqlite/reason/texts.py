@@ -10,9 +10,14 @@ from typing import Any
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.adapters.sqlite.reason.text_bodies import build_body, read_parts
-from propagation.graph_rules.commit_checks import check_texts_follow
+from propagation.graph_rules import check_texts_follow
 from propagation.model import ClientText, NumberedText, Profile
 
+FOLLOWS_GAP = 2
+"""Bit of a version's `rewritten`: retention dropped the version before it.
+
+An erasure also moved the version, to a sequence that retention may still keep.
+"""
 TEXT_ROWS = 8
 TEXTS_AT_ONCE = 8
 TEXT = "json_array(v.ref, v.version, v.next_id, hex(v.body), v.watermark, v.dropped)"
@@ -85,8 +90,8 @@ class SqliteTexts(SqlitePart):
 async def pack_bodies(texts: Sequence[ClientText]) -> list[bytes]:
     """Pack the bodies of texts, before the transaction.
 
-    More than TEXTS_AT_ONCE are packed on a thread: packing is most of the work and needs no
-    interpreter lock.
+    More than TEXTS_AT_ONCE texts are packed on a thread: compression is most of the work, and does
+    not hold the interpreter lock.
     """
     return (
         pack_bodies_now(texts)
@@ -121,7 +126,7 @@ class TextRows:
 
 
 def build_text_rows(texts: Sequence[tuple[ClientText, int]], bodies: Sequence[bytes]) -> TextRows:
-    """Return the rows of texts."""
+    """Build the rows of texts (text, sequence) from their packed bodies."""
     ends = accumulate(map(len, bodies))
     rows = [
         (
@@ -145,7 +150,8 @@ def put_texts(
     """Insert texts, and put them into the outbox.
 
     Args:
-        written_by: The prompt, for a text outside an interaction.
+        at: Commit time in milliseconds since 1970.
+        written_by: For texts outside an interaction, what wrote them (Usage.author).
 
     Raises:
         VersionClash: A text does not follow the stored version, or its client was forgotten.
@@ -181,7 +187,7 @@ def put_texts(
 def get_texts_through(connection: sqlite3.Connection) -> int:
     """Return the number of the last committed text.
 
-    It is the row's number. A compaction may lower numbers of older rows, which nothing asks for
+    It is the rowid. A compaction may lower the rowids of older texts, but nothing asks for those
     again.
     """
     return int(
@@ -223,10 +229,9 @@ def _read_all_versions(connection: sqlite3.Connection) -> dict[int, int]:
 def read_texts_or_empty(
     connection: sqlite3.Connection, refs: Sequence[int]
 ) -> dict[int, ClientText]:
-    """Return the current text of each client.
+    """Return the current text of each client, by ref.
 
-    Returns:
-        Empty for one without a text.
+    A client without a text has an empty one.
     """
     texts = build_texts_from(
         connection,
@@ -245,6 +250,7 @@ def build_texts_from(
 
     Args:
         source: The SQL after FROM.
+        parameters: The query's parameters.
     """
     return [
         build_text(row)

@@ -1,6 +1,6 @@
 """RecordStore on SQLite.
 
-Of forgotten events it keeps keyed hashes of the ids.
+It keeps only keyed hashes of the ids of forgotten events.
 """
 
 import sqlite3
@@ -17,8 +17,12 @@ from propagation.adapters.sqlite.connection import (
 )
 from propagation.adapters.sqlite.record.clients import put_clients, read_clients
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
-from propagation.graph_rules.client_upsert import list_keys_to_create, merge_changes
-from propagation.graph_rules.event_outcome import EventDecisions, RecordedEvent
+from propagation.graph_rules import (
+    EventDecisions,
+    RecordedEvent,
+    list_keys_to_create,
+    merge_changes,
+)
 from propagation.model import (
     Client,
     ClientChange,
@@ -32,11 +36,14 @@ from propagation.model import (
 from propagation.ports import RecordResult
 
 FORGETTING_KEY = "forgetting_key"
-"""Name of the stored key of the hashes; there is none before the first erasure."""
+"""Name of the stored key of the hashes.
+
+There is no key before the first erasure.
+"""
 
 
 def store_forgotten_events(connection: sqlite3.Connection, event_ids: Sequence[str]) -> None:
-    """Store the hashes of event ids."""
+    """Store keyed hashes of these event ids."""
     key = read_fact(connection, FORGETTING_KEY)
     if key is None:
         key = create_key()
@@ -62,7 +69,7 @@ def find_forgotten(connection: sqlite3.Connection, event_ids: Sequence[str]) -> 
     }
 
 
-# Rows in the order of their sequences, which are counted from the first.
+# The rows get consecutive sequences in their order, from ?1 on.
 INSERT = (
     "INSERT INTO interaction (sequence, event_id, content_hash, user, item, negative, time, "
     "weight, seed, metadata, at)"
@@ -90,7 +97,7 @@ class SqliteRecords(SqliteLog):
         return upsert.outcomes(self._put_clients(connection, upsert.changed))
 
     async def record(self, events: Sequence[NewInteraction], *, auto_create: bool) -> RecordResult:
-        # Hashed and dumped before the writer's turn, whose time limits how much can be recorded.
+        # Hash and encode here, because time on the writer's thread limits the rate of events.
         seeds = {event.event_id: derive_seed(event.event_id) for event in events}
         ids_and_seeds = to_json(list(seeds.items()))
         user_ids = {event.user_id for event in events}
@@ -129,7 +136,7 @@ class SqliteRecords(SqliteLog):
         return await self._database.write(work)
 
     def _find_refs_of(self, kind: ClientKind, ids: Collection[str]) -> dict[str, int]:
-        """Map those ids that the graph has to their refs."""
+        """Return the refs of the ids that the graph has."""
         found = {id_: self._directory.ref_now(kind, id_) for id_ in ids}
         return {id_: ref for id_, ref in found.items() if ref is not None}
 
@@ -137,7 +144,7 @@ class SqliteRecords(SqliteLog):
         """Store clients at a log entry of their own.
 
         Returns:
-            Its sequence, 0 without clients.
+            The entry's sequence; 0 without clients.
         """
         if not clients:
             return 0
@@ -170,9 +177,10 @@ def _build_interaction_row(
 def _read_recorded_events(
     connection: sqlite3.Connection, ids_and_seeds: str
 ) -> dict[str, RecordedEvent]:
-    """Find recorded and retracted events.
+    """Find recorded and retracted events, by event id.
 
-    `ids_and_seeds` is a JSON array of [event id, seed].
+    Args:
+        ids_and_seeds: JSON array of [event id, seed].
     """
     return {
         event_id: RecordedEvent(content_hash, sequence)

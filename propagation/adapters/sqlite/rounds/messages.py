@@ -1,4 +1,4 @@
-"""Messages, which are versions of routers, and those that wait."""
+"""Messages, which are versions of routers, and the waiting ones."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ VERSIONS = (
     " r.sequence, v.senders, v.written_by FROM json_each(?) e CROSS JOIN router_version v"
     " ON v.router = e.value->>0 AND v.version = e.value->>1 JOIN round r ON r.number = v.round"
 )
-# Of each message the first part of each of its lowest refs, which the index alone finds.
+# The first part of each of a message's lowest refs; the index alone finds the rows.
 PARTS = (
     "SELECT json_group_array(json_array(e.value->>0, e.value->>1, json((SELECT "
     "json_group_array(json_array(i.attribute, i.ref,"
@@ -52,7 +52,7 @@ ERAS = (
     "SELECT r.number, coalesce((SELECT era FROM epoch WHERE sequence <= r.sequence ORDER BY number"
     " DESC LIMIT 1), 0) FROM json_each(?) n CROSS JOIN round r ON r.number = n.value"
 )
-# Only the newest message is looked up, from the newest round backwards.
+# Only a router's newest message is read: the index is searched from the newest round backwards.
 CURRENT = (
     "SELECT p.value->>0, p.value->>1, v.version, v.round, v.lone, v.epoch FROM json_each(?) p"
     " CROSS JOIN router_version v INDEXED BY router_version_of_round ON v.router = p.value->>0"
@@ -69,7 +69,7 @@ FROM_OTHERS = (
 
 
 class SqliteMessages(SqlitePart):
-    """Reads published messages and those that wait, whole or in parts."""
+    """Reads published messages, whole or shortened, and the waiting ones."""
 
     @reads
     def get_messages_of(
@@ -181,10 +181,10 @@ class SqliteMessages(SqlitePart):
 
 
 def find_last_round(connection: sqlite3.Connection, at: int | None = None) -> int:
-    """Return the newest published round (at a sequence: the newest then).
+    """Return the number of the newest published round; 0 before the first.
 
-    Returns:
-        0 before the first.
+    Args:
+        at: The newest round at this sequence; None: now.
     """
     return (
         read_one(
@@ -202,7 +202,7 @@ def read_brief_versions(
 ) -> dict[tuple[int, int], RouterVersion]:
     """Return published versions by (router, version), with `integrated` shortened.
 
-    They come in the order of the keys.
+    They are in the order of the keys; unknown keys are left out.
     """
     return {
         (row[0], row[1]): _build_version(row)
@@ -213,7 +213,7 @@ def read_brief_versions(
 def get_version_numbers(
     connection: sqlite3.Connection, routers: Sequence[int], at: int | None = None
 ) -> dict[int, int]:
-    """Return the newest published version's number of each router, by router."""
+    """Return the number of each router's newest published version, by router."""
     return dict(
         connection.execute(
             "SELECT v.router, max(v.version) FROM json_each(?) e CROSS JOIN router_version v"
@@ -230,7 +230,7 @@ def _read_messages(
 
     Args:
         keys: (router, version) of each message.
-        senders: How many clients' parts a version has at most, those of the lowest refs.
+        senders: How many clients' parts a version has at most, those with the lowest refs.
     """
     parts = {
         (router, version): part
@@ -252,8 +252,8 @@ def _build_version(row: Sequence[Any]) -> RouterVersion:
         text=row[5],
         attributes=tuple(orjson.loads(row[6])),
         standing=tuple(map(tuple, orjson.loads(row[7]))),
-        integrated=tuple(starmap(IntegratedAttribute, orjson.loads(row[9]))),
         sequence=row[8],
+        integrated=tuple(starmap(IntegratedAttribute, orjson.loads(row[9]))),
         written_by=row[10] or "",
     )
 
@@ -261,7 +261,7 @@ def _build_version(row: Sequence[Any]) -> RouterVersion:
 def get_waiting_messages(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int | None = None
 ) -> dict[int, list[RouterVersion]]:
-    """Return what waits for each client after its watermark, newest round first."""
+    """Return each client's messages after its watermark, newest round first."""
     last = find_last_round(connection)
     keys = read_waiting_keys(
         connection, refs_after, last if through is None else min(through, last)
@@ -275,7 +275,7 @@ def get_waiting_messages(
 def read_waiting_keys(
     connection: sqlite3.Connection, refs_after: Mapping[int, int], through: int
 ) -> dict[int, list[MessageKey]]:
-    """Return what waits for each client after its watermark, newest first."""
+    """Return the keys of each client's waiting messages, newest round first."""
     search = WaitingMessages(_read_receivers(connection, refs_after, through), through)
     current = {
         (router, round_): SentMessage(router, *sent)

@@ -1,6 +1,6 @@
-"""RoundStore on SQLite: rows carry their round.
+"""RoundStore on SQLite: each row has the number of its round.
 
-Rounds after the last published are invisible.
+Rows of rounds after the last published one are invisible.
 """
 
 import sqlite3
@@ -20,13 +20,8 @@ from propagation.adapters.sqlite.index.outbox import publish_changes
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.rounds.edges import SqliteEdges, discard_edges
 from propagation.adapters.sqlite.rounds.messages import SqliteMessages, find_last_round
-from propagation.graph_rules.commit_checks import check_round_follows
-from propagation.model import (
-    Attribute,
-    EntryKind,
-    Round,
-    RouterVersion,
-)
+from propagation.graph_rules import check_round_follows
+from propagation.model import Attribute, EntryKind, Round, RouterVersion
 from propagation.ports import POSTPONED_ARRIVALS
 
 STAGING = "staging"
@@ -35,11 +30,7 @@ ROUND = ", ".join(Round.model_fields)
 
 
 class SqliteRounds(SqliteEdges, SqliteMessages):
-    """Stages by round number, and publishes once."""
-
-    async def get_last_round(self) -> Round | None:
-        newest = await self.get_last_rounds(1)
-        return newest[0] if newest else None
+    """Stages the rows of a round, and publishes them at once."""
 
     async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         return await self._database.read(
@@ -217,7 +208,7 @@ class SqliteRounds(SqliteEdges, SqliteMessages):
 
 
 def get_last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
-    """Return the newest published rounds, oldest first."""
+    """Return at most `limit` of the newest published rounds, oldest first."""
     return [
         Round.from_row(row)
         for row in connection.execute(
@@ -231,7 +222,10 @@ def get_last_rounds(connection: sqlite3.Connection, limit: int) -> list[Round]:
 def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: int) -> Round:
     """Publish a round at a log entry.
 
-    All that was staged for it becomes visible.
+    All rows that were staged for the round become visible.
+
+    Args:
+        at: Commit time in milliseconds since 1970.
 
     Raises:
         LeaseLost: Another round was published since this one began.
@@ -252,10 +246,12 @@ def publish(connection: sqlite3.Connection, round_: Round, sequence: int, at: in
 def discard_unpublished(
     connection: sqlite3.Connection, last: int, *, everywhere: bool = False
 ) -> None:
-    """Discard what an unfinished round left behind.
+    """Discard the staged rows of an unfinished round.
 
     Args:
-        everywhere: Search the routing table even if no round was begun; it has no index of rounds.
+        last: Number of the last published round.
+        everywhere: Search the routing table even if no round was begun. This is slow, because the
+            table has no index of rounds.
     """
     for table in ("staged_attribute", "staged_held", "staged_outbox"):
         connection.execute(f"DELETE FROM {table}")

@@ -1,5 +1,5 @@
-// name: forget/search/versions_at
-// purpose: the versions of clients' texts that were written at a sequence: [ref, sequence, the first or null, the last, whether the interaction was reasoned late]
+// name: forget/search/versions_written_at
+// purpose: the versions of clients' texts that were written at a sequence: [ref, sequence, first version or null, last version or null, whether the interaction was reasoned late]
 // parameters: keys
 UNWIND $keys AS key
 OPTIONAL MATCH (i:Interaction {sequence: key[1]})
