@@ -54,31 +54,36 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--life",
         action="store_true",
-        help="the figures of a service that lives: evolution, back-up, soak",
+        help="measure a service that runs for long: evolution, back-up, soak",
     )
     parser.add_argument(
         "--llm",
         action="store_true",
-        help="the figures of language models, against a scripted server",
+        help="measure the work with a language model, against a scripted server",
     )
     parser.add_argument(
         "--cds",
         type=Path,
         metavar="FOLDER",
-        help="cds-dense; default: ../shared/datasets/cds-dense",
+        help="folder of cds-dense; default: ../shared/datasets/cds-dense",
     )
     parser.add_argument(
-        "--neo4j", action="store_true", help="the service on a Neo4j server, which is started here"
+        "--neo4j",
+        action="store_true",
+        help="measure the service on a Neo4j server, which the benchmark starts",
     )
     parser.add_argument(
         "--only",
         metavar="GROUP",
-        help=f"one group of figures: {', '.join(BENCH)}; with --life {', '.join(LIFE)}",
+        help=(
+            f"measure one group of figures: {', '.join(BENCH)}; with --life: {', '.join(LIFE)};"
+            f" with --neo4j: {', '.join(NEO4J)}"
+        ),
     )
     parser.add_argument(
         "--short",
         action="store_true",
-        help="a few seconds each: the programs work, the figures mean nothing",
+        help="run each group for seconds only, to see that it works; the figures mean nothing",
     )
     parser.add_argument(
         "--ml100k",
@@ -86,14 +91,14 @@ def _options() -> argparse.Namespace:
         default=os.environ.get("ML100K"),
         metavar="FOLDER",
         help=(
-            "MovieLens 100k (or ML100K=FOLDER); default: ../shared/datasets/ml-100k, where "
-            "there is one"
+            "folder of MovieLens 100k (or set ML100K=FOLDER); default: "
+            "../shared/datasets/ml-100k, if it exists"
         ),
     )
     options = parser.parse_args()
     groups = _groups(options)
     if options.only and options.only not in groups:
-        parser.error(f"--only {options.only}: there are {', '.join(groups)}")
+        parser.error(f"--only {options.only}: no such group; choose one of {', '.join(groups)}")
     return options
 
 

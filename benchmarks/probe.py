@@ -128,7 +128,7 @@ async def _chosen(settings: Settings, town: Town, count: int) -> list[Probe]:
         await engine.close()
     if len(probes) < count:
         raise RuntimeError(
-            f"only {len(probes)} probes with a control can be made in this town, {count} are wanted"
+            f"only {len(probes)} probes with a control can be made in this town; {count} are needed"
         )
     return [probes[place] for place in np.linspace(0, len(probes) - 1, count).astype(int)]
 
@@ -263,7 +263,8 @@ async def _check_written(settings: Settings, probes: list[Probe], outcomes: list
             written = await _written(store, outcome.sequence)
             if _meet(probe.control_routers, written):
                 raise RuntimeError(
-                    f"the control of item {probe.item} is read by a router that was written"
+                    f"the control user of item {probe.item} reads by a router that the probe's"
+                    " event wrote to"
                 )
     finally:
         await store.close()

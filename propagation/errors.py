@@ -43,8 +43,8 @@ class NotReached(PropagationError):
 
     def __init__(self, requested: int, reached: int) -> None:
         super().__init__(
-            f"sequence {requested} is not reflected yet; reached {reached}; retry later or lower"
-            " min_sequence"
+            f"sequence {requested} is not reflected yet, only those up to {reached}; retry later or"
+            " lower min_sequence"
         )
         self.requested = requested
         self.reached = reached

@@ -56,7 +56,7 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
     done = json.loads(rest)
     late = "" if done["lag_s"] < LAG_MOST else f", which is over {LAG_MOST:g} s"
     run.note(
-        f"{what}: beside {done['per_s']:,.0f} events/s; longest lag of the numbers "
+        f"{what}, with {done['per_s']:,.0f} events/s meanwhile: longest lag of the numbers "
         f"{done['lag_s']:.2f} s{late}"
     )
 

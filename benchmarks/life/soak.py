@@ -51,7 +51,7 @@ def measure(run: Run) -> Figures:
     samples = round(night / each)
     first, last = float(np.mean(rss[:samples])), float(np.mean(rss[-samples:]))
     run.note(
-        f"resident {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two"
+        f"resident memory {first:,.0f} MB after the warm-up ({min(rss[:samples]):,.0f} between two"
         f" nights), {last:,.0f} MB at the end ({min(rss[-samples:]):,.0f}), at most {max(rss):,.0f}"
         f" MB; {jobs}"
     )

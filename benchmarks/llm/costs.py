@@ -41,7 +41,7 @@ def measure(run: Run) -> Figures:
         run.cds or Path(__file__).parent.parent.parent.parent / "shared" / "datasets" / "cds-dense"
     )
     if not folder.exists():
-        run.note("cds-dense is not here: name its folder with --cds")
+        run.note("cds-dense was not found; name its folder with --cds")
         return
     dataset = load_dataset(folder, SEED).first(SHORT_EVENTS if run.short else EVENTS)
     yield from asyncio.run(_costs(run, dataset))
@@ -63,9 +63,9 @@ async def _costs(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
             status = await stub.GetStatus(pb.GetStatusRequest())
     number = len(dataset)
     run.note(
-        f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; first"
-        f" extraction apart: {extraction.total_calls} calls, {extraction.total_prompt:,} and"
-        f" {extraction.total_completion:,} tokens"
+        f"{number} interactions of {len(list(dataset.clients))} clients in {seconds:.1f} s; before"
+        f" them the first extraction: {extraction.total_calls} calls,"
+        f" {extraction.total_prompt:,} and {extraction.total_completion:,} tokens"
     )
     _note(run, counts, number, status.last_round.number)
     return [
@@ -130,8 +130,8 @@ async def _faults(run: Run, dataset: Dataset) -> list[tuple[str, float]]:
             await _reasoned(stub)
     found = outcomes_of(database)
     run.note(
-        f"killed in the middle: {found.reasoned} reasoned, {found.dead} of them dead letters, of"
-        f" {len(dataset)}"
+        f"killed in the middle: {found.reasoned} of {len(dataset)} reasoned, {found.dead} of them"
+        " dead letters"
     )
     return [
         ("llm_calls_ratio_under_faults", faulty / plain),
@@ -249,7 +249,7 @@ async def _reasoned(stub: PropagationServiceStub, share: float = 1.0) -> None:
 
 def _note(run: Run, counts: Counts, number: int, rounds: int) -> None:
     by_prompt = ", ".join(f"{name} {calls}" for name, calls in sorted(counts.calls.items()))
-    run.note(f"calls: {by_prompt}; {rounds} rounds; most at once {counts.most_at_once}")
+    run.note(f"calls: {by_prompt}; {rounds} rounds; at most {counts.most_at_once} at once")
     heard = counts.with_message / max(counts.receptions, 1)
     run.note(
         f"{counts.receptions / number:.1f} receptions an interaction, {heard:.0%} of them with a"

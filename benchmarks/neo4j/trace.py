@@ -49,7 +49,7 @@ def measure(run: Run) -> Figures:
     warming, traced = traced[:WARM_UP], traced[WARM_UP:]
     longest = sorted((first for first, _, _ in warming), reverse=True)
     run.note(
-        f"the first {WARM_UP} after the start: the longest "
+        f"the longest of the first {WARM_UP} after the start: "
         f"{', '.join(f'{seconds * 1e3:.1f}' for seconds in longest[:20])} ms"
     )
     for what, seconds in (
@@ -75,8 +75,8 @@ async def _filled(run: Run, settings: Settings) -> None:
         filling = (RELATIONSHIPS_SHORT if run.short else RELATIONSHIPS) // RELATIONSHIPS_AN_EVENT
         await _recorded(engine, town, filling, "filling", PART)
         run.note(
-            f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships beside those of "
-            f"{town.interactions:,} events that lived"
+            f"{filling * RELATIONSHIPS_AN_EVENT:,} relationships in addition to those of the "
+            f"{town.interactions:,} events that were recorded first"
         )
 
 

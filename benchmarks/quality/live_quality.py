@@ -33,7 +33,7 @@ def measure_live(run: Run, dataset: Dataset) -> Figures:
         if difference is not None and difference.t is not None:
             run.note(
                 f"with {name}: {difference.mean:+.4f} by user (t = {difference.t:.1f}) against"
-                f" neither ({compute_mean(plain):.4f}), {len(plain):,} events ranked,"
+                f" the numbers alone ({compute_mean(plain):.4f}), {len(plain):,} events ranked,"
                 f" {looped.ruled:.0%} of them under a rule"
             )
     yield "n10_rules", float(looped.values[:, RULES].mean())

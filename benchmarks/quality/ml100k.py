@@ -15,7 +15,7 @@ def ml100k(run: Run, short_events: int) -> Dataset | None:
         The data set; None, with a note, if it is missing.
     """
     if run.ml100k is None:
-        run.note("MovieLens 100k is not here: name its folder with --ml100k")
+        run.note("MovieLens 100k was not found; name its folder with --ml100k")
         return None
     dataset = load_dataset(run.ml100k, SEED)
     return dataset.first(short_events) if run.short else dataset

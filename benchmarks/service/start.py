@@ -28,6 +28,9 @@ def measure(run: Run) -> Figures:
             used = service.rss_mb()
         service.kill()
     with serving(database) as service:
-        run.note(f"resident after reads {used:,.0f} MB, after the start {service.rss_mb():,.0f} MB")
+        run.note(
+            f"resident memory {used:,.0f} MB after reads, {service.rss_mb():,.0f} MB after the"
+            " start"
+        )
         yield "start_s_100k_clients", service.start_seconds
         yield "rss_mb_100k_clients", max(used, service.rss_mb())

@@ -207,17 +207,17 @@ def find_all(folder: Path, pattern: str) -> list[Path]:
     )
     for path in found:
         if not path.is_file():
-            what = "a folder" if path.is_dir() else "a link to nothing, or a device"
+            what = "a folder" if path.is_dir() else "a broken link, or a device"
             raise BrokenData(
                 path.name,
                 0,
                 "",
-                f"is {what}, not a file; put the file in its place, or move it away",
+                f"is {what}, not a file; put a file in its place, or move it away",
             )
     for first, second in pairwise(found):
         name = clean_name(first)
         if name == clean_name(second):
-            raise BrokenData(name, 0, "", f"is there plain and as {name}.gz; keep one of them")
+            raise BrokenData(name, 0, "", f"exists plain and as {name}.gz; keep one of them")
     return found
 
 
@@ -283,7 +283,7 @@ def _find_columns(heading: Sequence[str], fields: Sequence[str], place: Place) -
     for name in fields:
         if name not in heading:
             raise place.refusal(
-                name, f"the heading lacks it; it has {', '.join(heading) or 'nothing'}"
+                name, f"is missing from the heading, which has {', '.join(heading) or 'no fields'}"
             )
     return [heading.index(name) for name in fields]
 

@@ -136,7 +136,8 @@ def _parse(text: str, place: Place) -> Mapping[str, object]:
         raise place.refusal("", f"is not JSON ({error})") from None
     except (ValueError, RecursionError):
         raise place.refusal(
-            "", "is not read: it nests too deeply, or holds a number of thousands of digits"
+            "",
+            "cannot be read: it is nested too deeply, or holds a number with thousands of digits",
         ) from None
     if not isinstance(values, dict):
         raise place.refusal("", "is not a JSON object")
@@ -149,7 +150,7 @@ def _read_object(place: Place, pairs: list[tuple[str, object]]) -> dict[str, obj
         names = [name for name, _ in pairs]
         second = next(name for at, name in enumerate(names) if name in names[:at])
         raise place.refusal(
-            _shorten_for_message(second), "stands twice in one object; keep one of them"
+            _shorten_for_message(second), "appears twice in one object; keep one of them"
         )
     return values
 
@@ -261,7 +262,7 @@ def load_dataset(folder: Path, seed: int) -> Dataset:
             dataset,
             notes=(
                 *dataset.notes,
-                f"Not read: {_show(ignored)}. A catalogue is looked for in {form.main[0]}.",
+                f"Not read: {_show(ignored)}. A catalogue must be in {form.main[0]}.",
             ),
         )
     return dataset
@@ -291,7 +292,7 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
             str(folder),
             0,
             "",
-            f"holds no known data; looked for, each plain or as .gz: {known}",
+            f"holds no known data; it must hold one of these, plain or as .gz: {known}",
         )
     found = [f"{name} ({_show(files)})" for name, files in present.items() if files]
     if len(found) > 1:
@@ -299,7 +300,7 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
             str(folder),
             0,
             "",
-            f"holds files of {' and of '.join(found)}, and one would be ignored; "
+            f"holds files of {' and of '.join(found)}, and only one format can be read; "
             "move those of one format into a folder of their own",
         )
     (name,) = readable
@@ -315,9 +316,9 @@ def _find_format(folder: Path) -> tuple[Format, list[str]]:
             str(folder),
             0,
             "",
-            f"looks like {name}, and its events are looked for in {events} or {events}.gz, which is"
-            f" not there; it holds {_show(ignored)}, which would be ignored. Rename the file of"
-            " the events, or move away what is none",
+            f"looks like {name}, but has no events file {events} or {events}.gz, and would be read"
+            f" without {_show(ignored)}. Rename the file that holds the events, or move away the"
+            " files that hold none",
         )
     return FORMATS[name], [] if fnmatch.filter(present[name], catalogue) else ignored
 

@@ -72,10 +72,10 @@ class Table:
             if not name or kind not in TYPES:
                 raise self.heading.refusal(
                     part.strip()[:60] or "heading",
-                    f"is not name:type, as each field of the first line; types: {', '.join(TYPES)}",
+                    f"is not name:type, as the first line needs it; types: {', '.join(TYPES)}",
                 )
             if name in self.types:
-                raise self.heading.refusal(name, "stands twice in the heading")
+                raise self.heading.refusal(name, "appears twice in the heading; keep one of them")
             self.types[name] = kind
 
     def rows(self) -> Iterator[tuple[Place, dict[str, str]]]:
@@ -104,8 +104,8 @@ class Table:
         if name is None:
             raise self.heading.refusal(
                 names[0],
-                f"the heading lacks it; it has {', '.join(self.types)}. Rename the field that"
-                " holds the ids",
+                f"is missing from the heading, which has {', '.join(self.types)}. Rename the field"
+                " that holds the ids",
             )
         return name
 
@@ -288,9 +288,9 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
         for user, item in (zip(log.users.codes, log.items.codes, strict=True) if in_lists else ())
     }
     notes = [
-        f"{file}: {pluralize(left, 'event')} left out, each an item that stands only in {field} and"
-        " on no line of its own (such as the first of each user's sequence); only the last item of"
-        " a line is read as an event."
+        f"{file}: {pluralize(left, 'event')} left out, whose items are only in {field} and"
+        " on no line of their own (such as the first of each user's sequence); only the last item"
+        " of a line is read as an event."
         for file, field, listed in in_lists
         if (left := len(listed - logged))
     ]

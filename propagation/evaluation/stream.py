@@ -178,8 +178,8 @@ def _write_remarks(texts: Sequence[str], user: I64, item: I64, time: I64) -> Ite
     tied = np.mean(sizes[of_moment] > 1) if len(user) else 0.0
     if tied >= WORTH_TELLING:
         yield (
-            f"{tied:.0%} of the events have the time of another event of their user: each seed"
-            " draws their order."
+            f"{tied:.0%} of the events have the same time as another event of their user; each"
+            " seed draws their order."
         )
 
 
@@ -194,6 +194,6 @@ def _describe_fixed(
     listed = sum(len(candidates.get(user.key.id, ())) for user in dataset.users)
     return (
         f"Fixed candidates: {used:,}, of {int((fixed >= 0).any(axis=1).sum()):,} of"
-        f" {pluralize(len(fixed), 'user')}; {listed - used:,} more are in no catalogue. {had:,} are"
-        " items that their user has, the target included."
+        f" {pluralize(len(fixed), 'user')}; {listed - used:,} more are not in the catalogue."
+        f" {had:,} are items that their user has, the target included."
     )

@@ -74,7 +74,7 @@ def check_round_follows(number: int, last: int) -> None:
         LeaseLost: Another round was published.
     """
     if number != last + 1:
-        raise LeaseLost(f"round {number} was published before, or discarded")
+        raise LeaseLost(f"round {number} does not follow the last published round, {last}")
 
 
 def check_texts_follow(versions: Iterable[tuple[int, int]], newest: Mapping[int, int]) -> None:

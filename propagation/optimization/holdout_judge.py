@@ -52,10 +52,10 @@ class Verdict:
         difference = self.after - self.before
         words = "no worse than" if self.published else "worse than"
         places = _count_decimals(difference, self.standard_error)
-        saved = f", {self.saved:.{places}f} for fewer routers" if self.saved else ""
+        saved = f", {self.saved:.{places}f} allowed for fewer routers" if self.saved else ""
         left_out = "" if self.interactions == self.held_out else " (the others had no prediction)"
         return (
-            f"{words} the routers that are: log-loss {self.before:.{places}f} becomes"
+            f"{words} the present routers: log-loss {self.before:.{places}f} becomes"
             f" {self.after:.{places}f} ({difference:+.{places}f}, one standard error is"
             f" {self.standard_error:.{places}f}{saved}) over {self.users:,} users and"
             f" {self.interactions:,} of the {pluralize(self.held_out, 'newest interaction')}"

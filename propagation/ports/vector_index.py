@@ -64,7 +64,7 @@ def check_vector(vector: F32, dimension: int, what: str) -> None:
     """
     if vector.shape != (dimension,):
         raise ValueError(
-            f"{what}: the vector has shape {vector.shape}, the index {dimension} dimensions"
+            f"{what}: the vector has shape {vector.shape}, but the index has {dimension} dimensions"
         )
     if not np.isfinite(vector).all():
         raise ValueError(f"{what}: the vector holds NaN or infinity")
@@ -83,8 +83,8 @@ def check_embedder(made: tuple[str, int], embedder: str, dimension: int) -> None
     """
     if made != (embedder, dimension):
         raise IncompatibleSettings(
-            f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions), now it is"
-            f" {embedder} ({dimension}); go back to that one, or run `propagation reindex`"
+            f"embedder: the vector index was made with {made[0]} ({made[1]} dimensions), but now"
+            f" it is {embedder} ({dimension}); go back to the first, or run `propagation reindex`"
         )
 
 

@@ -49,7 +49,7 @@ class DataSettings(Term):
             raise IncompatibleSettings(
                 f"this data was made with other settings: {'; '.join(differing)}. Go back to the"
                 " old ones, or run `propagation init`, which learns all interactions again under"
-                " the new ones and makes the vector index anew (`propagation reindex` alone would"
+                " the new ones and rebuilds the vector index (`propagation reindex` alone would"
                 " leave the numbers as they are)"
             )
 

@@ -299,7 +299,7 @@ class Engine:
             LeaseLost: Another process keeps the learner's lease for too long.
         """
         epoch = await self.stage0.run(on_step, first=False)
-        assert epoch is not None, "not only the first one"
+        assert epoch is not None, "without `first`, an epoch is always opened"
         return epoch
 
     async def evolve(self, *, dry_run: bool = False, undo: int | None = None) -> EvolutionRun:

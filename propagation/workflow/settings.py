@@ -89,13 +89,16 @@ class WorkflowSettings(Term):
         ge=1,
         le=10,
         description=(
-            "How often writing the texts of an interaction is tried; then it is a dead letter."
+            "How often to try to write the texts of an interaction before it becomes a dead letter."
         ),
     )
     reason_backoff: float = Field(
         0.2,
         ge=0,
-        description="Seconds before the second such try; each later pause is twice as long.",
+        description=(
+            "Seconds before the texts of an interaction are tried a second time; each later pause "
+            "is twice as long."
+        ),
     )
     min_support: int = Field(
         2,
@@ -164,8 +167,8 @@ class WorkflowSettings(Term):
         ge=1,
         le=8_192,
         description=(
-            "With this many taste routers no more are split; none: twice `taste.k`, or 16 more "
-            "if that is more."
+            "Routers are no longer split once there are this many taste routers; none: twice "
+            "`taste.k`, or `taste.k` + 16 if that is more."
         ),
     )
     evolve_every_rounds: int | None = Field(

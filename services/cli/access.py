@@ -66,9 +66,7 @@ def check_output_file(path: Path | None) -> Path | None:
         BadParameter: The folder does not exist, or the file is `-`, which is not stdout here.
     """
     if str(path) == "-":
-        raise typer.BadParameter(
-            "- would be stdout, where this command does not write; name a file"
-        )
+        raise typer.BadParameter("this command cannot write to stdout (-); name a file")
     return check_folder(path)
 
 
@@ -96,7 +94,7 @@ Moment = Annotated[
         parser=parse_as_of,
         metavar="SEQUENCE|TIME",
         help=(
-            "As it was at this sequence, or at this time of the service's clock "
+            "The state at this sequence, or at this time of the service's clock "
             "(2026-11-22T03:00:00+01:00; without a zone: UTC)."
         ),
     ),
@@ -113,7 +111,7 @@ First = Annotated[
         "-n", "--first", "--limit", metavar="N", min=1, help="The earliest N events only."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 Opened = TypeVar("Opened", "Engine", "GraphStore")
@@ -205,7 +203,7 @@ def split_key(text: str) -> pb.ClientKey:
     """
     kind, _, name = text.partition(":")
     if kind not in KINDS or not name:
-        raise UsageProblem(f"{text!r} names no client; give user:ID or item:ID")
+        raise UsageProblem(f"{text!r} is not a client; give user:ID or item:ID")
     return build_client_key(kind, name)
 
 
@@ -223,7 +221,7 @@ def require_existing_database(settings: "Settings") -> "Settings":
         UsageProblem: There is no such file.
     """
     if settings.graph_file and not settings.graph_file.exists():
-        raise UsageProblem(f"{settings.database} is not there; name the database with --database")
+        raise UsageProblem(f"{settings.database} does not exist; name the database with --database")
     return settings
 
 
@@ -238,8 +236,8 @@ def require_database_in_file(settings: "Settings", *, exists: bool = True) -> "S
     """
     if settings.graph_file is None:
         raise UsageProblem(
-            f"the graph lies on {settings.graph}: keep and restore it with the server's own "
-            "tools (neo4j-admin)"
+            f"the graph is on {settings.graph}, not in a file: back it up and restore it with the"
+            " server's own tools (neo4j-admin)"
         )
     return require_existing_database(settings) if exists else settings
 

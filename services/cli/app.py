@@ -91,11 +91,12 @@ def propagation(
     _version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print it and exit."
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
     _debug: Annotated[
-        bool, typer.Option("--debug", help="Show the stack trace of an error; may stand anywhere.")
+        bool,
+        typer.Option("--debug", help="Show the stack trace of an error; may be given anywhere."),
     ] = False,
 ) -> None:
     """Run preference propagation: profiles that follow others, explained recommendations."""

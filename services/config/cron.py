@@ -32,7 +32,7 @@ class Calendar:
         self._zone = zone
         fields = cron.split()
         if len(fields) != len(FIELDS.split()):
-            raise ValueError(f"{len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
+            raise ValueError(f"has {len(fields)} fields; give {FIELDS}, for example 0 3 * * *")
         # The trigger only walks the calendar. In UTC each time comes once.
         self._times = CronTrigger(
             minute=fields[0],

@@ -33,7 +33,8 @@ class TlsSettings(Term):
     client_ca: Path | None = Field(
         None,
         description=(
-            "Callers must show a certificate signed by one in this file; none: they need not."
+            "File of certificates; callers must show a certificate signed by one of them; none:"
+            " callers need no certificate."
         ),
     )
 
@@ -68,19 +69,19 @@ class ServerSettings(Term):
     )
     insecure: bool = Field(
         False,
-        description="Listen on other addresses than this machine's own without TLS or tokens.",
+        description="Listen without TLS or tokens on an address that other machines can reach.",
     )
     tls: TlsSettings = TlsSettings()
     tokens: Path | None = Field(
         None,
         description=(
-            "File of `propagation token new`, read again when it changes, or at SIGHUP; none: "
-            "callers need no token."
+            "File that `propagation token new` writes, read again when it changes, or at SIGHUP;"
+            " none: callers need no token."
         ),
     )
     limits: LimitSettings = LimitSettings()
     max_message_bytes: int = Field(
-        4 << 20, ge=1 << 10, description="The largest message that is taken or sent, in bytes."
+        4 << 20, ge=1 << 10, description="The largest message that is received or sent, in bytes."
     )
     grace_seconds: float = Field(
         10.0, gt=0, description="How many seconds a stop waits for calls to end."
@@ -116,14 +117,15 @@ class ScheduleSettings(Term):
         None,
         gt=0,
         description=(
-            "A run that is more seconds late than this is left out; none: it is caught up, once."
+            "A run that is late by more seconds than this is left out; none: missed runs are caught"
+            " up by one run."
         ),
     )
     retry_first: float = Field(
-        60.0, gt=0, description="Seconds until a failed run is tried again; doubled each time."
+        60.0, gt=0, description="Seconds until a failed run is retried; doubled each time."
     )
     retry_longest: float = Field(
-        3_600.0, gt=0, description="The longest pause between such tries, in seconds."
+        3_600.0, gt=0, description="The longest pause before a failed run is retried, in seconds."
     )
 
     @field_validator("evolution", "wiping")

@@ -33,7 +33,7 @@ PARTS_SHOWN = 6
 MEANINGS = {
     "lift_session": "what communities with this user's latest interests choose more than others",
     "lift_taste": "what communities of this user's taste choose more than others",
-    "profile": "how near the item is to the profile, with what it heard",
+    "profile": "how near the item is to the profile, including what it heard",
     "knn_slow": "chosen together with the user's history",
     "knn_fast": "chosen together with the user's latest items",
 }
@@ -101,7 +101,7 @@ def show_path(script: DemoScript, story: Story) -> None:
     )
     if story.path is None:
         print_text(
-            "  Its path is no longer kept: what it rests on is older than what the service retains."
+            "  Its path is no longer kept: its sources are older than what the service keeps."
         )
         return
     for hop in story.path.hops:
@@ -112,7 +112,7 @@ def show_reach(reach: Reach) -> None:
     """Print the routers that carried most, from whom and to whom."""
     carried = reach.count_carried_lines()
     if not carried:
-        print_text("No message has brought anybody a line yet: too little has happened for it.")
+        print_text("No message has written a line into a profile yet: too little has happened.")
         return
     largest = max(carried.values())
     shown = sorted(carried, key=lambda number: (-carried[number], number))[:ROUTERS_SHOWN]
@@ -207,7 +207,7 @@ def describe_how_chosen(placements: Sequence[Placement], shown: Placement) -> st
         which = "one that did not move" if shown.rise == 1 else "the one that fell least"
     return (
         f"How it was chosen: there are {len(placements):,} pairs of a watched user and an item"
-        f" of what that user heard of ({len(users)} users). With propagation {rose:,}"
+        f" of a kind that the user heard of ({len(users)} users). With propagation {rose:,}"
         f" of them stand higher than with it switched off, {fell:,} lower and"
         f" {len(placements) - rose - fell:,} the same. Shown is {which} (heard of: {told})."
     )
@@ -233,10 +233,10 @@ def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
         return f"{stands} No part of its own score did it: other items moved past it."
     meaning = f" ({MEANINGS[name]})" if name in MEANINGS else ""
     if name in parts.keys() & without.keys():
-        meaning += ", a part that stands without propagation too, there with a weight of its own"
+        meaning += ", a part that counts without propagation, too, with a weight of its own"
     verb = "rose" if direction > 0 else "fell"
     return (
-        f"{stands} It {verb}; most of it by {name}{meaning}: {without.get(name, 0.0):+.2f} "
+        f"{stands} It {verb}, mostly by {name}{meaning}: {without.get(name, 0.0):+.2f} "
         f"becomes {parts.get(name, 0.0):+.2f}."
     )
 

@@ -52,8 +52,8 @@ def show_ranking(report: Report | str) -> None:
         return
     print_text(
         f"Every event is predicted, then learned. Reported: the later {report.ranked:,} of"
-        f" {pluralize(report.events, 'event')}. N@10: 1 where the item that was chosen stands first"
-        " among ten, .29 where last."
+        f" {pluralize(report.events, 'event')}. N@10: 1 if the chosen item comes first of ten,"
+        " .29 if last."
     )
     columns = ("", "N@10", "first of ten", "against off, by user", "t")
     rows = [(label, *_format_figures(report.arm(name))) for name, label in ARMS.items()]
@@ -86,6 +86,6 @@ def describe_verdict(on: Paired | None, placebo: Paired | None) -> str:
         else "the placebo does nothing, as it should"
     )
     return (
-        f"{effect}; {control}. (t: paired over users. Clear is a difference with t of at least"
-        f" {CLEAR_T:g} that is larger than the placebo's.)"
+        f"{effect}; {control}. (t: paired over users. A difference is clear if its t is at"
+        f" least {CLEAR_T:g} and it is larger than the placebo's.)"
     )

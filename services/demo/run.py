@@ -80,7 +80,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         run_in_background(rank_events(whole.dataset, seed)) as ranking,
         connect(address) as stub,
     ):
-        print_text(f"A service of its own answers at {address}, on a temporary database.")
+        print_text(f"The demo runs its own service at {address}, on a temporary database.")
         if scripted:
             print_text(
                 "A scripted language model reasons, behind the OpenAI wire format: see "
@@ -169,8 +169,8 @@ async def _tell(
     if not script.watched:
         print_text(
             f"There is too little to show: with {pluralize(len(script.dataset), 'event')} nobody"
-            " has a profile to compare with a later one. It takes two at least, and some hundreds"
-            " to see something.",
+            " has a profile to compare with a later one. It takes at least two, and some hundreds"
+            " to show much.",
         )
         return None
     stories = await find_stories(stub, script, before)
@@ -179,8 +179,8 @@ async def _tell(
     story = shown.story if shown else next(iter(stories), None)
     if story is None:
         print_text(
-            f"No message has written into {pluralize(len(script.watched), 'watched profile')}: "
-            "too few events for it."
+            f"No message has reached any of {pluralize(len(script.watched), 'watched profile')}: "
+            "there are too few events."
         )
     else:
         show_profiles(story)
@@ -267,6 +267,6 @@ async def search(stub: Stub, dataset: Dataset, sequence: int) -> None:
     )
     print_heading("Ranking")
     print_text(
-        f"{dataset.name} is a catalogue alone: it has no events, so there is nothing to rank"
+        f"{dataset.name} is only a catalogue: it has no events, so there is nothing to rank"
         " and nothing to propagate."
     )

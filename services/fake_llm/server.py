@@ -127,7 +127,7 @@ class FakeLLM:
             elif path.endswith("/seen"):
                 await send(writer, 200, self.statistics())
             else:
-                await send(writer, 404, {"error": {"message": f"no such place: {path}"}})
+                await send(writer, 404, {"error": {"message": f"no such path: {path}"}})
         except Refused as error:
             await send(writer, error.status, self._build_error_body(error), error.headers)
         finally:

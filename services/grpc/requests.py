@@ -242,7 +242,7 @@ def read_token(token: str, field: str, question: str, count: int, minimum: int =
     if not known or make_token(question, *numbers) != token:
         raise InvalidInput(
             field,
-            "does not belong to this question; give the token of an answer to a request with the"
-            " same fields (such as kinds, bank or as_of), or nothing",
+            "does not belong to this request; give a token from an answer to a request with the"
+            " same fields (such as kinds, bank or as_of), or leave it out",
         )
     return numbers

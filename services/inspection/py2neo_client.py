@@ -102,7 +102,7 @@ def run_query(
             ]
     except (ConnectionUnavailable, ConnectionBroken, OSError) as error:
         raise Unreachable(
-            f"no Neo4j answers at {settings.uri}, or none that takes this password; see neo4j.uri"
+            f"no Neo4j server answers at {settings.uri}, or it refuses the password; see neo4j.uri"
             " and neo4j.password"
         ) from error
     except Neo4jError as error:

@@ -65,19 +65,21 @@ class InspectQuery:
         sample = str(self.sample[key])
         if CLIENT.fullmatch(sample) and not CLIENT.fullmatch(text):
             raise UsageProblem(
-                f"--param {key}={ascii(text)[1:-1]}: {key} is user:ID or item:ID, such as {sample}"
+                f"--param {key}={ascii(text)[1:-1]}: {key} must be user:ID or item:ID,"
+                f" such as {sample}"
             )
         if TIME.fullmatch(sample):
             try:
                 datetime.fromisoformat(text)
             except ValueError as error:
                 raise UsageProblem(
-                    f"--param {key}={ascii(text)[1:-1]}: {key} is a time in UTC, such as {sample}"
+                    f"--param {key}={ascii(text)[1:-1]}: {key} must be a time in UTC,"
+                    f" such as {sample}"
                 ) from error
         words = re.search(rf"\b{key}: (\w+) or (\w+)(?: ·|$)", self.about, re.MULTILINE)
         if words and text.casefold() not in (word.casefold() for word in words.groups()):
             raise UsageProblem(
-                f"--param {key}={ascii(text)[1:-1]}: {key} is {words[1]} or {words[2]}"
+                f"--param {key}={ascii(text)[1:-1]}: {key} must be {words[1]} or {words[2]}"
             )
 
 
@@ -138,7 +140,9 @@ def _convert(sample: Value, text: str, what: str) -> Value:
     try:
         value = type(sample)(text)
     except ValueError as error:
-        raise UsageProblem(f"{what} is a number, such as {sample}") from error
+        raise UsageProblem(f"{what} must be a number, such as {sample}") from error
     if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
-        raise UsageProblem(f"{what} is at most {LARGEST}, the largest number that a graph holds")
+        raise UsageProblem(
+            f"{what} must be at most {LARGEST}, the largest number that a graph holds"
+        )
     return value

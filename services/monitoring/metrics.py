@@ -48,12 +48,12 @@ HISTOGRAMS = {
 }
 COUNTERS = {
     "part_failures": Definition("Calls to the store or the index that failed", ("part", "error")),
-    "events": Definition("Events by what became of them", ("status",)),
+    "events": Definition("Events by outcome", ("status",)),
     "interactions_learned": Definition("Interactions in committed learn blocks"),
     "interactions_reasoned": Definition("Interactions reasoned, by reward or failure", ("result",)),
     "profile_versions": Definition("Versions of profiles written"),
     "messages_received": Definition(
-        "Messages merged into a profile, or dropped and by what", ("outcome",)
+        "Messages merged into a profile, or dropped, by outcome", ("outcome",)
     ),
     "rounds": Definition("Rounds published"),
     "messages_sent": Definition("Messages that rounds sent"),
@@ -62,14 +62,12 @@ COUNTERS = {
 GAUGES = {
     "round_clients": Definition("Clients of the last round", ("what",)),
     "sequence": Definition("How far the log is recorded, learned and reasoned", ("through",)),
-    "lag": Definition("Entries of the log that wait", ("to_be",)),
-    "queue": Definition("What waits, by queue", ("of",)),
+    "lag": Definition("Entries of the log that wait to be learned or reasoned", ("to_be",)),
+    "queue": Definition("Entries that wait, by queue", ("of",)),
     "clients": Definition("Clients", ("kind",)),
-    "answers": Definition(
-        "1 where a part answered when it was asked for these metrics, else 0", ("part",)
-    ),
+    "answers": Definition("1 if a part answered when asked for these metrics, else 0", ("part",)),
     "failing": Definition("1 while a step or job fails", ("job",)),
-    "budget_used": Definition("What is used of a budget", ("budget",)),
+    "budget_used": Definition("The used part of a budget", ("budget",)),
     "budget_limit": Definition("The limit of a budget", ("budget",)),
 }
 # Costs of a language model; the label `prompt` holds the prompt and its version.

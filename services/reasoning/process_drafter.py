@@ -171,13 +171,13 @@ class ProcessDrafter:
         except TimeoutError:
             await self._end(process, 0)
             raise PropagationError(
-                f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it is "
-                "started again"
+                f"the process that drafts texts sent nothing for {self.part_timeout:g} s; it will"
+                " be restarted"
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await self._end(process, CLOSING_SECONDS)
             raise PropagationError(
-                f"the process that drafts texts ended (exit code {code}); it is started again"
+                f"the process that drafts texts ended (exit code {code}); it will be restarted"
             ) from error
         self._length = None
         answer = pickle.loads(body)

@@ -65,7 +65,7 @@ def _write_summary(data: ReportData) -> list[Child]:
     reasons = [
         make_element("li", f"{job}: {reason}") for job, reason in sorted(status.failing.items())
     ]
-    failing = [make_element("h2", "Failing, and tried again"), make_element("ul", reasons)]
+    failing = [make_element("h2", "Failing, and being retried"), make_element("ul", reasons)]
     return [
         make_element("h1", "Preference propagation"),
         make_element("p", release, class_="quiet small"),
@@ -90,7 +90,7 @@ def _write_worth(status: pb.GetStatusResponse) -> Element:
     if not status.HasField("gauge"):
         return make_element(
             "p",
-            f"Nothing was ranked yet: what propagation is worth is not known.{off}",
+            f"Nothing was ranked yet, so the worth of propagation is not known.{off}",
             class_="verdict",
         )
     gauge = status.gauge
@@ -122,9 +122,9 @@ def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
     return [
         title,
         _note(
-            "Each interaction's item, ranked among itself and its recorded negatives (at most five"
-            " in all) before anything was learned from it: 1 where it stands first, .39 where last"
-            " of five. The item-kNN counts on both sides."
+            "Each interaction's item, ranked with its recorded negatives (at most five items in"
+            " all) before anything was learned from it: 1 if it comes first, .39 if last of five."
+            " The item-kNN counts with and without propagation."
         ),
         draw_quality_chart(status.gauge),
     ]
@@ -221,8 +221,8 @@ def _write_evolution(runs: Sequence[pb.EvolutionRun]) -> list[Child]:
     return [
         title,
         _note(
-            "Each run is judged on what happened last before it is published; a refused one changes"
-            " nothing."
+            "Each run is judged on the newest interactions before it is published; a refused run"
+            " changes nothing."
         ),
         make_element("div", drawn, class_="scroll") if drawn is not None else None,
         draw_verdicts(runs),

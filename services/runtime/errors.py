@@ -47,6 +47,6 @@ class NotInstalled(PropagationError):
 
     def __init__(self, setting: str, extra: str) -> None:
         super().__init__(
-            f"{setting} needs a package that is not installed; pip install"
+            f"{setting} needs a package that is not installed; run pip install"
             f" 'preference-propagation[{extra}]'"
         )

@@ -119,7 +119,7 @@ def _hold_lock(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print_error("waiting for another process, which compiles kernels")
+            print_error("waiting for another process that is compiling kernels")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:

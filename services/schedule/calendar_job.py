@@ -230,7 +230,7 @@ class CalendarJob:
         else:
             self._failures.show(
                 self.name,
-                f"failed {pluralize(state.failures, 'time')}, tried again at "
+                f"failed {pluralize(state.failures, 'time')}, next try at "
                 f"{_build_time(state.retry_at):%Y-%m-%d %H:%M:%S} UTC: {state.error}",
             )
 

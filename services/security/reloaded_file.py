@@ -27,6 +27,7 @@ class ReloadedFiles(Generic[T]):
         self._stamps = self._read_stat()
         self._content = read()
         self._checked_at = time.monotonic()
+        self._problem = ""
 
     def current(self) -> T:
         """Return the content.
@@ -40,7 +41,8 @@ class ReloadedFiles(Generic[T]):
     def reload(self, *, if_changed: bool = False) -> None:
         """Read the files now; with `if_changed` only if they have changed.
 
-        An error is logged, and the content from before stays.
+        An error is logged, with `if_changed` only if it is a new one; the content from before
+        stays.
         """
         self._checked_at = time.monotonic()
         try:
@@ -48,10 +50,14 @@ class ReloadedFiles(Generic[T]):
             if if_changed and stamps == self._stamps:
                 return
             self._content = self._read()
-            self._stamps = stamps
+            self._stamps, self._problem = stamps, ""
             log.info("files read again", files=[str(path) for path in self._paths])
         except (OSError, PropagationError) as error:
-            log.error("a changed file cannot be used; its earlier content stays", error=str(error))
+            if not if_changed or str(error) != self._problem:
+                log.error(
+                    "a changed file cannot be used; its earlier content stays", error=str(error)
+                )
+            self._problem = str(error)
 
     def _read_stat(self) -> list[tuple[int, ...]]:
         # A program can set a file's mtime back, as `cp -p` does, but not its ctime.

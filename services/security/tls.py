@@ -77,7 +77,7 @@ def _load_context(tls: TlsSettings) -> ssl.SSLContext:
     try:
         context.load_cert_chain(tls.certificate or "", tls.key)
         if tls.client_ca is not None:
-            problem = f"{tls.client_ca} holds no authority's certificate"
+            problem = f"{tls.client_ca} holds no certificate of an authority"
             context.load_verify_locations(tls.client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
     except OSError as error:

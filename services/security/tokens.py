@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 HASH = re.compile(r"[0-9a-f]{64}")
 HEADER = (
     "# Tokens of the service, one a line: name, roles, SHA-256 of the secret, and when it expires"
-    " (without: never). Made by `propagation token new`.\n"
+    " (if left out: never). Made by `propagation token new`.\n"
 )
 
 
@@ -88,7 +88,7 @@ def read_tokens(path: Path) -> dict[str, Token]:
             f"{path}: cannot be read ({error}); make one with `propagation token new`"
         ) from error
     if status.st_mode & 0o022:
-        raise BrokenTokens(f"{path}: others than its owner may write it; run chmod 600 {path}")
+        raise BrokenTokens(f"{path}: users other than its owner may write it; run chmod 600 {path}")
     found: dict[str, Token] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -116,8 +116,8 @@ def _parse_line(line: str, place: str) -> Token:
     parts = line.split()
     if len(parts) not in (3, 4) or not NAME.fullmatch(parts[0]) or not HASH.fullmatch(parts[2]):
         raise BrokenTokens(
-            f"{place}: is not `name roles hash`, or with an end `name roles hash expires`; make it"
-            " again with `propagation token new`"
+            f"{place}: must be `name roles hash` or `name roles hash expires`; make the token again"
+            " with `propagation token new`"
         )
     roles = parts[1].split(",")
     if unknown := sorted(set(roles) - set(Role)):

@@ -88,7 +88,7 @@ async def repeat_step(
             longest = LONGEST_RETRY_SECONDS_IF_UNREACHABLE if away else LONGEST_RETRY_SECONDS
             pause = min(pause, longest)
             next_time = datetime.now(UTC) + timedelta(seconds=pause)
-            failures.record("step", name, error, f"; tried again at {next_time:%X} UTC")
+            failures.record("step", name, error, f"; next try at {next_time:%X} UTC")
             await wait_for_event(context.stopping, pause)
             pause *= 2
         else:
@@ -269,6 +269,7 @@ def _show_postponed(context: WorkerContext, number: int) -> None:
         context.failures.clear(name)
     for router, reason in context.engine.postponed_routers.items():
         context.failures.show(
-            f"{ROUTER}{router}", f"left out of round {number}, due in the next: {reason}"
+            f"{ROUTER}{router}",
+            f"left out of round {number}, will be tried again in the next one: {reason}",
         )
         context.failures.counters["round_routers_skipped_total", ""] += 1

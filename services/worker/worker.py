@@ -123,7 +123,7 @@ class Worker:
             ),
             *(
                 repeat_job(
-                    f"look at {job.name}", CHECK_SECONDS, job.check, self.failures, at_once=True
+                    f"schedule of {job.name}", CHECK_SECONDS, job.check, self.failures, at_once=True
                 )
                 for job in self.calendar_jobs
             ),

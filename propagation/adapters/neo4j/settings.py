@@ -26,7 +26,7 @@ class Neo4jSettings(Term):
         10.0,
         ge=0,
         description=(
-            "For how many seconds a transaction is tried again when the server asks for it (after "
+            "For how many seconds a transaction is repeated if the server asks for it (after "
             "a deadlock, during a restart), and how long a server may be silent before waiting "
             "calls end (2 s at least)."
         ),
@@ -43,7 +43,7 @@ class Neo4jSettings(Term):
         20,
         ge=1,
         description=(
-            "The most connections of this process, besides one that notices a silent server."
+            "The most connections of this process, besides the one that notices a silent server."
         ),
     )
 

@@ -225,7 +225,7 @@ class NumpyWriter:
 
     def _require_shelves(self) -> Shelves:
         if self._shelves is None:
-            raise IndexUnavailable("the vector index was not found yet; it is looked for again")
+            raise IndexUnavailable("the vector index was not found yet; the service keeps looking")
         return self._shelves
 
 

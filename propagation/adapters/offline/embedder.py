@@ -157,7 +157,7 @@ class HashedEmbedder:
             return
         if len(state) != BUCKETS * self.dimension * 4:
             raise IncompatibleSettings(
-                f"embedder: the stored state has {len(state)} bytes, {BUCKETS} buckets of"
+                f"embedder: the stored state has {len(state)} bytes, but {BUCKETS} buckets of"
                 f" {self.dimension} dimensions take {BUCKETS * self.dimension * 4}; run"
                 " `propagation init` to fit it again"
             )

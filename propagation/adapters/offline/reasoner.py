@@ -126,7 +126,7 @@ class OfflineReasoner:
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
         """Fail: this reasoner has no better order than the numbers."""
-        raise ReasonerFailed("the offline reasoner does not rank: the numbers do")
+        raise ReasonerFailed("the offline reasoner cannot rank; the learned numbers can")
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
         return decide(case)

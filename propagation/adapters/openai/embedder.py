@@ -91,7 +91,7 @@ class OpenAIEmbedder(EndpointAdapter):
                     ]
                 )
             log.warning(
-                "the server does not embed a text of %d characters, which counts as none: %s",
+                "the server does not embed a text of %d characters, which gets a zero vector: %s",
                 len(part[0]),
                 error,
             )
@@ -119,20 +119,23 @@ class OpenAIEmbedder(EndpointAdapter):
             for place, (index, vector) in enumerate(response.vectors)
         }
         if len(response.vectors) != len(part) or by_place.keys() != set(range(len(part))):
-            raise ReasonerGaveUp(f"{len(response.vectors)} embeddings came for {len(part)} texts")
+            raise ReasonerGaveUp(
+                f"the server sent {len(response.vectors)} embeddings for {len(part)} texts, or"
+                " numbered them wrongly"
+            )
         try:
             vectors = np.array([by_place[place] for place in range(len(part))], np.float64)
         except (TypeError, ValueError) as error:
-            raise ReasonerGaveUp(f"these are no embeddings of texts: {error}") from error
+            raise ReasonerGaveUp(f"the server sent unusable embeddings: {error}") from error
         if vectors.ndim != 2 or not np.isfinite(vectors).all():
             raise ReasonerGaveUp(
-                "these are no embeddings of texts: a flat list of finite numbers a text is wanted"
+                "the server sent unusable embeddings: each must be a flat list of finite numbers"
             )
         if vectors.shape[1] != self.dimension:
             raise IncompatibleSettings(
-                f"{self._model} embeds in {vectors.shape[1]} dimensions and"
-                f" openai.embeddings.dimension is {self.dimension}: set the right one, then run"
-                " `propagation init` if there is data, which also does what `propagation reindex`"
+                f"{self._model} embeds in {vectors.shape[1]} dimensions, but"
+                f" openai.embeddings.dimension is {self.dimension}: correct the setting; if there"
+                " is data, then run `propagation init`, which also does what `propagation reindex`"
                 " does"
             )
         return normalize_rows(vectors)

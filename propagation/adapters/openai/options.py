@@ -18,7 +18,7 @@ def _is_address(value: str) -> str:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
         raise ValueError(
-            "base_url is not the address of a server: give one as http://127.0.0.1:8080/v1"
+            "base_url is not the address of a server: give one such as http://127.0.0.1:8080/v1"
         )
     return value
 
@@ -73,7 +73,7 @@ class EmbeddingOptions(Term):
         1_536,
         ge=2,
         le=65_536,
-        description="How many numbers a vector of that model has; others are refused.",
+        description="How many numbers a vector of that model has; any other length is refused.",
     )
     cached: int = Field(
         20_000, ge=0, description="How many vectors are kept in the graph for later; 0: none."
@@ -108,13 +108,13 @@ class OpenAIOptions(Term):
     )
     timeout: float = Field(60.0, gt=0, description="Seconds that an answer may take.")
     attempts: int = Field(
-        5, ge=1, le=20, description="How often a call is tried that gets no answer."
+        5, ge=1, le=20, description="How many times a call without an answer is tried."
     )
     temperature: float | None = Field(
         0.0,
         ge=0,
         le=2,
-        description="How freely the model chooses its words; none: as the server has it.",
+        description="How freely the model chooses its words; none: the server's default.",
     )
     context_tokens: int = Field(
         8_192, ge=2_048, description="How many tokens a prompt and its answer may have together."
@@ -138,7 +138,7 @@ class OpenAIOptions(Term):
         "never",
         description=(
             "When the offline reasoner answers instead, which marks the answer. never; failed: "
-            "where a question got no usable answer; unavailable: also while the server is down "
+            "when a question got no usable answer; unavailable: also while the server is down "
             "or a budget is spent."
         ),
     )

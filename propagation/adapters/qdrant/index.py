@@ -79,7 +79,7 @@ class QdrantWriter:
     def _build_name(self, collection: Collection) -> str:
         if collection not in self._names:
             raise IndexUnavailable(
-                "the vector index on Qdrant was not found yet; it is looked for again"
+                "the vector index on Qdrant was not found yet; the service keeps looking"
             )
         return self._names[collection]
 

@@ -78,7 +78,7 @@ async def check_version(client: AsyncQdrantClient) -> None:
     if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < OLDEST:
         raise IncompatibleSettings(
             f"qdrant.url: the server is Qdrant {version}; it must be at least"
-            f" {OLDEST[0]}.{OLDEST[1]}, which can write a point only if it is newer"
+            f" {OLDEST[0]}.{OLDEST[1]}, since older ones let a late write undo a newer one"
         )
 
 
@@ -96,7 +96,7 @@ def translate_errors() -> Iterator[None]:
         text = f"{error.code().name}: {error.details()}"
         if error.code() in INVALID:
             raise ValueError(f"Qdrant: {text}") from error
-        advice = "see qdrant.api_key" if error.code() in REFUSED else "the call will be repeated"
+        advice = "check qdrant.api_key" if error.code() in REFUSED else "the call will be repeated"
         raise IndexUnavailable(
             f"the vector index on Qdrant does not answer ({text}); {advice}"
         ) from error
@@ -239,8 +239,8 @@ async def put_in_use(
             await client.update_collection_aliases(steps)
     except ValueError as error:
         raise IncompatibleSettings(
-            f"qdrant.prefix is {prefix!r}, and the server has collections of that name that are not"
-            f" ours ({error}); give another prefix"
+            f"qdrant.prefix is {prefix!r}, but another application has collections with this prefix"
+            f" ({error}); choose another"
         ) from error
 
 

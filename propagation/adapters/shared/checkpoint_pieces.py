@@ -56,5 +56,5 @@ def join_pieces(name: str, dtype: str, shape: Sequence[int], pieces: Iterable[by
         whole = memoryview(data)
         values = whole[:-DIGEST_BYTES]
         if whole[-DIGEST_BYTES:] != compute_digest(values, dtype, list(shape)):
-            raise ValueError("not what was written")
+            raise ValueError("its digest does not match")
         return np.frombuffer(values, dtype).reshape(shape)

@@ -92,7 +92,7 @@ def unpack_block(
             and (block.weights >= 0).all()
             and (block.negatives >= -1).all()
         ):
-            raise ValueError("it is not what can have been learned of its interactions")
+            raise ValueError("its size, its sequences or its numbers are impossible")
     return block
 
 

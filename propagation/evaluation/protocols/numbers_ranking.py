@@ -125,8 +125,8 @@ async def evaluate_prequential(
     if not report.ranked:
         raise InvalidInput(
             "events",
-            f"of {stream.name}, from event {report.reported_from:,} on, none can be ranked: each"
-            " is a repeat of what its user had, or leaves nothing unseen to compare with",
+            f"from event {report.reported_from:,} of {stream.name} on, no event can be ranked: each"
+            " repeats an item that its user had, or leaves no unseen item to compare with",
         )
     return report
 

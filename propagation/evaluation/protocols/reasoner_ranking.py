@@ -274,7 +274,7 @@ async def _retry_until_done(engine: Engine, step: Callable[[], Awaitable[T]]) ->
         except ReasonerUnavailable as error:
             if not engine.reasoner.expenses.this_run.total.completion_tokens:
                 raise
-            log.warning("tried again in %g s: %s", seconds, error)
+            log.warning("the reasoner does not answer, trying again in %g s: %s", seconds, error)
             await asyncio.sleep(seconds)
     return await step()
 

@@ -87,8 +87,9 @@ async def rank_in_loop(
     if not found:
         raise InvalidInput(
             "events",
-            f"from event {2 * len(events) // 5:,} on, none can be ranked: each is the first"
-            " of its user, a repeat of what the user had, or leaves nothing unseen to compare with",
+            f"from event {2 * len(events) // 5:,} on, no event can be ranked: each is the first of"
+            " its user, repeats an item that the user had, names a new or hidden item, or leaves no"
+            " unseen item to compare with",
         )
     users, gains, ruled = zip(*found, strict=True)
     return LoopRanking(np.array(users, np.int64), np.array(gains), float(np.mean(ruled)))
@@ -99,7 +100,8 @@ async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[fl
 
     Returns:
         The user's row, the N@10 by WAYS, and whether the user has a filter rule; None if the event
-        is the user's first, or a repeat of an item that the user had.
+        is the user's first, or a repeat of an item that the user had, if the item is new or hidden,
+        or if there is no other unseen item.
     """
     view = engine.numbers.view
     refs = await engine.store.find_refs(
@@ -121,7 +123,9 @@ async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[fl
             ReadRequest(user=user, arm=arm, limit=len(rows), factors=rules, candidates=rows)
         )
         scores = read.ranked.scores
-        own = scores[read.ranked.rows == item][0]
+        own = scores[read.ranked.rows == item]
+        if not len(own) or len(scores) < 2:
+            return None
         above, ties = int((scores > own).sum()), int((scores == own).sum()) - 1
         gains.append(
             float(

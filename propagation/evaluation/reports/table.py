@@ -32,7 +32,7 @@ LEAVE_ONE_OUT_HEADERS = ("arm", "N@10", "of 100", "HR@1", "matched", *DIFFERENCE
 FIXED_HEADERS = ("arm", "end", "all", "moment", "all", "shuffled", "all")
 FOOTNOTE = (
     "Levels, as N@10, are means over events. Differences are means over users, and every user"
-    " counts the same: they are not the levels subtracted."
+    " counts the same, so they are not the differences of the levels."
 )
 MATCHED = (
     "N@10: against 9 unseen items. matched: against 9 of the target's kind, items with adopters or"

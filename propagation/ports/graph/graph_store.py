@@ -25,8 +25,7 @@ class VersionClash(PropagationError):
 
     def __init__(self, ref: int) -> None:
         super().__init__(
-            f"another writer was first with the texts of client {ref}; nothing was stored,"
-            " try again"
+            f"another writer changed the texts of client {ref} first; nothing was stored, try again"
         )
         self.ref = ref
 

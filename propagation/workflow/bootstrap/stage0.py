@@ -119,7 +119,7 @@ class Stage0:
         If the data is outdated, the index waits for the next epoch.
         """
         if self.data.outdated:
-            self.index_maintenance.put_off("the vector index is made anew with the next epoch")
+            self.index_maintenance.put_off("the vector index will be rebuilt with the next epoch")
         else:
             await self.index_maintenance.open()
 

@@ -122,7 +122,7 @@ class Activity(Enum):
     BOOTSTRAP = "bootstrap"
     MERGE = "merge messages at a read"
     """Shares MERGES with other reads."""
-    WITHDRAW = "take events back, or everything of a client"
+    WITHDRAW = "withdraw events, or everything of a client"
     ERASE = "erase a client and wipe its traces"
 
 
@@ -190,7 +190,7 @@ class Exclusion:
         resources = sorted(LOCKED[activity])
         outer = self._last_held.get(task)
         if outer is not None and resources[0] <= outer:
-            raise RuntimeError(f"{activity.value} may not run inside what holds {outer.name}")
+            raise RuntimeError(f"{activity.value!r} cannot start while its task holds {outer.name}")
         merges = self._merges.read() if activity is Activity.MERGE else self._merges.write()
         async with AsyncExitStack() as locks:
             for resource in resources:

@@ -56,7 +56,7 @@ async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: 
             pause, failing = max(0.0, start + every - time.monotonic()), False
         except Exception as error:
             if not failing:
-                log.warning("%s is not renewed, it is tried again: %s", name, error)
+                log.warning("%s could not be renewed and will be tried again: %s", name, error)
             pause, failing = RETRY_SECONDS, True
 
 
@@ -153,7 +153,7 @@ class Leases:
         async with self.hold(ROUND_LEASE, WAIT_SECONDS) as lease:
             if lease is None:
                 raise LeaseLost(
-                    f"another process runs a round, and was not done in {WAIT_SECONDS:.0f} s;"
+                    f"another process runs a round and did not finish within {WAIT_SECONDS:.0f} s;"
                     " try again"
                 )
             yield lease

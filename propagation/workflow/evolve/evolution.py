@@ -32,8 +32,8 @@ from propagation.workflow.views import NumbersOwner
 PUBLISH_ATTEMPTS = 3
 NEWEST_RUNS = 1_000
 TOO_LITTLE = (
-    "too little to judge by: fewer than two users have chosen anything since the routers were last"
-    " changed"
+    "too little to judge by: among the newest interactions since the routers were last changed,"
+    " those with a prediction come from fewer than two users"
 )
 
 
@@ -60,7 +60,8 @@ class Evolution:
         """
         epoch = await self.store.get_current_epoch()
         if epoch is None:
-            return await self._save(EvolutionRun(verdict="routers evolve after bootstrap"), dry_run)
+            run = EvolutionRun(verdict="nothing to evolve before the first bootstrap")
+            return await self._save(run, dry_run)
         await self._synchronize()  # another process may have evolved the routers
         maps = await self.store.get_router_maps()
         plan, verdict, run = await self._plan_and_judge(maps, epoch)

@@ -361,7 +361,7 @@ def _change(case: RouterCase, decision: RouterDecision) -> EvolutionChange:
         EvolutionKind.REWRITE: True,
     }
     if kind is None or not possible[kind] or len(decision.texts) != TEXTS[kind]:
-        raise ReasonerFailed(f"a {kind} cannot be made of the reasoner's answer")
+        raise ReasonerFailed(f"the reasoner's answer cannot be carried out as a {kind}")
     before = {case.router.router}
     if kind == EvolutionKind.MERGE and case.nearest is not None:
         before.add(case.nearest.router)

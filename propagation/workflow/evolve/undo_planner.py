@@ -44,14 +44,14 @@ async def plan_undo(store: GraphStore, view: NumbersView, run: int, through: int
     numbering = reverse_numbering(change)
     before, since = await _gather_written(store, maps, change, numbering, through)
     texts = await _find_earlier_texts(store, change)
-    say = "says" if len(texts) == 1 else "say"
+    back = "gets its earlier text" if len(texts) == 1 else "get their earlier texts"
     return DecidedPlan(
         run=EvolutionRun(
             undoes=run,
             changes=numbering.changes,
             verdict=(
-                f"undoes run {run}: what was written since goes to its users' earlier routers;"
-                f" {pluralize(len(texts), 'router')} {say} again what was said before"
+                f"undoes run {run}: what users added since goes to their earlier routers;"
+                f" {pluralize(len(texts), 'router')} {back} back"
             ),
         ),
         numbering=numbering,
@@ -129,7 +129,7 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
         return next(one for one in maps if one.run == run)
     if any(one.run == run for one in not_undone):
         last = not_undone[-1].run
-        reason = f"is {run}, on which run {last} was built; undo run {last} first"
+        reason = f"is {run}, but run {last} builds on it; undo run {last} first"
     elif any(one.run == run for one in maps):
         reason = f"is {run}, which is undone"
     else:

@@ -286,7 +286,8 @@ class Withdrawer:
             )
         except Exception as error:
             log.warning(
-                "the index does not show the withdrawal at %d yet; it will be tried again: %s",
+                "the withdrawal at sequence %d could not be written to the vector index and will be"
+                " tried again: %s",
                 withdrawn.result.sequence,
                 error,
             )

@@ -30,10 +30,10 @@ async def embed_within_deadline(
         async with asyncio.timeout(READ_DEADLINE_SECONDS):
             return await embedder.embed(texts)
     except ReasonerFailed as error:
-        log.warning("%s: left out: %s", purpose, error)
+        log.warning("left out %s: %s", purpose, error)
     except TimeoutError:
         log.warning(
-            "%s: left out: the embedder took longer than %g s", purpose, READ_DEADLINE_SECONDS
+            "left out %s: the embedder took longer than %g s", purpose, READ_DEADLINE_SECONDS
         )
     return None
 

@@ -175,7 +175,7 @@ class IndexMaintenance:
                 await self.repair()
         except BaseException as error:
             # The current epoch may have another embedder than this index.
-            self.put_off(self._feed.problem or f"the vector index was not made again: {error}")
+            self.put_off(self._feed.problem or f"the vector index could not be rebuilt: {error}")
             raise
         self._feed.problem = ""
         return count
@@ -194,7 +194,7 @@ class IndexMaintenance:
         except LeaseHeld:
             return False
         except IncompatibleSettings:
-            log.debug("the vector index answers, and has to be made again")
+            log.debug("the vector index answers, but must be rebuilt")
         return True
 
     async def _find(self, wait_seconds: float) -> int:
@@ -232,7 +232,7 @@ class IndexMaintenance:
                     f"the vector index belongs to epoch {epoch.number}, which this process has not"
                     " followed yet"
                 ) from error
-            log.warning("%s: making it again", error)
+            log.warning("%s; rebuilding the vector index", error)
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]

@@ -82,7 +82,7 @@ class OutboxFeed:
     def stop(self, error: IndexUnavailable | LeaseHeld) -> None:
         """Stop writing until maintenance has found and compared the index again."""
         if not self.problem:
-            log.warning("%s; its changes wait in the outbox", error)
+            log.warning("%s; changes to the vector index wait in the outbox", error)
         self.problem = str(error)
 
     async def settle(self) -> None:
@@ -151,7 +151,7 @@ class VectorSync:
         except Exception as error:
             self._versions.forget([text.ref for text in texts])
             log.warning(
-                "the index lags: %d texts are not in it, they will be tried again: %s",
+                "%d texts could not be written to the vector index and will be tried again: %s",
                 len(texts),
                 error,
             )
@@ -184,7 +184,7 @@ class VectorSync:
             )
         except Exception as error:
             log.warning(
-                "the index lags: round %d is not in it, it will be tried again: %s",
+                "round %d could not be written to the vector index and will be tried again: %s",
                 published.number,
                 error,
             )

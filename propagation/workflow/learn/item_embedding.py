@@ -111,7 +111,7 @@ class RefusedTexts:
         try:
             return await self.retry()
         except ReasonerFailed as error:
-            log.warning("refused texts are embedded later: %s", error)
+            log.warning("texts that the embedder refused will be tried again later: %s", error)
             return 0
 
     async def retry(self) -> int:

@@ -272,8 +272,8 @@ class Learner:
         lease = await self.leases.wait_for(LEARN_LEASE)
         if lease is None:
             raise LeaseLost(
-                "another process withdraws something or evolves, and was not done within"
-                f" {WAIT_SECONDS:.0f} s; try again"
+                "another process withdraws something or evolves the routers, and did not finish"
+                f" within {WAIT_SECONDS:.0f} s; try again"
             )
         self._requested = False
         async with self.leases.keep_alive(lease, shared=True):

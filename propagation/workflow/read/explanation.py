@@ -41,15 +41,15 @@ WORDS = {
 COLD_WORDS = {
     Feature.POPULARITY: WORDS[Feature.POPULARITY],
     Feature.RECENT: WORDS[Feature.RECENT],
-    Feature.CONTENT: "it resembles what was said of this user",
-    Feature.ATTRIBUTES: "it shares attributes with what was said of this user",
-    Feature.ADOPTERS: "the people who chose it resemble what was said of this user",
-    Feature.PROFILE: "its profile reads like what was said of this user",
+    Feature.CONTENT: "it resembles the description of this user",
+    Feature.ATTRIBUTES: "it shares attributes with the description of this user",
+    Feature.ADOPTERS: "the people who chose it resemble the description of this user",
+    Feature.PROFILE: "its profile reads like the description of this user",
 }
 # Logarithms of counts: they may be negative, so a positive standardised value is enough.
 LOGARITHMS = frozenset({Feature.RECENT, Feature.KNN_SLOW, Feature.KNN_FAST})
 OWN = frozenset(COLD_WORDS) - {Feature.POPULARITY, Feature.RECENT}
-NO_REASON = "Nothing speaks for it in particular: it is what is left."
+NO_REASON = "Nothing in particular speaks for it: it fills the rest of the list."
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def explain_in_words(
         text += f" The community of {join_names(communities)} stands behind it."
     if messages:
         senders = _quote_distinct(sorted(message.name for message in messages))
-        text += f" This user's profile heard of it from {join_names(senders)}."
+        text += f" Messages from {join_names(senders)} moved this user's profile towards it."
     return text
 
 

@@ -226,7 +226,9 @@ class ColdStart:
     ) -> ClientText:
         if isinstance(edits, ReasonerFailed):
             log.warning(
-                "client %d is not described yet, it is tried again: %s", text.profile.ref, edits
+                "client %d is not described yet and will be tried again: %s",
+                text.profile.ref,
+                edits,
             )
             failed.add(text.profile.ref)
             return text

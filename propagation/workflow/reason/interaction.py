@@ -195,7 +195,7 @@ class InteractionReasoning:
                 if isinstance(error, ReasonerGaveUp):
                     break
             except EditClash as error:
-                failure = f"edits a line that the profile does not have: {error}"
+                failure = f"the answer edits a line that the profile does not have: {error}"
         return DraftedInteraction(
             ReasonedInteraction(
                 sequence=work.sequence, user=work.user, failure=failure, usage=usage

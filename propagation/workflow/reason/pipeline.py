@@ -7,6 +7,7 @@ newer version; it is reasoned again only if both edited one line.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,8 @@ from propagation.workflow.reason.interaction import (
 )
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -90,7 +93,7 @@ class _LostAttempt(PropagationError):
 
     def __init__(self, usage: Usage) -> None:
         super().__init__(
-            "another process edits the same lines: the interaction is tried again later"
+            "another process edits the same lines; the interaction will be tried again later"
         )
         self.usage = usage
 
@@ -140,7 +143,7 @@ class Pipeline:
             timeout=POLL_SECONDS if len(self._running) < self.concurrency else None,
             return_when=asyncio.FIRST_COMPLETED,
         )
-        return _count_successes(done) + len(self._running)
+        return count_successes(done) + len(self._running)
 
     async def settle(self) -> None:
         """Wait until no interaction is under way.
@@ -256,8 +259,8 @@ class Pipeline:
             await self.vectors.publish(list(texts.values()))
 
 
-def _count_successes(done: set[asyncio.Task[None]]) -> int:
-    """Count the tasks that succeeded.
+def count_successes(done: set[asyncio.Task[None]]) -> int:
+    """Count the tasks that succeeded, and log why others failed.
 
     Raises:
         Exception: The error of one task, if some failed and none succeeded.
@@ -267,4 +270,6 @@ def _count_successes(done: set[asyncio.Task[None]]) -> int:
     ]
     if failed and len(failed) == len(done):
         raise failed[0]
+    for error in failed:
+        log.warning("an interaction could not be reasoned and will be tried again: %s", error)
     return len(done) - len(failed)

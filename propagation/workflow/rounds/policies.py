@@ -62,7 +62,7 @@ def build_policy(ports: PolicyPorts) -> RoutingPolicy:
     name = ports.settings.policy
     if name not in ROUTING_POLICIES:
         raise IncompatibleSettings(
-            f"policy is {name!r}, which is none of {', '.join(sorted(ROUTING_POLICIES))}"
+            f"policy is {name!r}; it must be one of {', '.join(sorted(ROUTING_POLICIES))}"
         )
     return ROUTING_POLICIES[name](ports)
 

@@ -79,7 +79,7 @@ class RouterIntegration:
             if isinstance(summary, ReasonerFailed):
                 updated.failed[router] = summary.public_reason
                 log.warning(
-                    "router %d is left out of round %d, and is due in the next one: %s",
+                    "router %d is left out of round %d and will be tried again in the next one: %s",
                     router,
                     round_.number,
                     summary,

@@ -59,7 +59,7 @@ def doctor(
         bool,
         typer.Option(
             "--mend",
-            help="Repair what is derived, remove what a killed process left; report what was done.",
+            help="Repair derived data, remove leftovers of killed processes, and report both.",
         ),
     ] = False,
     database: Database = None,
@@ -108,7 +108,7 @@ def _attempt(look: Callable[[], list[Finding]]) -> list[Finding]:
     except PropagationError:
         raise
     except Exception as error:
-        return [_build_finding(f"it cannot be read: {error!r}")]
+        return [_build_finding(f"cannot be read: {error!r}")]
 
 
 def _build_finding(sentence: str) -> Finding:
@@ -136,24 +136,24 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
     schema = files.find_older_schema()
     if schema is not None and not mend:
         raise UsageProblem(
-            f"it is of an older release (schema {schema}), and checking it would migrate it,"
-            " after which that release cannot read it: copy it first, then add --mend (the service"
-            " migrates it, too, when it starts)"
+            f"the database is from an older release (schema {schema}); checking it would migrate"
+            " it, and that release could no longer read it: back it up first, then add --mend (the"
+            " service migrates it when it starts, too)"
         )
     if schema is not None:
-        yield Finding("schema", f"{schema}, of an older release", done="migrated")
+        yield Finding("schema", f"{schema}, from an older release", done="migrated")
     found = files.list_leftovers()
     if mend and found:
         files.drop_leftovers()
     for leftover in found:
         yield Finding(
-            "what killed processes left",
+            "leftovers of killed processes",
             leftover,
-            "none needed; --mend removes them",
+            "nothing; --mend removes them",
             done="removed" if mend else "",
         )
     if not found:
-        yield Finding("what killed processes left", "")
+        yield Finding("leftovers of killed processes", "")
 
 
 async def _check_store(store: "GraphStore") -> list[Finding]:
@@ -184,7 +184,7 @@ async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]
     numbers follow the log.
     """
     return [
-        Finding(f"{settings.graph} opens, its schema and settings fit this release", ""),
+        Finding(f"schema and settings of {settings.graph}", ""),
         await look_again(lambda: check_view(engine)),
         _index(engine),
         *(
@@ -237,12 +237,12 @@ def _index(engine: "Engine") -> Finding:
         return Finding(
             looked_at,
             engine.index_problem,
-            "start it; a running service then repairs it by itself",
+            "start its server; a running service then repairs the index",
             wrong=True,
         )
     return Finding(
         looked_at,
-        f"{stale:,} points of other versions" if stale else "",
+        f"{stale:,} points differ from the graph" if stale else "",
         done=f"{stale:,} repaired" if stale else "",
     )
 
@@ -261,7 +261,7 @@ async def check_view(engine: "Engine") -> Finding:
         return Finding(looked_at, "")
     return Finding(
         looked_at,
-        f"reach sequence {applied}, the log {learned}",
+        f"the numbers reach sequence {applied}, the log {learned}",
         "`propagation rebuild`",
         wrong=True,
     )
@@ -278,7 +278,7 @@ def _check_disk(settings: "Settings") -> Finding:
         return Finding("free disk", "")
     return Finding(
         "free disk",
-        f"{free >> 20:,} MiB free; {needed >> 20:,} MiB are wanted",
+        f"{free >> 20:,} MiB are free; {needed >> 20:,} MiB are needed",
         "free some space, or move the file",
         wrong=True,
     )

@@ -28,7 +28,7 @@ from services.runtime.console import make_printable_json, print_answer, print_re
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-GOES_ON = "what the service has begun it ends; ask again to see what came of it"
+GOES_ON = "the service completes what it has begun; run the command again to see the result"
 WORDS = {
     "UNKNOWN": "was never recorded",
     "RETRACTED": "was retracted before",
@@ -84,7 +84,7 @@ def forget(
         bool,
         typer.Option(
             "--wipe",
-            help="Also remove its traces from the files of the database now, not in the night.",
+            help="Also remove its traces from the database files now, not only at night.",
         ),
     ] = False,
     address: Address = LOOPBACK,
@@ -111,8 +111,8 @@ def forget(
     print_result(
         answer,
         f"Forgotten: {pluralize(answer.events_erased, 'event')};"
-        f" {pluralize(answer.lines_dropped, 'line')} of others went with it, at sequence"
-        f" {answer.sequence:,}."
+        f" {pluralize(answer.lines_dropped, 'line')} of other clients were erased with it, at"
+        f" sequence {answer.sequence:,}."
         + (" Its traces in the database's files are wiped." if wipe else ""),
         json=json,
     )
@@ -128,7 +128,7 @@ def export_client(
             "-o",
             metavar="FILE",
             callback=check_folder,
-            help="Write there; - is stdout.",
+            help="The file to write; - is stdout.",
         ),
     ] = Path("-"),
     force: Force = False,

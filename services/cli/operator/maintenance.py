@@ -40,7 +40,7 @@ Target = Annotated[
     typer.Argument(
         metavar="FILE",
         callback=check_output_file,
-        help="The file to write; its folder must be there.",
+        help="The file to write; its folder must exist.",
     ),
 ]
 MIB = 1 << 20
@@ -77,7 +77,7 @@ def backup(
 def restore(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", exists=True, help="What `backup` or `export` wrote."),
+        typer.Argument(metavar="FILE", exists=True, help="A file that `backup` or `export` wrote."),
     ],
     force: Force = False,
     database: Database = None,
@@ -156,8 +156,8 @@ def compact(
     seconds = round(to_drop + to_compact, 3)
     print_result(
         {"dropped": dropped, "bytes_before": before, "bytes": after, "seconds": seconds},
-        f"{dropped:,} rows dropped; {before / MIB:,.1f} MiB are {after / MIB:,.1f} MiB now, "
-        f"after {seconds:.1f} s.",
+        f"{dropped:,} rows dropped; the file had {before / MIB:,.1f} MiB and now has"
+        f" {after / MIB:,.1f} MiB, after {seconds:.1f} s.",
         json=json,
     )
 
@@ -221,7 +221,7 @@ def rebuild(
     )
     print_result(
         {"sequence": sequence, "seconds": seconds},
-        f"The numbers stand at sequence {sequence:,}, made again in {seconds:.1f} s.",
+        f"The numbers are at sequence {sequence:,}, computed again in {seconds:.1f} s.",
         json=json,
     )
 
@@ -232,7 +232,7 @@ def reindex(
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Empty the vector index and make it again from the graph.
+    """Empty the vector index and build it again from the graph.
 
     JSON: {"points", "seconds"}.
     """
@@ -243,7 +243,7 @@ def reindex(
         )
     print_result(
         {"points": points, "seconds": seconds},
-        f"The index holds {points:,} points, made in {seconds:.1f} s.",
+        f"The index holds {points:,} points, built in {seconds:.1f} s.",
         json=json,
     )
 
@@ -258,7 +258,8 @@ dead_letters = typer.Typer(
 @dead_letters.command("list", cls=Command)
 def list_dead_letters(
     count: Annotated[
-        int, typer.Option("-n", "--count", "--limit", min=1, help="At most so many, oldest first.")
+        int,
+        typer.Option("-n", "--count", "--limit", min=1, help="At most this many, oldest first."),
     ] = 100,
     database: Database = None,
     config: Config = None,

@@ -57,15 +57,15 @@ def describe_round(done: pb.RoundReport) -> str:
 def watch(
     kinds: Annotated[
         list[EventKind] | None,
-        typer.Option("--kind", help="Only this kind; may be repeated. Without: all."),
+        typer.Option("--kind", help="Show only this kind; may be repeated; default: all."),
     ] = None,
     resume: Annotated[
         str,
-        typer.Option(metavar="TOKEN", help="Go on after the event that bore this resume_token."),
+        typer.Option(metavar="TOKEN", help="Continue after the event with this resume_token."),
     ] = "",
     count: Annotated[
         int | None,
-        typer.Option("-n", "--count", "--limit", min=1, help="Stop after so many events."),
+        typer.Option("-n", "--count", "--limit", min=1, help="Stop after this many events."),
     ] = None,
     address: Address = LOOPBACK,
     json: AsJson = False,
@@ -118,7 +118,7 @@ def describe_event(event: pb.WatchPropagationResponse) -> str:
         case "evolution":
             return f"evolution {event.evolution.run}: {event.evolution.verdict}"
         case _:
-            return f"missed here: {pluralize(event.missed, 'event')}"
+            return f"gap: this watch missed {pluralize(event.missed, 'event')}"
 
 
 def _merge_in_words(merge: pb.MergeReport) -> str:
@@ -135,18 +135,18 @@ def _merge_in_words(merge: pb.MergeReport) -> str:
     )
 
 
-GOES_ON = "the service goes on with it; `propagation evolve --list` shows what came of it"
+GOES_ON = "the service completes the run; `propagation evolve --list` shows its outcome"
 
 
 def evolve(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Plan and judge, and change nothing.")
+        bool, typer.Option("--dry-run", help="Plan and judge changes without making them.")
     ] = False,
     undo: Annotated[
-        int | None, typer.Option(metavar="RUN", min=1, help="Lead a run back, as one more run.")
+        int | None, typer.Option(metavar="RUN", min=1, help="Undo this run, by a new run.")
     ] = None,
     listed: Annotated[
-        bool, typer.Option("--list", help="The newest runs and their verdicts; nothing is run.")
+        bool, typer.Option("--list", help="List the newest runs and their verdicts; run nothing.")
     ] = False,
     address: Address = LOOPBACK,
     json: AsJson = False,

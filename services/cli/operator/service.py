@@ -31,12 +31,12 @@ def serve(
     host: Annotated[
         str | None,
         typer.Option(
-            help="Address to bind; other than loopback needs TLS and tokens, or --insecure."
+            help="Address to bind; any other than loopback needs TLS and tokens, or --insecure."
         ),
     ] = None,
     port: Annotated[int | None, typer.Option(help="Port to bind; 0 takes a free one.")] = None,
     insecure: Annotated[
-        bool | None, typer.Option("--insecure", help="Bind other addresses without TLS and tokens.")
+        bool | None, typer.Option("--insecure", help="Bind any address without TLS and tokens.")
     ] = None,
     auto_create: Annotated[
         bool | None,
@@ -46,7 +46,7 @@ def serve(
     ] = None,
     config: Config = None,
     log_format: Annotated[
-        str | None, typer.Option(metavar="console|json", help="How log lines are written (stderr).")
+        str | None, typer.Option(metavar="console|json", help="Format of the log lines on stderr.")
     ] = None,
     assignments: Assignments = None,
 ) -> None:
@@ -91,7 +91,7 @@ def settings(config: Config = None, assignments: Assignments = None, json: AsJso
 
 
 def status(address: Address = LOOPBACK, json: AsJson = False) -> None:
-    """Show how far a service is, and what it holds.
+    """Show how far a service has got, and what it holds.
 
     JSON: the proto's GetStatusResponse.
     """
@@ -135,7 +135,7 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
             (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
             for budget in answer.budgets
         ),
-        *((f"by the calendar: {job.name}", describe_job(job)) for job in answer.jobs),
+        *((f"scheduled job {job.name}", describe_job(job)) for job in answer.jobs),
         *((f"failing: {job}", reason) for job, reason in answer.failing.items()),
     ]
 
@@ -169,9 +169,9 @@ def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
         )
         facts.append(
             (
-                "an interaction",
+                "per interaction",
                 f"{calls:.2f} calls, {prompt_tokens:,.0f} + {completion_tokens:,.0f} tokens "
-                f"(of {number:,}; {spending.redone:,} redone)",
+                f"(mean of {number:,}; {spending.redone:,} redone)",
             )
         )
     return facts
@@ -223,7 +223,7 @@ def report(
             "-o",
             metavar="FILE",
             callback=check_output_file,
-            help="Where the page is written.",
+            help="The file to write.",
         ),
     ] = Path("propagation-report.html"),
     address: Address = LOOPBACK,

@@ -23,10 +23,10 @@ from services.security.tokens import (
 
 token = typer.Typer(
     no_args_is_help=True,
-    help="Tokens of the service: made, listed, taken back. A running service follows.",
+    help="Make, list and revoke tokens. A running service follows within two seconds.",
 )
 SPAN = re.compile(r"([0-9]{1,6})([dh])")
-Name = Annotated[str, typer.Argument(help="Whose it is: small letters, digits and hyphens.")]
+Name = Annotated[str, typer.Argument(help="The token's name: small letters, digits and hyphens.")]
 File = Annotated[
     Path | None,
     typer.Option(
@@ -38,17 +38,19 @@ File = Annotated[
 @token.command(cls=Command)
 def new(
     name: Name,
-    role: Annotated[list[Role], typer.Option("--role", help="May be repeated.")],
+    role: Annotated[
+        list[Role], typer.Option("--role", help="A role of the token; may be repeated.")
+    ],
     expires: Annotated[
         str | None,
-        typer.Option(metavar="90d|12h|TIME", help="When it becomes invalid; default: never."),
+        typer.Option(metavar="90d|12h|TIME", help="When the token expires; default: never."),
     ] = None,
     tokens: File = None,
     config: Config = None,
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
-    """Make a token and print it, this once.
+    """Make a token, and print it only this once.
 
     The file keeps only the token's hash.
 
@@ -65,7 +67,7 @@ def new(
     known = read_tokens(path) if path.exists() else {}
     if name in known:
         raise UsageProblem(
-            f"{path} has a token named {name}; `propagation token revoke {name}` takes it back"
+            f"{path} already has a token named {name}; `propagation token revoke {name}` revokes it"
         )
     secret, made = create_token(name, role, _parse_end(expires) if expires else None)
     write_tokens(path, [*known.values(), made])
@@ -99,7 +101,7 @@ def list_(
 def revoke(
     name: Name, tokens: File = None, config: Config = None, assignments: Assignments = None
 ) -> None:
-    """Take a token back; a running service refuses it within two seconds."""
+    """Revoke a token; a running service refuses it within two seconds."""
     path = _find_file(tokens, config, assignments)
     known = read_tokens(path)
     if known.pop(name, None) is None:
@@ -108,7 +110,7 @@ def revoke(
         )
     write_tokens(path, known.values())
     print_text(
-        f"The token {name} is revoked in {path}; a running service refuses it in two seconds."
+        f"The token {name} is revoked in {path}; a running service refuses it within two seconds."
     )
 
 

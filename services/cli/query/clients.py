@@ -23,7 +23,9 @@ HEADINGS = {
     pb.AUTHOR_INTERACTION: "From its own interactions:",
     pb.AUTHOR_RECEPTION: "From others, through routers:",
 }
-Kind = Annotated[Literal["user", "item"], typer.Argument(help="Which id space.")]
+Kind = Annotated[
+    Literal["user", "item"], typer.Argument(help="Whether the client is a user or an item.")
+]
 Id = Annotated[str, typer.Argument(help="The client's id.")]
 
 
@@ -122,29 +124,30 @@ def similar(
 
 Names = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Only items with one of these; may be repeated."),
+    typer.Option(metavar="NAME", help="Only items that have it; may be repeated."),
 ]
 
 
 def recommend(
     user: Annotated[
-        str, typer.Argument(help="The user's id; one that was never seen gets a sensible list.")
+        str, typer.Argument(help="The user's id; an unknown user gets a sensible list, too.")
     ],
     count: Count = 10,
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="The parts of each score, the routers, and the messages that counted."
+            "--explain",
+            help="Show the parts of each score, the routers, and the messages that counted.",
         ),
     ] = False,
     attribute: Names = None,
     category: Names = None,
     candidate: Annotated[
         list[str] | None,
-        typer.Option("--candidate", metavar="ITEM", help="Rank these only; may be repeated."),
+        typer.Option("--candidate", metavar="ITEM", help="Rank only these items; may be repeated."),
     ] = None,
     with_seen: Annotated[
-        bool, typer.Option("--with-seen", help="Keep items that the user has had.")
+        bool, typer.Option("--with-seen", help="Include items that the user has chosen before.")
     ] = False,
     no_propagation: Annotated[
         bool, typer.Option("--no-propagation", help="Rank as if propagation were off.")
@@ -174,9 +177,7 @@ def recommend(
 def _print(user: str, answer: pb.RecommendResponse) -> None:
     note = " (no history yet: the catalogue's own order)" if answer.cold else ""
     if not answer.recommendations:
-        print_text(
-            f"Nothing is left to recommend to {user}: no visible item passes what was asked for."
-        )
+        print_text(f"Nothing is left to recommend to {user}: no visible item matches the request.")
     else:
         print_table(
             f"For {user}{note}",
@@ -191,7 +192,7 @@ def _print(user: str, answer: pb.RecommendResponse) -> None:
         if one.HasField("explanation"):
             _explain(one)
     if answer.unknown_candidate_ids:
-        print_text(f"Left out, unknown or hidden: {', '.join(answer.unknown_candidate_ids)}")
+        print_text(f"Left out as unknown or hidden: {', '.join(answer.unknown_candidate_ids)}")
 
 
 def _explain(one: pb.Recommendation) -> None:

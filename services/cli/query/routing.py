@@ -24,11 +24,13 @@ from services.runtime.console import print_answer, print_rows, print_table, prin
 def routers(
     number: Annotated[
         int | None,
-        typer.Argument(min=0, help="One router, with its members; without: all of the bank."),
+        typer.Argument(min=0, help="Show this router with its members; default: list all."),
     ] = None,
-    bank: Annotated[Literal["taste", "session"], typer.Option(help="Which bank.")] = "taste",
+    bank: Annotated[
+        Literal["taste", "session"], typer.Option(help="The bank of the routers.")
+    ] = "taste",
     members: Annotated[
-        int, typer.Option(min=1, max=1000, help="How many members of one router.")
+        int, typer.Option(min=1, max=1000, help="How many members of the router to show.")
     ] = 20,
     as_of: Moment = None,
     address: Address = LOOPBACK,
@@ -45,7 +47,7 @@ def routers(
         found = ask(address, lambda stub: list_routers(stub, banks[bank], as_of))
         print_rows(
             {"routers": found},
-            ("router", "name", "members", "mass", "what it says"),
+            ("router", "name", "members", "mass", "newest message"),
             [
                 (
                     router.number,
@@ -73,15 +75,15 @@ def _print_one(answer: pb.GetRouterResponse) -> None:
         f" version {router.version}"
     )
     nothing = (
-        "Nothing is left of what it said: that was taken back."
+        "Its messages were taken back; none is left."
         if router.version
-        else "It has sent nothing yet."
+        else "It has sent no message yet."
     )
     print_text(title, router.text or nothing)
     for step in answer.lineage:
         if step.before == router.number and step.after != router.number:
             print_text(
-                f"Part of it, or all, became router {step.after} in evolution run {step.run}."
+                f"Evolution run {step.run} made it, or a part of it, into router {step.after}."
             )
     if router.written_by:
         print_text(f"Written by {router.written_by}.")
@@ -107,29 +109,31 @@ def _format_member(member: pb.RouterMember) -> str:
 def trace(
     event: Annotated[
         str | None,
-        typer.Option("--event", metavar="ID", help="From an event to the profiles it reached."),
+        typer.Option("--event", metavar="ID", help="Trace an event to the profiles it reached."),
     ] = None,
     client: Annotated[
         str | None,
         typer.Option(
-            "--client", metavar="user:ID", help="From a client to the profiles it reached."
+            "--client", metavar="user:ID", help="Trace a client to the profiles it reached."
         ),
     ] = None,
     attribute: Annotated[
         str | None,
         typer.Option(
-            "--attribute", metavar="NAME", help="From an attribute to the profiles it reached."
+            "--attribute", metavar="NAME", help="Trace an attribute to the profiles it reached."
         ),
     ] = None,
     line: Annotated[
         str | None,
         typer.Option(
-            "--line", metavar="user:ID#LINE", help="Back from a profile's line to where it began."
+            "--line", metavar="user:ID#LINE", help="Trace a profile's line back to where it began."
         ),
     ] = None,
     count: Annotated[
         int,
-        typer.Option("-n", "--count", "--limit", min=1, max=1000, help="At most so many paths."),
+        typer.Option(
+            "-n", "--count", "--limit", min=1, max=1000, help="Show at most this many paths."
+        ),
     ] = 10,
     address: Address = LOOPBACK,
     json: AsJson = False,
@@ -157,13 +161,13 @@ def trace(
 def _print(count: int, answer: pb.TracePropagationResponse) -> None:
     if not answer.paths:
         print_text(
-            "It reached nobody yet: run a round (`propagation round --drain`), or wait for the "
-            "next one."
+            "It has reached no profile yet: run a round (`propagation round --drain`), or wait for"
+            " the next one."
         )
     for place, path in enumerate(answer.paths, 1):
         print_text(f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}", "")
     if answer.truncated:
-        print_text(f"There are more than {count}; ask for them with -n.")
+        print_text(f"There are more than {count} paths; raise -n to see them.")
 
 
 def _line(text: str) -> pb.LineOfProfile:
@@ -171,6 +175,6 @@ def _line(text: str) -> pb.LineOfProfile:
     if not (hash_ and number.isdecimal()):
         raise UsageProblem(
             f"--line is {text!r}; give user:ID#LINE, such as user:ann#3 (`propagation profile "
-            "--json` has ids)"
+            "--json` shows the ids of lines)"
         )
     return pb.LineOfProfile(client=split_key(key), line_id=int(number))

@@ -44,7 +44,9 @@ OUTCOMES = ("accepted", "duplicate", "rejected")
 def import_(
     folder: Folder,
     first: First = None,
-    seed: Annotated[int, typer.Option(min=0, help="Orders events of equal time.")] = 7,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed for the order of events of equal time.")
+    ] = 7,
     wait: Annotated[
         float,
         typer.Option(
@@ -113,7 +115,7 @@ def describe_report(dataset: "Dataset", report: "UploadReport") -> list[str]:
     ]
     if rejected:
         lines.append(
-            f"Loaded: all clients and {pluralize(accepted, 'new event')}; there already: {known:,}."
+            f"Loaded: all clients and {pluralize(accepted, 'new event')}; already there: {known:,}."
             f" Not loaded: {pluralize(rejected, 'event')}. An event that was recorded before with"
             " other content keeps that content. The first rejected:"
         )

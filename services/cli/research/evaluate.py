@@ -24,7 +24,8 @@ def evaluate(
     protocol: Annotated[
         Literal["prequential", "leave-one-out", "cold-start"],
         typer.Option(
-            help="Every event in time order; each user's last one; or by how little is known."
+            help="prequential: every event in time order; leave-one-out: each user's last event;"
+            " cold-start: by how little was known."
         ),
     ] = "prequential",
     arms: Annotated[
@@ -43,7 +44,7 @@ def evaluate(
         ),
     ] = None,
     every: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Rank one event in N only; all are learned.")
+        int, typer.Option(metavar="N", min=1, help="Rank only one event in N; all are learned.")
     ] = 1,
     candidates: Annotated[
         bool,
@@ -55,13 +56,13 @@ def evaluate(
     exclude_future: Annotated[
         bool,
         typer.Option(
-            "--exclude-future", help="Take no item as a negative that the user takes later."
+            "--exclude-future", help="Never take an item as a negative if the user takes it later."
         ),
     ] = False,
     vary: Annotated[
         str | None,
         typer.Option(
-            metavar="SETTING=A,B", help="Instead: the effect of k, tau, buffer or evolution."
+            metavar="SETTING=A,B", help="Measure the effect of k, tau, buffer or evolution instead."
         ),
     ] = None,
     save: Annotated[
@@ -79,7 +80,7 @@ def evaluate(
             metavar="FILE",
             dir_okay=False,
             callback=check_output_file,
-            help="Write every target's result, a row each (.csv, .npz).",
+            help="Write the result of every target, one per row (.csv, .npz).",
         ),
     ] = None,
     plot: Annotated[
@@ -100,9 +101,9 @@ def evaluate(
     prequential: every event is predicted, then learned, in the order of time. cold-start: the same,
     by how little was known. leave-one-out: each user's last event, which is never learned, at the
     end, at its own moment, and with histories shuffled. --vary k=20,80: the prequential stream at
-    several values of a setting (k: routers a bank; tau: of semantic routing; buffer, and evolution
-    before every so many rounds, as evolution=off,16,4: the whole loop with texts, on the earliest
-    10,000 events unless --first says else).
+    several values of k (routers a bank) or tau (of semantic routing). --vary buffer=3,10 or
+    evolution=off,16,4 (an evolution before every so many rounds): the whole loop with texts, on the
+    earliest 10,000 events unless --first says otherwise.
 
     N@10 and HR@1 against 9 unseen items (leave-one-out: 99 too), in expectation over all draws;
     differences are paired over users. All figures are of one pass, that of the median seed;
@@ -126,9 +127,9 @@ def evaluate(
         outcome = protocols.rank_by_reasoner(folder, settings, seeds, first, rows.add_targets)
     elif settings.embedder != "fitted":
         raise UsageProblem(
-            f"embedder is {settings.embedder!r}, and this measures with the fitted one: set "
-            "embedder=fitted, or give --protocol leave-one-out with a reasoner, which embeds as "
-            "the settings say"
+            f"embedder is {settings.embedder!r}, but this protocol measures with the fitted one:"
+            " set embedder=fitted, or give --protocol leave-one-out with reasoner=openai, which"
+            " uses the embedder of the settings"
         )
     else:
         shown = _parse_arms(arms)
@@ -162,7 +163,8 @@ def _check_ending(option: str, path: Path | None, endings: Collection[str]) -> N
     """Check the ending of an output file before minutes of work."""
     if path is not None and path.suffix.lower() not in endings:
         raise UsageProblem(
-            f"{option} {path}: ends in {path.suffix or 'nothing'}; give one of {', '.join(endings)}"
+            f"{option} {path}: the name ends in {path.suffix or 'nothing'};"
+            f" give one of {', '.join(endings)}"
         )
 
 
@@ -180,7 +182,7 @@ def _check_protocol(
         )
     if candidates and protocol != "leave-one-out":
         raise UsageProblem(
-            "--candidates are of each user's last event: give --protocol leave-one-out"
+            "--candidates are fixed for each user's last event: give --protocol leave-one-out"
         )
 
 

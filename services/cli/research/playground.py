@@ -56,17 +56,19 @@ def fake_llm(
         float, typer.Option(min=0, metavar="SECONDS", help="How long an answer takes.")
     ] = 0.0,
     jitter: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How much longer or shorter.")
+        float, typer.Option(min=0, metavar="SECONDS", help="By how much the latency varies.")
     ] = 0.0,
     fault: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=SHARE", help="What goes wrong how often, e.g. 429=0.05."),
+        typer.Option(metavar="NAME=SHARE", help="How often a fault occurs, e.g. 429=0.05."),
     ] = None,
     habit: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A habit of real servers, e.g. think.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of faults and jitter.")] = 7,
-    dimension: Annotated[int, typer.Option(min=2, max=4096, help="Of its embeddings.")] = 16,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of faults and jitter.")] = 7,
+    dimension: Annotated[
+        int, typer.Option(min=2, max=4096, help="Dimension of its embeddings.")
+    ] = 16,
 ) -> None:
     """Run a scripted language model behind the OpenAI wire format.
 

@@ -358,7 +358,7 @@ def build_reasoner_outcome(report: ByReasonerReport) -> Outcome:
             f"What all {report.runs} runs cost": report.cost_in_all,
             "What the last run cost": report.cost,
         }
-        took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} the last"
+        took = f"{report.seconds_in_all:.0f} s in {report.runs} runs, {took} in the last"
     return Outcome(
         report,
         [

@@ -65,7 +65,7 @@ def measure(
         f"{effect.dataset}: the effect of {effect.of}; N@10,"
         f" {pluralize(effect.events, 'event')}, {effect.ranked:,} ranked; "
         + (
-            "one run of the whole loop for each value, whatever --seeds"
+            "one run of the whole loop for each value; --seeds is ignored"
             if effect.seed is None
             else f"seed {effect.seed}, the median of {effect.seeds} at the first value"
         )
@@ -81,8 +81,8 @@ def measure(
     if of == "evolution" and not any(point.counts["published"] for point in effect.points):
         notes.insert(
             0,
-            "No run went live at any of these values, so all rows are the same pass: take more"
-            " events (--first), or smaller workflow.evolve_support and workflow.holdout.",
+            "No evolution went live at any of these values, so all rows show the same pass: take"
+            " more events (--first), or set evolve_support and holdout lower.",
         )
     return Outcome(effect, tables, notes, lambda path: plot_effect(effect, path))
 
@@ -108,8 +108,8 @@ def _parse(vary: str) -> tuple[str, list[float | None]]:
             LEAST[of] <= value <= MOST[of] and (of == "tau" or value == int(value))
         ):
             raise UsageProblem(
-                f"--vary {of}: {text} is not in {LEAST[of]:g} to "
-                f"{MOST[of]:g}{'' if of == 'tau' else ', whole'}"
+                f"--vary {of}: {text} is not a {'' if of == 'tau' else 'whole '}number from"
+                f" {LEAST[of]:g} to {MOST[of]:g}"
             )
         values.append(value)
     return of, [

@@ -70,7 +70,8 @@ class ClientsHandler(Servicer):
         )
         if merge and request.HasField("as_of"):
             raise InvalidInput(
-                "as_of", "cannot be combined with FRESHNESS_MERGED: the past takes no more messages"
+                "as_of",
+                "cannot be combined with FRESHNESS_MERGED: a past profile merges no messages",
             )
         at = await parse_as_of(request, self._time_travel)
         await self._wait_for(request, context, texts=merge)

@@ -105,7 +105,7 @@ class RoutersHandler(Servicer):
         if request.HasField("as_of") and request.bank == pb.BANK_SESSION:
             raise InvalidInput(
                 "as_of",
-                "cannot be combined with BANK_SESSION: the past of its numbers is not kept",
+                "cannot be combined with BANK_SESSION: its past numbers are not kept",
             )
         return await parse_as_of(request, self._time_travel)
 
@@ -231,8 +231,8 @@ class RoutersHandler(Servicer):
         if unreasoned <= 0 or drained:  # entries that wait after a drain are newer than the call
             return note
         return (
-            f"{note}; {pluralize(unreasoned, 'entry', 'entries')} of the log not reasoned yet:"
-            " ask with drain to include them"
+            f"{note}; not reasoned yet: {pluralize(unreasoned, 'entry', 'entries')} of the log; set"
+            " drain to include them"
         )
 
     async def EvolveRouters(

@@ -83,7 +83,7 @@ class ResumeTokens:
         ):
             raise InvalidInput(
                 "resume_token",
-                "belongs to a graph that was further than this one; start again without it",
+                "is newer than this graph, which may come from a back-up; start again without it",
             )
         return position
 

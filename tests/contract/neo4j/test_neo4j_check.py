@@ -71,11 +71,11 @@ DAMAGES = {
     ),
     "an edge": (
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
-        "2 edges that round 1 opened should be stored, 1 are",
+        "of 2 edges that round 1 opened, 1 are stored",
     ),
     "a message": (
         "MATCH (m:Message) WHERE m.version = 2 DETACH DELETE m",
-        "1 messages of round 2 should be stored, 0 are",
+        "of 1 messages of round 2, 0 are stored",
     ),
 }
 

@@ -411,7 +411,7 @@ HARMS = {
     "lines were lost": lambda lines: lines[:-5] + lines[-1:],
     "not a table": lambda lines: [*lines[:3], b'{"nothing": {}}\n', *lines[4:]],
     "not JSON": lambda lines: [*lines[:3], b"{\n", *lines[4:]],
-    "not whole": lambda lines: [lines[0], b'{"client": {"ref": 1}}\n', *lines[2:]],
+    "row is incomplete": lambda lines: [lines[0], b'{"client": {"ref": 1}}\n', *lines[2:]],
     "UNIQUE": lambda lines: [*lines[:2], *lines[1:]],
 }
 

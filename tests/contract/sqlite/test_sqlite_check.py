@@ -35,7 +35,7 @@ DAMAGES = {
     ),
     "an edge": (
         "DELETE FROM edge",
-        "2 edges that round 1 opened should be stored, 1 are",
+        "of 2 edges that round 1 opened, 1 are stored",
     ),
     "the routers of an epoch": (
         "INSERT INTO epoch VALUES (1, 1, 4, 4, NULL, 'e', 0)",
@@ -51,11 +51,11 @@ DAMAGES = {
     ),
     "an edge that ended": (
         "DELETE FROM edge_past",
-        "2 edges that round 1 opened should be stored, 1 are",
+        "of 2 edges that round 1 opened, 1 are stored",
     ),
     "the round of an edge": (
         "UPDATE edge SET opened = 0",
-        "the edge from router 4 to client 2 is of round 0, which is not there",
+        "the edge from router 4 to client 2 belongs to round 0, which does not exist",
     ),
     "a round": (
         "DELETE FROM round WHERE number = 1",
@@ -79,7 +79,7 @@ DAMAGES = {
     ),
     "a part of a message": (
         "DELETE FROM integrated WHERE version = 1",
-        "message 1 of router 3 has lost parts of its senders",
+        "message 1 of router 3 has lost some of its senders",
     ),
     "a merge": (
         "DELETE FROM merged",
@@ -95,7 +95,7 @@ DAMAGES = {
     ),
     "what was reasoned of an interaction": (
         "DELETE FROM reasoned WHERE sequence = (SELECT min(sequence) FROM reasoned)",
-        "was passed by reason, but has no result",
+        "which has no result",
     ),
     "two bodies, swapped": (
         f"UPDATE profile_version SET body = (SELECT body FROM profile_version o WHERE o.ref = {ANN}"
@@ -108,7 +108,7 @@ DAMAGES = {
     ),
     "the kind of a client": (
         f"UPDATE client SET kind = 1 WHERE ref = {ANN}",
-        f"client {ANN} is of a kind that its number does not have",
+        f"the kind of client {ANN} does not match its number",
     ),
     "an entry of the log": (
         "DELETE FROM log WHERE kind = 'round'",
@@ -116,7 +116,7 @@ DAMAGES = {
     ),
     "a message": (
         "DELETE FROM router_version WHERE version = 2",
-        "1 messages of round 2 should be stored, 0 are",
+        "of 1 messages of round 2, 0 are stored",
     ),
 }
 

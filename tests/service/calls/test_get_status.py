@@ -16,9 +16,9 @@ TIMEOUT_SECONDS = 1.0
 
 async def test_a_reasoner_that_was_told_to_pause_is_among_what_fails(service, monkeypatch):
     assert "reasoner" not in (await service.stub.GetStatus(pb.GetStatusRequest())).failing
-    monkeypatch.setattr(service.engine.reasoner, "pause_reason", "429: asked again in 60 s")
+    monkeypatch.setattr(service.engine.reasoner, "pause_reason", "429: the next call is in 60 s")
     status = await service.stub.GetStatus(pb.GetStatusRequest())
-    assert status.failing["reasoner"] == "429: asked again in 60 s"
+    assert status.failing["reasoner"] == "429: the next call is in 60 s"
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copies, tmp_pat
     removed = [problem for problem, done in said.items() if done == "removed"]
     assert any(problem.startswith("1 row of a round") for problem in removed)
     assert any("leases of a process" in problem for problem in removed)
-    (points,) = [problem for problem in said if "points of other versions" in problem]
+    (points,) = [problem for problem in said if "points differ from the graph" in problem]
     assert int(points.split()[0]) >= users
     after = read_answer("doctor", "--database", database, *SETTINGS)
     assert after["sound"]

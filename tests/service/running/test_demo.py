@@ -62,7 +62,7 @@ async def test_ctrl_c_leaves_nothing_running(tmp_path):
     process = await run_demo(tmp_path)
     assert process.stdout is not None
     async for line in process.stdout:
-        if b"A service of its own answers at" in line:
+        if b"The demo runs its own service at" in line:
             break
     address = line.split(b" at ")[1].split(b",")[0].decode()
     process.send_signal(signal.SIGINT)

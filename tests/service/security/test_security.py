@@ -14,7 +14,9 @@ from itertools import count
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from structlog.testing import capture_logs
 
+from propagation.errors import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.settings import WorkflowSettings
@@ -421,6 +423,30 @@ def test_a_reload_that_was_asked_for_reads_files_that_look_as_before(tmp_path):
     assert files.current() == 1
     files.reload()
     assert files.current() == 2
+
+
+def test_a_broken_file_is_logged_once_and_again_when_a_reload_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
+    path = tmp_path / "file"
+    path.write_text("1")
+
+    def read():
+        if not path.read_text().isdigit():
+            raise InvalidInput("file", "is no number")
+        return int(path.read_text())
+
+    files = ReloadedFiles((path,), read)
+    with capture_logs() as logs:
+        path.write_text("broken")
+        assert [files.current() for _ in range(3)] == [1, 1, 1]
+        assert len(logs) == 1
+        files.reload()
+        assert len(logs) == 2
+        path.write_text("22")
+        assert files.current() == 22
+        path.write_text("broken again")
+        assert files.current() == 22
+    assert [one["log_level"] for one in logs] == ["error", "error", "info", "error"]
 
 
 async def test_new_connections_get_a_new_certificate(tmp_path, pki, monkeypatch):

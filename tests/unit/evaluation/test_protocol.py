@@ -168,7 +168,7 @@ def test_a_catalogue_without_events_is_refused():
 
 def test_events_that_are_all_repeats_are_refused():
     user, item = np.tile(np.arange(5).repeat(4), 30), np.tile(np.arange(4), 150)
-    with pytest.raises(InvalidInput, match="each is a repeat"):
+    with pytest.raises(InvalidInput, match="each repeats"):
         asyncio.run(
             evaluate_prequential(
                 Stream("repeats", [""] * 4, [""] * 4, user, item, *[np.arange(600)] * 2),

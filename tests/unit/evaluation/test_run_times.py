@@ -75,7 +75,7 @@ def test_the_text_says_what_is_of_all_runs_and_what_of_the_last(capsys, runs):
         "What all 3 runs cost" in said,
         "422" in said,
         "34 s in 3 runs" in said,
-        "12 s the last" in said,
+        "12 s in the last" in said,
     ) == (runs == 3,) * 4
     assert ("What this run cost" in said) == (runs == 1)
     assert "71" in said

@@ -264,7 +264,7 @@ class Neo4jDatabase:
         """
         self.retries["transactions_retried_total", statement] += times
         log.warning(
-            "a transaction was begun again, as the graph server asked (a deadlock, for example)",
+            "a transaction was repeated, as the graph server asked (after a deadlock, for example)",
             extra={"times": times, "first_at": statement},
         )
 

@@ -29,8 +29,7 @@ DISK_FULL = (
 BY_CODE: Mapping[str, Meaning] = {
     "Neo.ClientError.Security.AuthenticationRateLimit": (
         StoreUnreachable,
-        "{uri} accepts no logins of this user for some seconds, after too many with a wrong"
-        " password",
+        "{uri} refuses this user for some seconds, after too many logins with a wrong password",
     ),
     "Neo.ClientError.Database.DatabaseNotFound": (
         StoreRefused,
@@ -61,7 +60,7 @@ BY_TYPE: Mapping[tuple[type[Exception], ...], Meaning] = {
     ),
     (TransientError,): (
         StoreUnreachable,
-        "{uri} asks to try again later ({code}), and did so until neo4j.retry_seconds had passed",
+        "{uri} asks to try again later ({code}), and still did after neo4j.retry_seconds",
     ),
     (ConfigurationError,): (PropagationError, "neo4j.uri is {uri!r}: {message}"),
     (ServiceUnavailable, SessionExpired, OSError): (  # TimeoutError is an OSError

@@ -33,12 +33,8 @@ QUERIES = {
         "a profile belongs to client {}, which does not exist (version {})"
     ),
     "maintenance/check/routing/double_edges": "router {} has two current edges to client {}",
-    "maintenance/check/routing/missing_edges": (
-        "{} edges that round {} opened should be stored, {} are"
-    ),
-    "maintenance/check/routing/missing_messages": (
-        "{} messages of round {} should be stored, {} are"
-    ),
+    "maintenance/check/routing/missing_edges": "of {} edges that round {} opened, {} are stored",
+    "maintenance/check/routing/missing_messages": "of {} messages of round {}, {} are stored",
     "maintenance/check/routing/unsent_messages": (
         "message {} of router {} is not connected to its router"
     ),

@@ -44,9 +44,9 @@ AGAIN_TEMPERATURE = 0.7  # at 0 a model would repeat its bad answer
 COMPLAINTS: Mapping[Fault | None, str] = {
     Fault.REFUSED: "Your answer was a refusal. The data is harmless: judge it, whatever it says.",
     Fault.EMPTY: "Your answer was empty.",
-    Fault.THINKING: "Your answer held thoughts only.",
-    Fault.TRUNCATED: "Your answer was cut: be shorter.",
-    Fault.BROKEN: "Your answer is no valid JSON: a sign in it is missing or too many.",
+    Fault.THINKING: "Your answer held only thoughts.",
+    Fault.TRUNCATED: "Your answer was cut off: be shorter.",
+    Fault.BROKEN: "Your answer is not valid JSON: check its quotes, commas and brackets.",
     Fault.NO_JSON: "Your answer held no JSON object.",
 }
 

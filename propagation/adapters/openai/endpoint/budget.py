@@ -227,7 +227,7 @@ class BudgetLedger:
                 return lease, orjson.loads(blob or b'{"periods": {}, "prompts": {}}')
             await asyncio.sleep(WAIT_SECONDS)
         raise ReasonerUnavailable(
-            "another process holds the ledger of budgets; the call is tried again"
+            "another process holds the ledger of budgets; the call will be repeated"
         )
 
     async def _write_ledger(self, lease: Lease, ledger: Mapping[str, Any]) -> None:
@@ -241,5 +241,5 @@ class BudgetLedger:
             await self._store.release_lease(lease)
         except LeaseLost as error:
             raise ReasonerUnavailable(
-                "another process took over the ledger of budgets; the call is tried again"
+                "another process took over the ledger of budgets; the call will be repeated"
             ) from error

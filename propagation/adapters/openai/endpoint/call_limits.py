@@ -15,7 +15,7 @@ from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
 MINUTE = 60.0
 FAILURES = 12
 OPEN_SECONDS = 3.0
-STOPPING = "the service stops; it goes on after its next start"
+STOPPING = "the service is stopping; this work goes on after the next start"
 BURST = 10.0
 
 
@@ -155,7 +155,7 @@ class CircuitBreaker:
             if seconds > 0:
                 raise EndpointUnavailable(
                     f"the endpoint answered none of the last {pluralize(self._failed, 'call')}"
-                    f" (the last: {self._reason}); it is asked again in {seconds:.0f} s"
+                    f" (last error: {self._reason}); the next call is in {seconds:.0f} s"
                 )
             if self._trial is None:
                 self._trial = asyncio.Event()

@@ -48,7 +48,7 @@ PING_TOKENS = 16  # some servers take no limit below that
 BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 0.25, 20.0
 LEAST_TOKENS, MOST_TOKENS = 64, 1 << 20
 LOGGED_PAUSE_SECONDS = 5.0
-EVERY_CALL = "and so it is with every call"
+EVERY_CALL = "every call to the endpoint fails now"
 log = logging.getLogger(__name__)
 
 
@@ -148,7 +148,7 @@ class Endpoint:
         Pauses of less than LOGGED_PAUSE_SECONDS do not count.
         """
         seconds = self._paused_until - time.monotonic()
-        return f"{self._pause_reason}; asked again in {seconds:.0f} s" if seconds > 0 else ""
+        return f"{self._pause_reason}; the next call is in {seconds:.0f} s" if seconds > 0 else ""
 
     async def _retry(self, call: Call, most_attempts: int) -> Response:
         """Try a call until it is answered or given up."""
@@ -182,7 +182,7 @@ class Endpoint:
                 seconds = BACKOFF_SECONDS if outcome.pause else longest
                 await asyncio.sleep(random.uniform(0, seconds))
         if outcome.busy or not (outcome.parameter or await self._is_alive(call)):
-            raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}, {EVERY_CALL}", usage)
+            raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}; {EVERY_CALL}", usage)
         retried = most_attempts > 1 and outcome.then == "again"
         times = f", {most_attempts} times" if retried else ""
         raise ReasonerGaveUp(f"{outcome.reason}{times}", usage)
@@ -208,7 +208,7 @@ class Endpoint:
             if self._roles_unknown and await self._does_answer(self._ping(PING)):
                 self._refused.add(SYSTEM)
         if self._roles_unknown and failure.then == "never":
-            raise EndpointUnavailable(f"{failure.reason.rstrip('.')}, {EVERY_CALL}", usage)
+            raise EndpointUnavailable(f"{failure.reason.rstrip('.')}; {EVERY_CALL}", usage)
         return SYSTEM in self._refused
 
     @property
@@ -319,14 +319,14 @@ class Endpoint:
     def _pause(self, seconds: float, reason: str) -> None:
         if seconds and self.limiter.pause(seconds) >= LOGGED_PAUSE_SECONDS:
             self._pause_reason, self._paused_until = reason, time.monotonic() + seconds
-            log.warning("the endpoint is asked nothing for %.0f s: %s", seconds, reason)
+            log.warning("no calls to the endpoint for %.0f s: %s", seconds, reason)
 
     def _learn(self, outcome: Response | Failure, parameters: Mapping[str, Any]) -> None:
         """Adapt the breaker, the limiter and the parameters to an attempt's outcome."""
         if not isinstance(outcome, Failure):
             self._pause(
                 read_requested_pause(outcome.headers, 0.0),
-                "its answer says that nothing is left of a rate",
+                "its answer says that a rate limit is used up",
             )
             self._takes_system = self._takes_system or has_system(parameters)
             self.breaker.record_answer()

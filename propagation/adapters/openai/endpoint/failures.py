@@ -107,7 +107,10 @@ def _classify_status(
     lowered = message.lower()
     if status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered)):
         return Failure(
-            f"{reason}; is the account in funds?", "later", pause=LONGEST_ASKED, counts=False
+            f"{reason}; does the account have credit left?",
+            "later",
+            pause=LONGEST_ASKED,
+            counts=False,
         )
     if status == 429:
         return Failure(

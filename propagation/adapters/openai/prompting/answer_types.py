@@ -55,9 +55,9 @@ class Answer(BaseModel):
             return {} if value is None else value
         asked = find_members(value, cls.model_fields)
         if value and not asked:
-            raise ValueError(f"there is none of {', '.join(cls.model_fields)}")
+            raise ValueError(f"it has none of the fields {', '.join(cls.model_fields)}")
         if endless := [name for name, one in asked.items() if _is_no_number(one)]:
-            raise ValueError(f"{', '.join(endless)} is no finite number")
+            raise ValueError(f"{', '.join(endless)} must be finite")
         return asked
 
 

@@ -197,7 +197,7 @@ def build_own_edits(
     ]
     if answers and len(wrong) == len(answers):
         raise ValueError(
-            f"there is no line {wrong[0]}: give a line's number (1 to {count}), or add one"
+            f"line {wrong[0]} does not exist: give a line's number (1 to {count}), or add one"
         )
     is_user = get_kind(profile.ref) == ClientKind.USER
     return _build_edits(

@@ -77,16 +77,16 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
     if answer.kind == "keep":
         return RouterDecision(None, limit_words(answer.reason, REASON_WORDS))
     if answer.kind == "split" and case.halves is None:
-        raise ValueError("this router has no halves to split it into")
+        raise ValueError("kind is split, but this router has no halves")
     if answer.kind == "merge" and case.nearest is None:
-        raise ValueError("there is no router to merge this one with")
+        raise ValueError("kind is merge, but there is no router to merge this one with")
     texts = tuple(
         (limit_words(one.name, NAME_WORDS), limit_words(one.text, TEXT_WORDS))
         for one in answer.routers
     )
     if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):
         raise ValueError(
-            f"routers must hold {TEXTS[answer.kind]} with a name and a text for {answer.kind}"
+            f"routers must hold {TEXTS[answer.kind]} for {answer.kind}, each with a name and a text"
         )
     return RouterDecision(
         EvolutionKind(answer.kind), limit_words(answer.reason, REASON_WORDS), texts, PROMPT.label

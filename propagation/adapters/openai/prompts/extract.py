@@ -65,7 +65,7 @@ def build_edits(answer: ProfileAnswer) -> Sequence[Edit]:
     """
     lines = [line for line in answer.lines if line.text.strip()][:LINES]
     if not lines:
-        raise ValueError("there is no line: write at least one")
+        raise ValueError("lines is empty: write at least one")
     return [
         AddLine(
             line=Line(

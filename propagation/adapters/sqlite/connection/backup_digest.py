@@ -51,8 +51,8 @@ def copy_checked(source: Path, target: Path, progress: Callable[[int, int], None
             progress(done, size)
         if file.read() != MARK + digest.hexdigest().encode() + END:
             raise StoreCorrupt(
-                f"{source} was changed after it was written: its digest is another; fetch this"
-                " back-up again, or restore an earlier one: nothing was replaced"
+                f"{source} was changed after it was written: its digest does not match; fetch"
+                " this back-up again, or restore an earlier one: nothing was replaced"
             )
 
 

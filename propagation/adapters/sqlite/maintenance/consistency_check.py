@@ -54,7 +54,7 @@ QUESTIONS = (
         "SELECT sequence, item FROM interaction WHERE item NOT IN (SELECT ref FROM client)",
     ),
     (
-        "interaction {} was committed before the one ahead of it",
+        "interaction {} has an earlier commit time than the one before it",
         (
             "SELECT sequence FROM (SELECT sequence, at, lag(at) OVER (ORDER BY sequence) AS ahead "
             "FROM interaction) WHERE at < ahead"
@@ -90,13 +90,13 @@ QUESTIONS = (
         "SELECT through FROM trust_delta WHERE through NOT IN (SELECT through FROM learned)",
     ),
     (
-        "two interactions have one event id, sequences {} and {}",
+        "two interactions have the same event id, sequences {} and {}",
         "SELECT i.sequence, j.sequence FROM interaction i JOIN interaction j ON j.seed = i.seed "
         "AND j.event_id = i.event_id"
         " AND j.sequence > i.sequence",
     ),
     (
-        "two clients have one id, refs {} and {}",
+        "two clients have the same id, refs {} and {}",
         "SELECT min(ref), max(ref) FROM client GROUP BY kind, id HAVING count(*) > 1",
     ),
     (
@@ -157,11 +157,11 @@ QUESTIONS = (
         ),
     ),
     (
-        "the map of evolution {} is missing, by which stored weights are read",
+        "the map of evolution {}, by which stored weights are read, is missing",
         "SELECT run FROM evolution_run WHERE published AND run NOT IN (SELECT run FROM router_map)",
     ),
     (
-        "evolution {} is missing, of which there is a map or a lineage",
+        "evolution {} is missing, but its map or lineage is stored",
         "SELECT run FROM (SELECT run FROM router_map UNION SELECT run FROM evolved_into)"
         " WHERE run NOT IN (SELECT run FROM evolution_run)",
     ),
@@ -182,7 +182,7 @@ QUESTIONS = (
         for column in columns
     ),
     (
-        "client {} is of a kind that its number does not have",
+        "the kind of client {} does not match its number",
         "SELECT ref FROM client WHERE kind <> ref & 1",
     ),
     (
@@ -194,17 +194,17 @@ QUESTIONS = (
         " WHERE v.ref = client.ref), 0)",
     ),
     (
-        "interaction {} was passed by reason, but has no result",
+        "reason has passed interaction {}, which has no result",
         "SELECT i.sequence FROM interaction i LEFT JOIN reasoned r USING (sequence) WHERE"
         f" r.sequence IS NULL AND i.sequence > {KEPT}"
         " AND i.sequence <= (SELECT value FROM progress WHERE name = 'reasoned')",
     ),
     (
-        "a dead letter is of interaction {}, which is not in the log",
+        "a dead letter belongs to interaction {}, which is not in the log",
         "SELECT sequence FROM dead_letter WHERE sequence NOT IN (SELECT sequence FROM interaction)",
     ),
     (
-        "a gradient is of interaction {}, which is not in the log",
+        "a gradient belongs to interaction {}, which is not in the log",
         "SELECT sequence FROM gradient WHERE sequence NOT IN (SELECT sequence FROM interaction)",
     ),
     (
@@ -219,13 +219,13 @@ QUESTIONS = (
         " kind IN ('round', 'evolution'))",
     ),
     (
-        "{} messages of round {} should be stored, {} are",
+        "of {} messages of round {}, {} are stored",
         "SELECT touched, number, stored FROM (SELECT *, (SELECT count(*) FROM router_version"
         f" WHERE round = number) AS stored FROM round WHERE sequence > {KEPT})"
         " WHERE touched <> stored",
     ),
     (
-        "message {} of router {} is of round {}, which is not there",
+        "message {} of router {} belongs to round {}, which does not exist",
         "SELECT version, router, round FROM router_version WHERE round NOT IN (SELECT number FROM"
         f" round) AND round <= {PUBLISHED}",
     ),
@@ -236,7 +236,7 @@ QUESTIONS = (
         f" r.number = m.round WHERE ahead <> version - 1 AND r.sequence > {KEPT}",
     ),
     (
-        "message {} of router {} has lost parts of its senders",
+        "message {} of router {} has lost some of its senders",
         "SELECT version, router FROM router_version v WHERE min(2, (SELECT count(DISTINCT ref) FROM"
         " integrated i WHERE i.router = v.router AND i.version = v.version))"
         " <> json_array_length(iif(json_valid(senders), senders, '[]'))",
@@ -257,14 +257,14 @@ QUESTIONS = (
         for table in ("merged", "gradient", "integrated", "edge_past")
     ),
     (
-        "{} edges that round {} opened should be stored, {} are",
+        "of {} edges that round {} opened, {} are stored",
         "SELECT edges_opened, number, stored FROM (SELECT r.*, coalesce(e.stored, 0) AS stored FROM"
         " round r LEFT JOIN (SELECT opened, count(*) AS stored FROM edge_ever GROUP BY opened) e"
         f" ON e.opened = r.number WHERE r.sequence > max({KEPT}, {WITHDRAWN}))"
         " WHERE edges_opened <> stored",
     ),
     (
-        "the edge from router {} to client {} is of round {}, which is not there",
+        "the edge from router {} to client {} belongs to round {}, which does not exist",
         "SELECT router, ref, changed FROM (SELECT router, ref, opened AS changed FROM edge_ever"
         " UNION ALL SELECT router, ref, closed FROM edge_past) WHERE changed NOT IN (SELECT number"
         f" FROM round) AND changed <= {PUBLISHED}",

@@ -176,11 +176,12 @@ class _Lines:
             if table == "end":
                 if row != {"rows": self.done, "blake2b": digest}:
                     raise self.build_refusal(
-                        "end", "count or digest is another: lines were lost or changed"
+                        "end", "the count or digest does not match: lines were lost or changed"
                     )
                 if self._file.read(1):
                     raise self.build_refusal(
-                        "end", "more follows this line, which is an export's last: it was changed"
+                        "end",
+                        "more follows this line, which must be the last: the export was changed",
                     )
                 return
             if table not in tables:
@@ -188,7 +189,9 @@ class _Lines:
             try:
                 values = [_to_stored(table, column, row) for column in tables[table]]
             except (KeyError, TypeError, ValueError) as error:
-                raise self.build_refusal(table, f"the row is not whole: {error}") from error
+                raise self.build_refusal(
+                    table, f"the row is incomplete or damaged: {error}"
+                ) from error
             self.done += 1
             yield table, values
 

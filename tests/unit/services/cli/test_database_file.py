@@ -26,7 +26,7 @@ def test_a_graph_on_a_server_is_not_kept_as_a_file(exists):
 def test_a_file_must_exist_unless_it_is_restored(tmp_path):
     missing = Settings(database=tmp_path / "none.db")
     for check in (require_existing_database, require_database_in_file):
-        with pytest.raises(UsageProblem, match=r"none\.db is not there"):
+        with pytest.raises(UsageProblem, match=r"none\.db does not exist"):
             check(missing)
     assert require_database_in_file(missing, exists=False) is missing
     assert require_existing_database(ON_SERVER) is ON_SERVER, (

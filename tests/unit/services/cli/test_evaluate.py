@@ -81,7 +81,7 @@ def test_what_the_loader_remarked_stands_in_the_report(folder, capsys):
         "small.inter has no time field",
         "Items without text: 25 of 50.",
         "Items without events: 10 of 50.",
-        "100% of the events have the time of another event of their user",
+        "100% of the events have the same time as another event of their user",
         "The fixed candidates in small.candidates are not used",
     ):
         assert remark in " ".join(said.out.split())

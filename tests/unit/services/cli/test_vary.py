@@ -123,7 +123,7 @@ def test_that_nothing_evolved_is_said(dataset, monkeypatch, capsys):
     monkeypatch.setattr(Verdict, "published", False)
     outcome = vary("evolution=3", dataset, first=200)
     outcome.show()
-    assert "No run went live" in capsys.readouterr().out
+    assert "No evolution went live" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

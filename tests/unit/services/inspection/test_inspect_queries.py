@@ -9,12 +9,12 @@ from services.inspection.queries import load_queries
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("client_at", "at=yesterday", "at is a time in UTC, such as "),
-        ("client_at", "at=2026-13-01T00:00:00Z", "at is a time in UTC, such as "),
-        ("client_at", "client=1", "client is user:ID or item:ID, such as "),
-        ("line_origin", "client=router:1", "client is user:ID or item:ID, such as "),
-        ("shared_routers", "other=user:", "other is user:ID or item:ID, such as "),
-        ("unreached_clients", "kind=router", "kind is User or Item"),
+        ("client_at", "at=yesterday", "at must be a time in UTC, such as "),
+        ("client_at", "at=2026-13-01T00:00:00Z", "at must be a time in UTC, such as "),
+        ("client_at", "client=1", "client must be user:ID or item:ID, such as "),
+        ("line_origin", "client=router:1", "client must be user:ID or item:ID, such as "),
+        ("shared_routers", "other=user:", "other must be user:ID or item:ID, such as "),
+        ("unreached_clients", "kind=router", "kind must be User or Item"),
         ("unreached_clients", "kind", "give KEY=VALUE with a KEY of "),
         ("client_at", "att=2026", "give KEY=VALUE with a KEY of "),
     ],

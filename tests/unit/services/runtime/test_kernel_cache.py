@@ -131,7 +131,7 @@ def test_two_processes_compile_once_and_say_how_far_they_are(tmp_path):
     lines = first.splitlines()
     assert lines[0].startswith("compiling kernels")
     assert re.fullmatch(r"kernels: .* passed; \d+ of \d+ done; about \d+ (s|min) left", lines[2])
-    assert second.splitlines()[:-1] == ["waiting for another process, which compiles kernels"]
+    assert second.splitlines()[:-1] == ["waiting for another process that is compiling kernels"]
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
     again = start_filling(tmp_path, "evaluation")
     assert again.communicate(timeout=60)[1] == "kernels ready after 0 s\n"

@@ -193,7 +193,7 @@ async def test_a_failure_is_counted_shown_and_tried_again_with_back_off(world):
         if night.failures_left < before:
             tried.append(clock.now)
             assert "no usable answer" in failures.reasons["evolution"]
-            assert "tried again at 2026-01-02" in failures.reasons["evolution"]
+            assert "next try at 2026-01-02" in failures.reasons["evolution"]
             assert failures.quoting == set(), "a job's state quotes nobody"
             of_another_process = Failures()
             await replica("another", failures=of_another_process).check()

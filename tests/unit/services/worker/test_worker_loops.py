@@ -40,7 +40,7 @@ async def test_a_failed_step_is_retried_later_each_time(context, monkeypatch, er
     await repeat_step("reason", fail, context)
     assert pauses[:3] == [0.5, 1.0, 2.0]
     assert max(pauses) == pauses[-1] == longest
-    assert "no answer; tried again at" in failures.reasons["reason"]
+    assert "no answer; next try at" in failures.reasons["reason"]
     assert failures.counters == {("steps_failed_total", "reason"): 9}
 
 

@@ -29,6 +29,7 @@ from propagation.model import (
 )
 from propagation.ports import BackwardAnswer, OptimizeAnswer
 from propagation.workflow.compose import compose
+from propagation.workflow.reason.pipeline import count_successes
 from propagation.workflow.replay import replay
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -241,6 +242,19 @@ async def test_while_nobody_answers_the_work_waits_and_is_no_dead_letter(tmp_pat
         await engine.drain()
         assert await engine.store.get_dead_letters(10) == []
     assert len(read_tables(tmp_path / "graph.db")[3]) == 12
+
+
+async def test_a_failure_beside_a_success_is_logged(caplog):
+    async def succeed():
+        pass
+
+    async def fail():
+        raise ValueError("no such line")
+
+    done = {asyncio.create_task(succeed()), asyncio.create_task(fail())}
+    await asyncio.wait(done)
+    assert count_successes(done) == 1
+    assert "no such line" in caplog.text
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ async def test_an_answer_that_can_be_repaired_in_two_ways_is_asked_for_again(ope
         assert isinstance(answer.merges[0], ReasonerFailed)
         assert answer.prediction is True, "a part that is valid by itself stands"
         assert asked.calls == 2
-        assert "no valid JSON" in asked.server.seen.prompts[-1]
+        assert "not valid JSON" in asked.server.seen.prompts[-1]
 
 
 async def test_of_a_cut_answer_the_whole_parts_stand(open_reasoner):

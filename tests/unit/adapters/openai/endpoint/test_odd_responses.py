@@ -112,7 +112,7 @@ async def test_an_answer_that_says_nothing_is_left_of_a_rate_is_the_last_for_a_w
     ):
         del reasoner.endpoint.limiter.pause
         assert (await ask(reasoner)).prediction is True
-        assert "nothing is left" in reasoner.pause_reason
+        assert "a rate limit is used up" in reasoner.pause_reason
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await ask(reasoner)
