@@ -179,7 +179,7 @@ async def _tell(
     story = shown.story if shown else next(iter(stories), None)
     if story is None:
         print_text(
-            f"No message has reached any of {pluralize(len(script.watched), 'watched profile')}: "
+            f"No message has changed any of {pluralize(len(script.watched), 'watched profile')}: "
             "there are too few events."
         )
     else:

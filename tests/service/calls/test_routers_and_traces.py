@@ -92,7 +92,7 @@ async def test_a_sequence_that_is_not_reached_is_unavailable(service):
             pb.GetProfileRequest(key=ANN, min_sequence=10_000), timeout=0.5
         )
     assert caught.value.code() == grpc.StatusCode.UNAVAILABLE
-    assert "reached" in caught.value.details()
+    assert "not reflected" in caught.value.details()
 
 
 async def test_the_status_counts_clients_and_rounds(service):

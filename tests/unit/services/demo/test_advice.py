@@ -130,4 +130,4 @@ def test_the_table_of_ranking_says_that_its_difference_is_by_user(capsys):
     show_ranking(report)
     text = capsys.readouterr().out
     assert "by user" in text
-    assert "subtracted" in text
+    assert "differences of the levels" in " ".join(text.split())
