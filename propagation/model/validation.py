@@ -41,6 +41,7 @@ def check_id(value: str, field: str) -> str:
     Returns:
         The id.
     """
+    # The fast way: a character has at most four bytes.
     if value and len(value) <= ID_MAX_BYTES // 4 and value.isprintable():
         return value
     if not value:

@@ -171,7 +171,9 @@ def show_evolution(run: pb.EvolutionRun, names: Mapping[int, str]) -> None:
 
 
 def show_advice(advice: Advice, placements: Sequence[Placement], shown: Placement | None) -> None:
-    """Print the list and its explained item.
+    """Print the list, and why its explained item is in it.
+
+    A table has the parts of the item's score, with propagation and without.
 
     Args:
         shown: The placement of the explained item; None: the first of the list is explained.
@@ -182,14 +184,16 @@ def show_advice(advice: Advice, placements: Sequence[Placement], shown: Placemen
             "", describe_how_chosen(placements, shown), describe_where_it_stands(advice, shown)
         )
     print_text(f"Why: {advice.chosen.explanation.text}")
-    parts, without = _parts(advice.chosen), _parts(advice.without)
+    parts, off = _parts(advice.chosen), _parts(advice.without)
     largest = {
-        name: max(abs(parts.get(name, 0.0)), abs(without.get(name, 0.0)))
-        for name in parts | without
+        name: max(abs(parts.get(name, 0.0)), abs(off.get(name, 0.0))) for name in parts | off
     }
     columns = ("part of the score", "adds", "adds with propagation off")
     rows = [
-        (name, *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, without)))
+        (
+            name,
+            *(f"{side[name]:+.2f}" if name in side else "-" for side in (parts, off)),
+        )
         for name in sorted(largest, key=lambda name: (-largest[name], name))[:PARTS_SHOWN]
     ]
     print_table("", columns, rows, columns[1:])
@@ -226,17 +230,17 @@ def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
     if shown.rise == 1:
         return stands
     direction = 1 if shown.rise > 1 else -1
-    parts, without = _parts(advice.chosen), _parts(advice.without)
-    moved = {name: parts.get(name, 0.0) - without.get(name, 0.0) for name in parts | without}
+    parts, off = _parts(advice.chosen), _parts(advice.without)
+    moved = {name: parts.get(name, 0.0) - off.get(name, 0.0) for name in parts | off}
     name = max(moved, key=lambda name: direction * moved[name])
     if direction * moved[name] <= 0:
         return f"{stands} No part of its own score did it: other items moved past it."
     meaning = f" ({MEANINGS[name]})" if name in MEANINGS else ""
-    if name in parts.keys() & without.keys():
+    if name in parts.keys() & off.keys():
         meaning += ", a part that counts without propagation, too, with a weight of its own"
     verb = "rose" if direction > 0 else "fell"
     return (
-        f"{stands} It {verb}, mostly by {name}{meaning}: {without.get(name, 0.0):+.2f} "
+        f"{stands} It {verb}, mostly by {name}{meaning}: {off.get(name, 0.0):+.2f} "
         f"becomes {parts.get(name, 0.0):+.2f}."
     )
 

@@ -171,31 +171,35 @@ def _answer_backward(data: Mapping[str, Any]) -> dict[str, Any]:
         "chosen": data.get("user", {}),
         "passed": {},
     }
-    out = {name: _client(data[name], other, data) for name, other in met.items() if name in data}
+    out = {
+        name: _answer_for_client(data[name], other, data)
+        for name, other in met.items()
+        if name in data
+    }
     return {**out, **_answer_credit(data)}
 
 
-def _client(
-    one: Mapping[str, Any], met: Mapping[str, Any], data: Mapping[str, Any]
+def _answer_for_client(
+    client: Mapping[str, Any], partner: Mapping[str, Any], data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the answer for a client that met another one.
+    """Answer for one client of an interaction, which met its partner.
 
     The answer has one line and, if the client had messages, a filter rule. If one of the client's
     own lines after the second shares a word with the new line, the new line replaces it.
     """
     foreseen = "was foreseen" in data["outcome"]
-    about = _list_words(met)[:5]
-    shares = next(
+    about = _list_words(partner)[:5]
+    replaced = next(
         (
             int(number)
-            for number, text in one["profile"].items()
+            for number, text in client["profile"].items()
             if not text.startswith("(heard)") and int(number) > 2 and set(about) & set(_words(text))
         ),
         0,
     )
     edit = {
-        "op": "replace" if shares else "add",
-        "line": shares,
+        "op": "replace" if replaced else "add",
+        "line": replaced,
         "attributes": about[:3],
         "text": _line(["Drawn", "to", *about, "as", "the", "last", "choice", "shows"]),
     }
@@ -206,13 +210,13 @@ def _client(
             ["Keep" if foreseen else "Say", "more", "of", *(about or ["its", "kind"])]
         ),
     }
-    if one.get("messages"):
+    if client.get("messages"):
         out["filter_gradient"] = _write_gradient(
-            ["Trust", one["messages"][0], "as", "the", "choice", "shows"]
+            ["Trust", client["messages"][0], "as", "the", "choice", "shows"]
         )
         out["rules"] = [
             {
-                "about": one["messages"][0],
+                "about": client["messages"][0],
                 "weigh": "more" if foreseen else "less",
                 "text": _line(
                     [

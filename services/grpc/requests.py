@@ -1,4 +1,4 @@
-"""Validation of requests, and conversion of their parts to the model's types.
+"""Validation of requests, page tokens, and conversion to the model's types.
 
 Every refusal is an InvalidInput that names the field, the value's problem and the limit.
 """

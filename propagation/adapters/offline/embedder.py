@@ -142,7 +142,9 @@ class HashedEmbedder:
         matrix = sparse.diags_array(1 / np.maximum(norms, 1e-12)) @ matrix
         table = np.zeros((BUCKETS, self.dimension), np.float32)
         if len(used):
-            table[used] = idf[:, None] * _compute_right_singular(matrix, self.dimension, seed)
+            table[used] = idf[:, None] * _compute_right_singular_vectors(
+                matrix, self.dimension, seed
+            )
         return table.tobytes()
 
     def with_state(self, state: bytes | None) -> Self:
@@ -167,14 +169,14 @@ class HashedEmbedder:
         )
 
 
-def _compute_right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
-    """Compute the leading right singular vectors but the first, by randomised SVD.
+def _compute_right_singular_vectors(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
+    """Compute right singular vectors by randomised SVD, from the second one on.
 
-    The first is what all texts share; without it, texts and users differ more (N@10 with
-    propagation off, ML-100k: .803 with it, .821 without).
+    The first, which is kept only if it is the only one, is what all texts share. Without it, texts
+    and users differ more (N@10 with propagation off, ML-100k: .803 with it, .821 without).
 
     Returns:
-        Vectors [columns, rank], with zero columns if the matrix has fewer.
+        Vectors [columns of the matrix, rank], padded with zeros if there are fewer.
     """
     rng = np.random.default_rng(seed)
     width = min(rank + 1 + OVERSAMPLING, *matrix.shape)
@@ -191,10 +193,10 @@ def _compute_right_singular(matrix: sparse.csr_array, rank: int, seed: int) -> F
 def _compute_singular_vectors(columns: F64) -> F64:
     """Compute the left singular vectors of a tall matrix, largest first.
 
-    They are found by the small Gram matrix: ten of them are needed, and a QR of 64,000 rows would
-    take half a second each time. Directions that are lost in rounding are left out.
+    A fit calls this ten times, and a QR of 64,000 rows would take half a second each time; so the
+    vectors come from the small Gram matrix. Directions that are lost in rounding are left out.
     """
-    squares, turn = np.linalg.eigh(columns.T @ columns)
+    squares, eigenvectors = np.linalg.eigh(columns.T @ columns)
     kept = np.flatnonzero(squares > squares[-1] * ROUNDING)[::-1]
-    scaled: F64 = columns @ (turn[:, kept] / np.sqrt(squares[kept]))
+    scaled: F64 = columns @ (eigenvectors[:, kept] / np.sqrt(squares[kept]))
     return scaled

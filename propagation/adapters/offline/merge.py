@@ -203,9 +203,11 @@ def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | N
 
 
 def _write_line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:
-    """Write a group's line.
+    """Write one line from messages that say the same.
 
-    If the line `before` has the same attributes, its weight stays, since choices have changed it.
+    Args:
+        before: The line that it replaces. If it has the same attributes, its weight stays, because
+            choices have adjusted that weight.
     """
     first = group[0]
     weight = min(HEARD_WEIGHT * first.value, HEARD_MAX)

@@ -32,11 +32,11 @@ class VersionReader:
         spans: Iterable[tuple[int, int]],
         matcher: CitationMatcher,
     ) -> None:
-        """Begin before the first version.
+        """Read nothing yet; the first version is the next one to read.
 
         Args:
             searches: All searches of one client.
-            spans: The spans that `find_spans` returns for the searches.
+            spans: Ranges of version numbers to read, as `find_spans` returns them.
             matcher: Matches the searches of all clients.
         """
         self.versions = VersionsToSearch(spans)

@@ -35,7 +35,10 @@ OFFSET = 0.03
 
 @contextmanager
 def _create_figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
-    """Make a figure with one row of axes, written after the block."""
+    """Make a figure with one row of axes.
+
+    It is written when the block ends.
+    """
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 

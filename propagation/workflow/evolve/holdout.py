@@ -1,4 +1,4 @@
-"""Judgement of a plan: the holdout is replayed on a snapshot.
+"""Replay of the holdout, by which a plan is judged.
 
 The holdout is the newest learned interactions of the epoch. The snapshot is a copy of the numbers,
 taken back to T, the moment before the holdout. From that state, the holdout is replayed with the

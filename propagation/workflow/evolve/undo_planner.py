@@ -179,17 +179,18 @@ def _find_merged_routers(change: RouterMap) -> dict[int, tuple[int, int]]:
 def _find_retired_before(change: RouterMap) -> frozenset[int]:
     """Return the numbers that stood for no router before a run.
 
-    Some of them still stand for none; the others were taken by the second half of a split.
+    Some of them still stand for none. A split gave each of the others to the half that did not keep
+    the number of its router.
     """
     numbers = range(len(change.home))
-    never_stood = {
+    still_retired = {
         number for number in change.retired.intersection(numbers) if change.home[number] == number
     }
-    new = {
+    taken_by_splits = {
         split.first if split.second == router else split.second
         for router, split in change.halves.items()
     }
-    return frozenset(never_stood | new.intersection(numbers))
+    return frozenset(still_retired | taken_by_splits.intersection(numbers))
 
 
 def _divide(

@@ -1,6 +1,6 @@
 """Retention: drops old rows that nothing cites.
 
-A row is old if it ended more than 200,000 sequences ago.
+A row is old if it ended more than 200,000 sequences ago. graph_rules/retention.py has the rules.
 
 Source: docs/design.md, State.
 """

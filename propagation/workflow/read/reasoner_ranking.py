@@ -32,7 +32,7 @@ async def rerank(
     Args:
         seed: Seed of the random order.
         recommendations: The list by the numbers.
-        seconds: Deadline; None: none.
+        seconds: The longest wait; None: no limit.
         raise_unavailable: Raise if no reasoner answers; for callers that ask again later.
 
     Returns:

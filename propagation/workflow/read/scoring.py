@@ -170,7 +170,7 @@ class CatalogueScorer:
             chosen: Places of these askers.
 
         Returns:
-            Scores [items, rounded up to whole blocks] of each chosen asker.
+            Scores [chosen askers, items], with the number of items rounded up to whole blocks.
         """
         if not chosen:
             return ()

@@ -89,10 +89,10 @@ def stack_vectors(
 ) -> F64:
     """Return the vectors by which clients are compared.
 
-    By profile: the profile's vector, else the catalogue's content (items) or the history's
-    (users). By routers: the trust in taste routers (users) or the taste lifts (items); both are
-    sums of lifts, so they compare; a retired router (trust -inf) counts 0. See `find_similar` for
-    `least_users`.
+    By profile: the profile's vector. Without a profile: the catalogue's content of an item, the
+    content of a user's history. By routers: a user's trust in taste routers, an item's taste lifts.
+    Trust adds up lifts, so users and items can be compared; a retired router (trust -inf) counts 0.
+    See `find_similar` for `least_users`.
 
     Returns:
         Vectors [n, D or K] of the rows from `start` to before `end`, as far as there are rows.

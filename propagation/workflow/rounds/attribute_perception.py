@@ -186,7 +186,7 @@ class AttributePerception:
     async def _find_held_back(
         self,
         known: Mapping[str, Attribute],
-        newly: frozenset[str],
+        newly_supported: frozenset[str],
         travelling: Sequence[Arrival],
         names: Mapping[str, str],
     ) -> list[Arrival]:
@@ -194,22 +194,29 @@ class AttributePerception:
 
         Args:
             known: Attributes as they were before the round.
-            newly: Attributes that enough users hold now, and did not before.
+            newly_supported: Attributes that enough users hold now but did not hold before.
             travelling: Arrivals that travel in any case; they are not found again.
         """
-        most = max((known[name].holders for name in newly & known.keys()), default=0)
-        holders = await self.store.get_holders(sorted(newly), most) if most else {}
+        most_holders = max(
+            (known[name].holders for name in newly_supported & known.keys()), default=0
+        )
+        holders = (
+            await self.store.get_holders(sorted(newly_supported), most_holders)
+            if most_holders
+            else {}
+        )
         texts = await self.texts.load_newest(
             sorted({ref for refs in holders.values() for ref in refs})
         )
         found = {(arrival.ref, arrival.attribute) for arrival in travelling}
         return [
-            Arrival(name, ref, texts[ref].version, newest)
+            Arrival(name, ref, texts[ref].version, sequence)
             for name in known
             for ref in holders.get(name, ())
             if ref in texts and (ref, name) not in found
-            for newest in _list_sequences(texts[ref], name, names)
-            if not is_catalogue(ref, newest)
+            for sequence in _list_sequences(texts[ref], name, names)
+            # An item's own attributes were never held back.
+            if not is_catalogue(ref, sequence)
         ]
 
     async def keep_supported(

@@ -168,7 +168,7 @@ class PropagationRound:
         async with run_in_background(
             self._stage(lease, round_, perceived, routers.versions)
         ) as staging:
-            change = await self._multicast(pending.clients, routers.versions)  # eq. 4
+            change = await self._find_table_changes(pending.clients, routers.versions)  # eq. 4
             await asyncio.gather(staging, stage_table_change(self._store, lease, round_, change))
 
         summary = round_.model_copy(
@@ -189,10 +189,14 @@ class PropagationRound:
         )
         return published
 
-    async def _multicast(
+    async def _find_table_changes(
         self, clients: Sequence[int], versions: Sequence[RouterVersion]
     ) -> TableChange:
-        """Build the routing table anew where it may have changed.
+        """Route again where the table may have changed (RecNet, 2.3).
+
+        Args:
+            clients: Refs of the clients whose attributes changed.
+            versions: The routers' new messages.
 
         Returns:
             The edges to open and to close.

@@ -72,7 +72,7 @@ def watch(
 ) -> None:
     """Show propagation as it happens, until the service stops or Ctrl-C.
 
-    JSON: one WatchPropagationResponse of the proto a line.
+    With --json, each line is one WatchPropagationResponse.
     """
     request = pb.WatchPropagationRequest(
         resume_token=resume,
@@ -81,16 +81,16 @@ def watch(
             for kind in kinds or ()
         ],
     )
-    go_on_token = ""
+    resume_token = ""
 
     async def follow(stub: "PropagationServiceAsyncStub") -> None:
-        nonlocal go_on_token
+        nonlocal resume_token
         call = stub.WatchPropagation(request)
-        go_on_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
+        resume_token = str(dict(await call.initial_metadata() or ()).get(TOKEN_KEY, ""))
         shown = 0
         async for event in call:
             print_json(event, line=True) if json else print_text(describe_event(event), wrap=False)
-            go_on_token = event.resume_token
+            resume_token = event.resume_token
             shown += 1
             if shown == count:
                 call.cancel()
@@ -99,8 +99,8 @@ def watch(
     try:
         ask(address, follow)
     finally:  # also after Ctrl-C, or if the service was killed
-        if go_on_token and not json:
-            print_text(f"Go on with: propagation watch --resume {go_on_token}", wrap=False)
+        if resume_token and not json:
+            print_text(f"Go on with: propagation watch --resume {resume_token}", wrap=False)
 
 
 def describe_event(event: pb.WatchPropagationResponse) -> str:

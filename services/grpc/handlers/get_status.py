@@ -19,7 +19,7 @@ REACH_MERGES = 200_000  # the newest merges, over which the reach of messages is
 
 
 def spending_to_proto(engine: Engine) -> pb.Spending | None:
-    """Convert the cost of models.
+    """Convert what calls of models have cost.
 
     Returns:
         None if no run has had any cost.

@@ -1,4 +1,7 @@
-"""The outbox: changes that wait for the vector index (OutboxStore)."""
+"""The outbox: changes that wait for the vector index (OutboxStore).
+
+workflow/index/vector_sync.py delivers them.
+"""
 
 from collections.abc import Iterable, Sequence
 

@@ -125,7 +125,12 @@ def _write(columns: bytearray, size: int, place: int, values: Mapping[str, Array
 
 
 def unpack_draw_columns(through: int, size: int, drawn: bytes) -> DrawColumns:
-    """Unpack a row of cypher/learn/blocks/draws_of_sequences."""
+    """Unpack each interaction's sequence, first negative and scores.
+
+    Args:
+        drawn: The first three columns of a packed block: sequences, all NEGATIVES negatives of
+            each interaction, and two scores of each.
+    """
     data: Any = bytes(drawn)
     sequence = np.frombuffer(data, np.int64, size)
     negatives = np.frombuffer(data, np.int32, size * NEGATIVES, 8 * size).reshape(size, NEGATIVES)

@@ -92,11 +92,11 @@ class RateLimiter:
                 self._freed.set()
 
     def pause(self, seconds: float) -> float:
-        """Let no call begin for so many seconds.
+        """Let no call begin for `seconds`.
 
         Returns:
-            By how many seconds this lengthens the pause; about 0 if another call in flight already
-            brought the same pause.
+            By how many seconds this lengthens the pause; about 0 if another call already asked for
+            the same pause.
         """
         now = self._clock()
         before = max(self._not_before, now)

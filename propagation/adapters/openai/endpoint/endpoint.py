@@ -92,8 +92,8 @@ class Endpoint:
         self.shutdown = CallShutdown()
         self.key = key
         self.client = ModelClient(options, key)
-        self._refused: set[str] = set()
-        self._takes_system = False  # until a system message is answered
+        self._refused_parameters: set[str] = set()
+        self._takes_system_messages = False  # until a system message is answered
         self._role_lock = asyncio.Lock()
         self._most_tokens = MOST_TOKENS
         self._pause_reason = ""
@@ -206,15 +206,15 @@ class Endpoint:
             if self._roles_unknown:
                 await self._does_answer(self._ping(PING_WITH_SYSTEM))
             if self._roles_unknown and await self._does_answer(self._ping(PING)):
-                self._refused.add(SYSTEM)
+                self._refused_parameters.add(SYSTEM)
         if self._roles_unknown and failure.then == "never":
             raise EndpointUnavailable(f"{failure.reason.rstrip('.')}; {EVERY_CALL}", usage)
-        return SYSTEM in self._refused
+        return SYSTEM in self._refused_parameters
 
     @property
     def _roles_unknown(self) -> bool:
         """Whether it is still unknown if the model takes system messages."""
-        return not self._takes_system and SYSTEM not in self._refused
+        return not self._takes_system_messages and SYSTEM not in self._refused_parameters
 
     async def _is_alive(self, call: Call) -> bool:
         """Find out whether the endpoint answers the smallest call of this kind."""
@@ -328,18 +328,18 @@ class Endpoint:
                 read_requested_pause(outcome.headers, 0.0),
                 "its answer says that a rate limit is used up",
             )
-            self._takes_system = self._takes_system or has_system(parameters)
+            self._takes_system_messages = self._takes_system_messages or has_system(parameters)
             self.breaker.record_answer()
             self.limiter.restore()
             return
         if outcome.slow:
             self.limiter.reduce()
         self._pause(outcome.pause, outcome.reason)
-        may_refuse_system = outcome.unexplained and not self._takes_system
+        may_refuse_system = outcome.unexplained and not self._takes_system_messages
         if outcome.counts and not (may_refuse_system and has_system(parameters)):
             self.breaker.record_failure(outcome.reason)
         if outcome.parameter and outcome.parameter != "response_format":
-            self._refused.add(outcome.parameter)
+            self._refused_parameters.add(outcome.parameter)
 
     def _build_parameters(
         self,
@@ -352,15 +352,17 @@ class Endpoint:
 
         A parameter is left out if it is not needed, or if this server refused it before.
         """
-        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        limit = (
+            "max_completion_tokens" if "max_tokens" in self._refused_parameters else "max_tokens"
+        )
         sent: dict[str, Any] = {
             "model": self.options.model,
             limit: call.completion_tokens,
             "messages": _remove_system_message(messages)
-            if SYSTEM in self._refused
+            if SYSTEM in self._refused_parameters
             else list(messages),
         }
-        if self.options.temperature is not None and "temperature" not in self._refused:
+        if self.options.temperature is not None and "temperature" not in self._refused_parameters:
             sent["temperature"] = max(self.options.temperature, least_temperature)
         if response_format is not None:
             sent["response_format"] = response_format

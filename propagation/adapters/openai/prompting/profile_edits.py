@@ -227,17 +227,21 @@ def _build_edits(
     letters: Letters,
     author: Author,
     editable: Collection[Author],
-    rests_on: Callable[[Line | None], tuple[float, Sequence[Source]]],
+    weigh_and_cite: Callable[[Line | None], tuple[float, Sequence[Source]]],
     hidden: Sequence[Line] = (),
     may_replace: Callable[[Line, Line], bool] = lambda old, new: True,
 ) -> list[Edit]:
-    """Edit lines of the `editable` authors, each line once.
+    """Return the edits that answers ask for, at most one a line.
 
-    An edit that would leave a line without text is ignored.
+    A new line takes the place of a hidden line with similar attributes. A replacement of a line
+    that may not be replaced becomes a new line. An edit that would leave a line without text is
+    ignored.
 
     Args:
+        letters: Spells out the letters that stand for clients in the answers.
         author: The author of the new lines.
-        rests_on: Returns a line's weight and sources, given the line that it replaces or None.
+        editable: The authors whose lines may be replaced or dropped.
+        weigh_and_cite: Returns a line's weight and sources, given the line that it replaces or None.
         hidden: Lines that the prompt does not show.
         may_replace: Whether the second line may take the place of the first.
     """
@@ -259,7 +263,7 @@ def _build_edits(
         line = Line(id=0, text=text, attributes=attributes, author=author)
         if old is not None and answer.op != "drop" and not may_replace(old, line):
             old = None
-        weight, sources = rests_on(old)
+        weight, sources = weigh_and_cite(old)
         line = replace(line, id=old.id if old else 0, weight=weight, sources=tuple(sources))
         if old is None:
             if line.text and answer.op != "drop":

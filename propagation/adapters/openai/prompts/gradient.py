@@ -70,7 +70,7 @@ class Messages(Answer, stands_for="heard"):
 
 
 def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
-    """Ask about one client and what it heard.
+    """Ask for the rewards and gradients of one client and its messages.
 
     The answer has a part `client` and, if the client heard messages, a part `messages`.
     """

@@ -181,7 +181,7 @@ class SqliteErasure(SqliteWiping):
         origins: Mapping[int, frozenset[int]],
         limit: int,
     ) -> Sequence[AffectedMessage]:
-        first = min(sequences, default=0)
+        first = min(sequences, default=0)  # PARTS_OF begins there in an index
         asked = to_json(sorted(set(refs))), erased, first, to_json(sorted(sequences))
         rows = connection.execute(PARTS_OF, asked).fetchall()
         lost_parts = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)

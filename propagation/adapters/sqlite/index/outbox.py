@@ -1,4 +1,7 @@
-"""OutboxStore on SQLite."""
+"""The outbox: changes that wait for the vector index (OutboxStore).
+
+workflow/index/vector_sync.py delivers them.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
