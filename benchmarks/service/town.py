@@ -49,7 +49,7 @@ class Town:
         return range(self.users - PROBERS_A_COMMUNITY * self.communities, self.users)
 
     def without_probers(self) -> "Town":
-        """Return the town less the probes' users, for background events."""
+        """Return the town without the probes' users, for background events."""
         return replace(self, users=self.probers().start)
 
 

@@ -115,8 +115,8 @@ def find_dead_letters(
 ) -> tuple[list[ReasonedInteraction], list[ReasonedInteraction]]:
     """Find which interactions are dead letters now, and which no longer are."""
     failed = [result for result in reasoned if result.failure is not None]
-    replayed = [result for result in reasoned if result.late is not None]
-    return failed, [result for result in replayed if result.failure is None]
+    recovered = [r for r in reasoned if r.late is not None and r.failure is None]
+    return failed, recovered
 
 
 def list_drawn_items(draws: Iterable[Draw]) -> list[int]:

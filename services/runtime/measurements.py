@@ -91,7 +91,10 @@ class Failures:
             may_quote: Whether the reason may quote users' texts.
         """
         self.reasons[name] = reason
-        (self.quoting.add if may_quote else self.quoting.discard)(name)
+        if may_quote:
+            self.quoting.add(name)
+        else:
+            self.quoting.discard(name)
 
     def clear(self, name: str) -> None:
         """Forget the failure of a step or job that has succeeded."""

@@ -67,7 +67,10 @@ class Outage:
     def note(self, reason: str) -> None:
         """Note why the server does not answer; empty: it answers."""
         self.reason = reason
-        (self.began.set if reason else self.began.clear)()
+        if reason:
+            self.began.set()
+        else:
+            self.began.clear()
 
 
 class UninterruptedWork:

@@ -96,7 +96,7 @@ def _build_line(line: Line) -> dict[str, object]:
 def _build_source(source: Source) -> dict[str, object]:
     return (
         {"sequence": source.sequence}
-        if source.router is None
+        if source.message is None
         else {"router": source.router, "version": source.version}
     )
 

@@ -74,7 +74,7 @@ class Reasoning:
 
     @property
     def committed(self) -> int | None:
-        """Number of committed interactions of the running claim; None without one."""
+        """How many interactions of the running claim are committed, if one runs."""
         return len(self._run.done) if self._run else None
 
     async def step(self, limit: int = CLAIM) -> int:

@@ -28,7 +28,7 @@ def read_one(connection: sqlite3.Connection, sql: str, *parameters: object) -> A
 
 
 def read_many(connection: sqlite3.Connection, sql: str, *parameters: object) -> list[Any]:
-    """Parse the JSON array that a query returns; [] without rows."""
+    """Parse the JSON array of a query; [] if it returns nothing."""
     found = read_one(connection, sql, *parameters)
     return [] if found is None else orjson.loads(found)
 
