@@ -1,7 +1,7 @@
 """Train the dictionary that compresses bodies of profile versions, on generated towns.
 
 Run `python -m benchmarks.body_dictionary FILE`. A released dictionary is never replaced
-(propagation/adapters/sqlite/reason/text_bodies.py).
+(propagation/adapters/shared/text_bodies.py).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import zstandard
 
-from propagation.adapters.sqlite.reason.text_bodies import decompress_body
+from propagation.adapters.shared.text_bodies import decompress_body
 from propagation.datasets.generated_town import generate_town
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events

@@ -14,7 +14,10 @@ CALL (c) {
 CALL (c, sequence) {
   MATCH path = (c)-[:HAS]->(p:ProfileVersion)
   WHERE p.sequence <= sequence
-  RETURN 'profile' AS what, path, p.line_texts AS lines, toFloat(p.version) AS score ORDER BY p.version DESC LIMIT 1
+  WITH c, path, p ORDER BY p.version DESC LIMIT 1
+  RETURN 'profile' AS what, path,
+    CASE WHEN p.version = c.version THEN COLLECT { MATCH (c)-[:SAYS]->(l:Line) RETURN l.text ORDER BY l.id } END AS lines,
+    toFloat(p.version) AS score
   UNION
   MATCH path = (c)<-[e:ROUTES_TO]-(:Router)
   WHERE e.from <= sequence AND (e.until IS NULL OR e.until > sequence)

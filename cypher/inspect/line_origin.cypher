@@ -8,12 +8,12 @@ CALL () {
   MATCH (c:User {id: substring($client, 5)}) WHERE $client STARTS WITH 'user:' RETURN c
   UNION MATCH (c:Item {id: substring($client, 5)}) WHERE $client STARTS WITH 'item:' RETURN c
 }
-MATCH profile = (c)-[:HAS]->(p:ProfileVersion {ref: c.ref, version: c.version})
-WITH c, p, profile, head([n IN range(0, size(p.line_ids) - 1) WHERE p.line_ids[n] = $line | p.line_texts[n]]) AS line,
-     [n IN range(0, size(p.source_lines) - 1) WHERE p.source_lines[n] = $line] AS places
-WHERE line IS NOT NULL
-UNWIND CASE WHEN places = [] THEN [null] ELSE places[..25] END AS n
-WITH c, p, profile, line, p.source_sequences[n] AS cited, p.source_routers[n] AS router, p.source_versions[n] AS version
+MATCH profile = (c)-[:SAYS]->(l:Line {id: $line})
+WITH c, profile, l.text AS line,
+     [sequence IN l.interactions | [sequence, null, null]]
+     + [key IN l.messages | [null, toInteger(split(key, '.')[0]), toInteger(split(key, '.')[1])]] AS sources
+UNWIND CASE WHEN sources = [] THEN [[null, null, null]] ELSE sources[..25] END AS source
+WITH c, profile, line, source[0] AS cited, source[1] AS router, source[2] AS version
 CALL (c, cited) {
   MATCH did = (:User)-[:DID]->(i:Interaction {sequence: cited})-[:WITH]->(:Item)
   OPTIONAL MATCH wrote = (i)-[:WROTE]->(:ProfileVersion {ref: c.ref})<-[:HAS]-(c)

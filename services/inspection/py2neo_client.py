@@ -27,6 +27,7 @@ SHOWN = {
     "Attribute": "name",
     "Interaction": "sequence",
     "ProfileVersion": "version",
+    "Line": "id",
     "EvolutionRun": "run",
 }
 

@@ -103,11 +103,7 @@ def test_each_runs_as_it_stands(server, facts, name):
 
 def test_where_a_line_came_from(server, facts):
     found = server.run(
-        "MATCH (c:User)-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version AND any(r IN "
-        "p.source_routers WHERE"
-        " r >= 0) WITH c, p, [n IN range(0, size(p.source_routers) - 1) WHERE "
-        "p.source_routers[n] >= 0][0] AS n"
-        " RETURN c.id, p.source_lines[n] LIMIT 1"
+        "MATCH (c:User)-[:SAYS]->(l:Line) WHERE l.messages <> [] RETURN c.id, l.id LIMIT 1"
     )
     assert found, "nobody heard anything"
     client, line = found[0]
@@ -183,8 +179,7 @@ def test_user_1_is_not_item_1(server, namesakes):
 
     for client, ref in (("user:1", user), ("item:1", item)):
         (line,) = server.run(
-            "MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion) WHERE p.version = c.version"
-            " RETURN p.line_ids[0]",
+            "MATCH (:Client {ref: $ref})-[:SAYS]->(l:Line) RETURN l.id LIMIT 1",
             ref=ref,
         )[0]
         at = ask(server, "client_at", client=client, at=later)

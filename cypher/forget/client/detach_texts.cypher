@@ -1,6 +1,6 @@
 // name: forget/client/detach_texts
-// purpose: detach all versions of a client's text; the sweep deletes them in batches
+// purpose: detach all versions of a client's text, its lines and its rules; the sweep deletes them in batches
 // parameters: ref
-MATCH (c:Client {ref: $ref})-[:HAS]->(p:ProfileVersion)
+MATCH (c:Client {ref: $ref})-[:HAS|SAYS|FILTERS_BY]->(p)
 SET p:Leaving
-REMOVE p:ProfileVersion
+REMOVE p:ProfileVersion:Line:FilterRule

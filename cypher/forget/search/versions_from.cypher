@@ -1,5 +1,5 @@
 // name: forget/search/versions_from
-// purpose: the next versions of clients' texts, from a given one on, at most `limit` of each client: the columns of reason/texts/current_texts, whether a withdrawal rewrote the version, and whether it is the current one
+// purpose: the next versions of clients' texts, from a given one on, at most `limit` of each client: [ref, version, next_id, watermark, dropped, whether a withdrawal rewrote the version, whether it is the current one, body]
 // parameters: searches, limit
 UNWIND $searches AS search
 CALL (search) {
@@ -7,6 +7,5 @@ CALL (search) {
   WHERE p.ref = search[0] AND p.version >= search[1]
   RETURN p ORDER BY p.ref, p.version LIMIT $limit
 }
-RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,
-  p.attribute_lines, p.attributes, p.source_lines, p.source_sequences, p.source_routers, p.source_versions, p.rules,
-  p.rewritten IS NOT NULL, EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }])
+RETURN collect([p.ref, p.version, p.next_id, p.watermark, p.dropped, p.rewritten IS NOT NULL,
+  EXISTS { MATCH (c:Client {ref: p.ref}) WHERE c.version = p.version }, p.body])

@@ -3,6 +3,4 @@
 // parameters: ref, sequence
 MATCH (p:ProfileVersion)
 WHERE p.ref = $ref AND p.version > 0 AND p.sequence <= $sequence
-RETURN p.ref, p.version, p.next_id, p.watermark, p.dropped, p.line_ids, p.line_texts, p.line_weights, p.line_authors,
-  p.attribute_lines, p.attributes, p.source_lines, p.source_sequences, p.source_routers, p.source_versions, p.rules
-ORDER BY p.version DESC LIMIT 1
+RETURN p.ref, p.version, p.next_id, p.watermark, p.dropped, p.body ORDER BY p.ref DESC, p.version DESC LIMIT 1

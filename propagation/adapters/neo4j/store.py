@@ -16,7 +16,7 @@ from propagation.adapters.neo4j.index.outbox import Neo4jOutbox
 from propagation.adapters.neo4j.learn.learn import Neo4jLearn
 from propagation.adapters.neo4j.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.neo4j.reason.reason import Neo4jReason
-from propagation.adapters.neo4j.reason.texts import find_damaged_texts
+from propagation.adapters.neo4j.reason.text_check import find_damaged_texts
 from propagation.adapters.neo4j.record.clients import Neo4jClients
 from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution

@@ -90,7 +90,7 @@ CREATE TABLE router_map (
   body BLOB NOT NULL
 ) STRICT;
 
--- Reason. The body of a profile version is its lines and filter rules, see reason/text_bodies.py.
+-- Reason. The body of a profile version is its lines and filter rules, see adapters/shared/text_bodies.py.
 -- `reasoned.late` is the sequence at which a dead letter was replayed. Merges are numbered in the
 -- order of their commits.
 CREATE TABLE claim (

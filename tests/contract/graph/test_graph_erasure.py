@@ -271,7 +271,7 @@ async def test_what_users_chose_with_the_last_change_of_each_item(store):
 
 async def test_a_rewritten_version_without_a_citation_does_not_end_the_search(store):
     sequences = await record_history(store)
-    await store.commit_texts([text(BOB, 2), text(BOB, 3)], [], sequences[2])
+    await store.commit_texts([text(BOB, 2, "likes jazz now"), text(BOB, 3)], [], sequences[2])
     rows = await store.get_interactions_of_clients([ANN])
     empty = ClientText(profile=Profile(ref=BOB, version=2, next_id=2))
     made = retraction(rows, rewritten=[empty])

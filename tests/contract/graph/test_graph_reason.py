@@ -1,8 +1,24 @@
 """The reason port: claims, versions, dead letters, time travel, gradients."""
 
+from dataclasses import replace
+from random import Random
+
 import pytest
 
-from propagation.model import LeaseLost, MessageMerge, MessageReach, Module, PromptCost, Usage
+from propagation.model import (
+    Author,
+    ClientText,
+    FilterRule,
+    LeaseLost,
+    Line,
+    MessageMerge,
+    MessageReach,
+    Module,
+    Profile,
+    PromptCost,
+    Source,
+    Usage,
+)
 from propagation.ports import VersionClash
 from tests.contract.graph_store import (
     STRANGE,
@@ -454,3 +470,78 @@ async def test_the_number_of_a_merge_that_was_dropped_is_not_given_again(store, 
     assert (await store.get_merges_through(), await store.get_merges_after(0, 9, 9)) == (2, [])
     await store.commit_texts([], [merge], sequences[0])
     assert [one.number for one in await store.get_merges_after(0, 9, 9)] == [3]
+
+
+def vary_text(before: ClientText, random: Random) -> ClientText:
+    """The next version of a text, in which some lines and rules stay, and some do not."""
+    profile = before.profile
+    sources = [Source(sequence=random.randrange(1, 9)), Source(router=3, version=2)]
+    lines = [
+        replace(
+            line,
+            weight=line.weight + random.choice([0.0, 0.1]),
+            sources=(*line.sources, *random.sample(sources, random.choice([0, 0, 1, 2]))),
+        )
+        for line in profile.lines
+        if random.random() < 0.8
+    ]
+    lines.append(
+        Line(
+            id=profile.next_id,
+            text=random.choice(STRANGE),
+            attributes=tuple(random.sample(STRANGE, 2)),
+            weight=random.random() + 0.1,
+            sources=(sources[0],),
+            author=random.choice(list(Author)),
+        )
+    )
+    if random.random() < 0.5:
+        random.shuffle(lines)
+    memory = before.filter_memory
+    if random.random() < 0.6:
+        memory = memory.with_rule(
+            FilterRule(
+                random.uniform(0.25, 4),
+                random.choice(STRANGE),
+                router=(router := random.choice([None, 0, 4])),
+                attribute="jazz" if router is None else None,
+                evidence=(1, 2),
+                age=random.randrange(9),
+            )
+        )
+    return ClientText(
+        profile=Profile(
+            ref=profile.ref,
+            version=profile.version + 1,
+            lines=tuple(lines),
+            next_id=profile.next_id + 1,
+        ),
+        filter_memory=memory,
+        watermark=before.watermark,
+        dropped=before.dropped + 1,
+    )
+
+
+async def test_every_version_is_read_as_it_was_written(store):
+    random = Random(7)
+    recorded = await record_pairs(store, *[("ann", "red"), ("ann", "blue")] * 4)
+    await learn_all(store)
+    while claim := await store.claim_reason("w", 9, 1_000):
+        await finish(store, claim)
+    written: list[ClientText] = [ClientText.empty(user(0))]
+    for number in range(1, 25):
+        written.append(vary_text(written[-1], random))
+        if number % 3 == 0:  # several versions of one client in one commit
+            await store.commit_texts(written[-3:], [], recorded[number // 3 - 1])
+    del written[0]
+    assert (await store.load_texts([user(0)]))[user(0)] == written[-1]
+    keys = [(user(0), text.profile.version) for text in written]
+    assert await store.get_texts_of_versions(keys) == dict(zip(keys, written, strict=True))
+    for place, sequence in enumerate(recorded, 1):
+        assert await store.get_text_at(user(0), sequence) == written[3 * place - 1]
+    while await store.prune(recorded[4], 4) is not None:
+        pass
+    kept = await store.get_texts_of_versions(keys)
+    assert len(kept) < len(keys)
+    assert all(kept[key] == text for key, text in zip(keys, written, strict=True) if key in kept)
+    assert (user(0), 24) in kept

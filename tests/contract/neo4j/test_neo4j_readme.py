@@ -120,7 +120,7 @@ BESIDE = {
     "Item": ("User",),
     "DeadLetter": ("Interaction",),
     "Vacant": ("Interaction",),
-    "Leaving": ("Interaction", "ProfileVersion", "Vacant"),
+    "Leaving": ("Interaction", "ProfileVersion", "Vacant", "Line", "FilterRule"),
     "StagedBlock": ("LearnedBlock",),
     "DroppedBlock": ("LearnedBlock",),
 }

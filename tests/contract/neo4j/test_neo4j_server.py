@@ -201,6 +201,7 @@ async def test_the_story_of_a_line_can_be_walked(server):
         await store.close()
     assert server.run("""
         MATCH (c:User {id: 'u0'})-[:HAS]->(p:ProfileVersion)<-[:WROTE]-(i:Interaction)<-[:DID]-(c)
-        RETURN c.title, p.line_texts, p.source_sequences, i.sequence""") == [
-        ["Ann", ["likes jazz"], [1], sequence]
+        MATCH (c)-[:SAYS]->(l:Line {since: p.version})
+        RETURN c.title, l.text, l.interactions, i.sequence""") == [
+        ["Ann", "likes jazz", [1], sequence]
     ]

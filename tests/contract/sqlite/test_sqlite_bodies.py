@@ -6,13 +6,13 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from propagation.adapters.shared.version_reader import VersionReader
-from propagation.adapters.sqlite.reason.text_bodies import (
+from propagation.adapters.shared.text_bodies import (
     build_body,
     decompress_body,
     list_cited_messages,
     read_parts,
 )
+from propagation.adapters.shared.version_reader import VersionReader
 from propagation.graph_rules.citation_search import CitationMatcher
 from propagation.model import (
     Author,

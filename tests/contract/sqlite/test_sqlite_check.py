@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.adapters.sqlite.reason.text_bodies import build_body
+from propagation.adapters.shared.text_bodies import build_body
 from propagation.model import DamagedText
 from tests.contract.graph_store import record_pairs, text
 from tests.contract.inside_cases import ANN, BOB, assert_damage_is_found, fill_store

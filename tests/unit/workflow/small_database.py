@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import pytest
 
-from propagation.adapters.sqlite.reason.text_bodies import decompress_body
+from propagation.adapters.shared.text_bodies import decompress_body
 from propagation.model import ClientChange, ClientKey, ClientKind, ClientText, NewInteraction
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import orjson
+
 from propagation.adapters.neo4j.connection import Neo4jDatabase
-from propagation.adapters.neo4j.reason.texts import (
-    build_part_rows,
-    read_pages,
-    translate_row_errors,
-)
+from propagation.adapters.neo4j.reason.texts import read_pages, translate_row_errors
+from propagation.adapters.shared.text_bodies import decompress_body
 from propagation.adapters.shared.version_reader import VersionReader
 from propagation.graph_rules import CitationMatcher, Written, find_spans
 from propagation.model import CitationSearch, StoredText, group_pairs, split_into_batches
@@ -112,4 +111,5 @@ def _search_pages(
 def _build_version_row(row: Sequence[Any]) -> Sequence[Any]:
     """Convert a row of cypher/forget/search/versions_from for `VersionReader.find_in`."""
     with translate_row_errors(row):
-        return *row[1:5], *row[16:], *build_part_rows(row)
+        *columns, body = row
+        return *columns[1:], *orjson.loads(decompress_body(body))

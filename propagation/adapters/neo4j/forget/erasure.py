@@ -1,12 +1,15 @@
 """Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
+from propagation.adapters.neo4j.reason.texts import list_bodies
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
@@ -15,8 +18,8 @@ from propagation.adapters.shared.erasure import (
     holds_name,
     list_special_letters,
 )
-from propagation.adapters.shared.json_text import escape_words
 from propagation.adapters.shared.reason_rows import build_interaction
+from propagation.adapters.shared.text_bodies import encode_words, holds_word
 from propagation.graph_rules import (
     choose_affected_keys,
     choose_counted_attributes,
@@ -40,7 +43,7 @@ from propagation.model import (
 )
 from propagation.ports import Lease
 
-CLIENTS_PER_READ, VERSIONS_PER_READ = 10_000, 10_000
+CLIENTS_PER_READ = 10_000
 
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
@@ -100,22 +103,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         return frozenset(used)
 
     async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
-        folded = fold_words(words)
-        sought = {
-            "words": folded,
-            "escaped": escape_words(folded),
-            "letters": list_special_letters(folded),
-        }
+        encoded = encode_words(words)
         found: set[int] = set()
-        last = 0
-        while True:
-            row = await self._database.row(
-                "forget/search/clients_with_words", after=last, limit=VERSIONS_PER_READ, **sought
-            )
-            if row is None or row[0] is None:
-                return frozenset(found)
-            last = row[0]
-            found.update(row[1])
+        async for rows in list_bodies(self._database):
+            found |= await asyncio.to_thread(_list_holders, rows, encoded)
+        return frozenset(found)
 
     async def get_brought_attributes(self, refs: Sequence[int]) -> frozenset[str]:
         names = await self._database.value("forget/search/brought_attributes", refs=list(refs))
@@ -212,3 +204,8 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await write_marked_rows(self._database)
         await self.sweep()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
+
+
+def _list_holders(rows: Sequence[Sequence[Any]], words: Sequence[bytes]) -> set[int]:
+    """Return the clients whose texts hold a word, among rows of versions_after."""
+    return {ref for _, ref, _, body in rows if holds_word(body, words)}

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.shared.text_bodies import list_cited_messages
 from propagation.graph_rules import (
     MessageState,
     may_drop_edge,
@@ -78,11 +79,19 @@ class Neo4jRetention(StorePart):
 
     async def _find_candidates(self, before: int) -> Candidates:
         rows = self._database.rows
-        cited = await rows("forget/retention/cited_messages", before=before)
+        value = self._database.value
+        cited = {
+            message
+            for body in await value("forget/retention/bodies_at", before=before)
+            for message in list_cited_messages(body)
+        }
+        for key in await value("forget/retention/cited_messages"):
+            router, version = map(int, key.split("."))
+            cited.add((router, version))
         edges = await rows("forget/retention/closed_edges", before=before)
         return Candidates(
             before,
-            frozenset((router, version) for router, version in cited),
+            frozenset(cited),
             await rows("forget/retention/merged_messages", before=before),
             await rows("forget/retention/replaced_messages", before=before),
             sorted(await rows("forget/retention/replaced_texts", before=before)),

@@ -15,10 +15,10 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_barrier
+from propagation.adapters.neo4j.reason.text_changes import build_text_body, prepare_texts
 from propagation.adapters.neo4j.reason.texts import (
     TEXTS_PER_READ,
     build_text,
-    build_text_row,
     create_texts,
     lock_clients,
 )
@@ -64,8 +64,9 @@ async def withdraw(
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
     for batch in split_into_batches(past, ROWS_PER_STATEMENT):
-        rows = [build_text_row(text, 0) for text in batch]
-        await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
+        await database.execute(
+            "forget/withdrawal/update_texts", lease, rows=list(map(_build_body_row, batch))
+        )
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
     )
@@ -87,6 +88,10 @@ def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[Clien
     for text in withdrawal.rewritten:
         (current if (text.profile.ref, text.profile.version) in follow else past).append(text)
     return past, current
+
+
+def _build_body_row(text: ClientText) -> list[object]:
+    return [text.profile.ref, text.profile.version, build_text_body(text)]
 
 
 @dataclass
@@ -213,15 +218,13 @@ class WithdrawalCommit:
         )
 
     async def _change_texts(self) -> None:
-        """Rewrite current versions in place, and create the next ones."""
+        """Create the next versions, and rewrite those which were current until now."""
+        texts = self.withdrawal.texts
+        await create_texts(self.transaction, prepare_texts(texts, [self.sequence] * len(texts)), ())
         for batch in split_into_batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute(
-                "forget/withdrawal/update_texts",
-                rows=[build_text_row(text, self.sequence) for text in batch],
+                "forget/withdrawal/update_texts", rows=list(map(_build_body_row, batch))
             )
-        texts = self.withdrawal.texts
-        rows = [build_text_row(text, self.sequence) for text in texts]
-        await create_texts(self.transaction, texts, rows, ())
 
     async def _move_texts(self) -> None:
         await self.transaction.execute(

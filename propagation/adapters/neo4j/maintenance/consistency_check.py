@@ -26,11 +26,11 @@ QUERIES = {
     "maintenance/check/texts/missing_current_texts": (
         "client {}: version {} of its profile, the current one, is missing"
     ),
-    "maintenance/check/texts/unreadable_texts": (
-        "client {}: version {} of its profile cannot be read: its lists do not fit together"
-    ),
     "maintenance/check/texts/ownerless_texts": (
         "a profile belongs to client {}, which does not exist (version {})"
+    ),
+    "maintenance/check/texts/ownerless_lines": (
+        "lines or filter rules belong to client {}, which does not exist"
     ),
     "maintenance/check/routing/double_edges": "router {} has two current edges to client {}",
     "maintenance/check/routing/missing_edges": "of {} edges that round {} opened, {} are stored",

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.learn.learn import unpack_draw_columns
-from propagation.adapters.neo4j.reason.texts import build_text_row, create_gradients, create_texts
+from propagation.adapters.neo4j.reason.text_changes import prepare_texts
+from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts
 from propagation.adapters.shared.reason_rows import list_authors
 from propagation.graph_rules import (
     Draw,
@@ -99,17 +100,19 @@ class Neo4jClaims(StorePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         texts = [(text, result) for result in reasoned for text in result.texts]
-        rows = [build_text_row(text, result.written_at) for text, result in texts]
+        new = prepare_texts(
+            [text for text, _ in texts],
+            [result.written_at for _, result in texts],
+            [result.sequence for _, result in texts],
+        )
 
         async def work(transaction: Transaction) -> None:
             found = await transaction.row("reason/claims/lock_claim", token=claim.token)
             check_claim(claim, found is not None, (result.sequence for result in reasoned))
             await create_texts(
                 transaction,
-                [text for text, _ in texts],
-                rows,
+                new,
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
-                [result.sequence for _, result in texts],
             )
             await create_gradients(transaction, reasoned)
             await _store_outcomes(transaction, reasoned)

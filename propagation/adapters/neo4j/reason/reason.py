@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.reason.claims import Neo4jClaims
+from propagation.adapters.neo4j.reason.text_changes import prepare_texts
 from propagation.adapters.neo4j.reason.texts import (
     build_text,
-    build_text_row,
     create_texts,
     read_current_texts,
     read_stored_texts,
@@ -37,15 +37,11 @@ class Neo4jReason(Neo4jClaims):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        rows = [build_text_row(text, sequence) for text in texts]
+        new = prepare_texts(texts, [sequence] * len(texts))
 
         async def work(transaction: Transaction) -> None:
             await create_texts(
-                transaction,
-                texts,
-                rows,
-                [(merge, sequence) for merge in merged],
-                written_by=written_by,
+                transaction, new, [(merge, sequence) for merge in merged], written_by
             )
             # after `create_texts`, which takes the lock that a withdrawal waits for
             last = await transaction.value("forget/progress/last_withdrawal")

@@ -1,11 +1,15 @@
-"""Writes and reads texts, merges and gradients.
-
-The lines of a text are stored as lists of equal length, one for each field, so that Cypher can read
-them.
-"""
+"""Writes and reads texts, merges and gradients."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -14,12 +18,13 @@ import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
+from propagation.adapters.neo4j.reason.text_changes import NewTexts, find_node_changes
 from propagation.adapters.shared.json_text import remove_nul
-from propagation.adapters.shared.reason_rows import build_line, build_rule, build_rule_row
+from propagation.adapters.shared.text_bodies import read_parts
 from propagation.graph_rules import check_texts_follow
 from propagation.model import (
     ClientText,
-    FilterMemory,
+    DamagedText,
     MessageMerge,
     Profile,
     ReasonedInteraction,
@@ -31,61 +36,22 @@ from propagation.model import (
 Key = TypeVar("Key")
 Request = TypeVar("Request")
 Found = TypeVar("Found")
-NONE = -1
-"""Stands for None: a list property on the server cannot hold null."""
-
-
-def build_text_row(text: ClientText, sequence: int) -> list[object]:
-    """Convert a text to a row of cypher/reason/texts/create_texts.
-
-    Raises:
-        InvalidInput: A text holds U+0000.
-    """
-    profile = text.profile
-    sources = [(line.id, source) for line in profile.lines for source in line.sources]
-    rules = [build_rule_row(rule) for rule in text.filter_memory.rules]
-    texts = [line.text for line in profile.lines]
-    names = [name for line in profile.lines for name in line.attributes]
-    remove_nul(orjson.dumps((texts, names, rules)))
-    return [
-        profile.ref,
-        profile.version,
-        sequence,
-        profile.next_id,
-        text.watermark,
-        text.dropped,
-        [line.id for line in profile.lines],
-        texts,
-        [float(line.weight) for line in profile.lines],
-        [line.author.value for line in profile.lines],
-        [line.id for line in profile.lines for _ in line.attributes],
-        names,
-        [id_ for id_, _ in sources],
-        [_encode_number(source.sequence) for _, source in sources],
-        [_encode_number(source.router) for _, source in sources],
-        [_encode_number(source.version) for _, source in sources],
-        orjson.dumps(rules).decode() if rules else None,
-        [rule.router for rule in text.filter_memory.rules if rule.router is not None],
-    ]
+INTERACTIONS_PER_STATEMENT = 500
+TEXTS_PER_READ, BODIES_PER_READ, CONCURRENT_READS = 2_000, 10_000, 2
 
 
 def build_text(row: Sequence[Any]) -> ClientText:
     """Convert a row of cypher/reason/texts/current_texts to a text.
 
     Raises:
-        StoreCorrupt: The row is not a text that `build_text_row` wrote.
+        StoreCorrupt: The row is not that of a text.
     """
-    ref, version, next_id, watermark, dropped, *_ = row
+    ref, version, next_id, watermark, dropped, body = row
     with translate_row_errors(row):
-        line_rows, rule_rows = build_part_rows(row)
+        lines, memory = read_parts(body)
         return ClientText(
-            profile=Profile(
-                ref=ref,
-                version=version,
-                next_id=next_id,
-                lines=tuple(build_line(line) for line in line_rows),
-            ),
-            filter_memory=FilterMemory(rules=tuple(build_rule(rule) for rule in rule_rows)),
+            profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
+            filter_memory=memory,
             watermark=watermark,
             dropped=dropped,
         )
@@ -100,49 +66,12 @@ def translate_row_errors(row: Sequence[Any]) -> Iterator[None]:
     """
     try:
         yield
-    except (ValueError, TypeError, LookupError) as error:
+    except (DamagedText, ValueError, TypeError, LookupError) as error:
+        reason = error.__cause__ or error if isinstance(error, DamagedText) else error
         raise StoreCorrupt(
-            f"client {row[0]}: version {row[1]} of its profile cannot be read: {error}; restore the"
-            " database from a back-up"
+            f"client {row[0]}: version {row[1]} of its profile cannot be read: {reason}; restore"
+            " the database from a back-up"
         ) from error
-
-
-def build_part_rows(row: Sequence[Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
-    """Return a row's lines and rules, for `build_line` and `build_rule`.
-
-    Raises:
-        ValueError, TypeError, LookupError: The row is not that of a text.
-    """
-    (
-        ids,
-        texts,
-        weights,
-        authors,
-        attribute_lines,
-        attributes,
-        source_lines,
-        sequences,
-        routers,
-        versions,
-        rules,
-    ) = row[5:16]
-    lines = {
-        id_: [id_, text, [], weight, author, []]
-        for id_, text, weight, author in zip(ids, texts, weights, authors, strict=True)
-    }
-    for id_, name in zip(attribute_lines, attributes, strict=True):
-        lines[id_][2].append(name)
-    for id_, *source in zip(source_lines, sequences, routers, versions, strict=True):
-        lines[id_][5].append([None if number == NONE else number for number in source])
-    return list(lines.values()), orjson.loads(rules or "[]")
-
-
-def _encode_number(value: int | None) -> int:
-    return NONE if value is None else value
-
-
-INTERACTIONS_PER_STATEMENT = 500
-TEXTS_PER_READ, CONCURRENT_READS = 2_000, 2
 
 
 async def lock_clients(
@@ -165,10 +94,8 @@ async def lock_clients(
 
 async def create_texts(
     transaction: Transaction,
-    texts: Sequence[ClientText],
-    rows: Sequence[list[object]],
+    new: NewTexts,
     merged: Sequence[tuple[MessageMerge, int]],
-    interactions: Sequence[int] | None = None,
     written_by: str = "",
 ) -> None:
     """Create versions of texts and merges, with the next commit numbers.
@@ -176,17 +103,14 @@ async def create_texts(
     The texts' clients are locked, and the texts are added to the outbox.
 
     Args:
-        rows: The texts, as `build_text_row` makes them.
         merged: Merges with their sequences.
-        interactions: The sequence of the interaction that wrote each text; None if no interaction
-            wrote the texts.
         written_by: The prompts or the fallback of texts that no interaction wrote.
 
     Raises:
         VersionClash: A text does not follow its client's stored version.
     """
-    await lock_clients(transaction, texts)
-    await enqueue_texts(transaction, texts)
+    await lock_clients(transaction, new.texts)
+    await enqueue_texts(transaction, new.texts)
     merges = [
         [
             merge.ref,
@@ -199,23 +123,16 @@ async def create_texts(
         for merge, sequence in merged
     ]
     remove_nul(orjson.dumps(merges))
-    if not rows and not merges:
+    if not new.rows and not merges:
         return
     before = await transaction.read_single_row(
-        "reason/texts/take_commit_numbers", texts=len(rows), merges=len(merges)
+        "reason/texts/take_commit_numbers", texts=len(new.rows), merges=len(merges)
     )
-    numbered = [[*row, number] for number, row in enumerate(rows, before[0] + 1)]
-    if numbered and interactions is not None:
+    if new.rows:
+        await _change_nodes(transaction, new.last)
         await transaction.execute(
-            "reason/texts/create_texts_of_interactions",
-            rows=numbered,
-            now=transaction.now(),
-            interactions=interactions,
-        )
-    elif numbered:
-        await transaction.execute(
-            "reason/texts/create_texts",
-            rows=numbered,
+            "reason/texts/create_versions",
+            rows=[[*row, number] for number, row in enumerate(new.rows, before[0] + 1)],
             now=transaction.now(),
             written_by=written_by or None,
         )
@@ -224,6 +141,22 @@ async def create_texts(
             "reason/merges/create_merges",
             rows=[[*row, number] for number, row in enumerate(merges, before[1] + 1)],
         )
+
+
+async def _change_nodes(transaction: Transaction, last: Mapping[int, ClientText]) -> None:
+    """Make the nodes of lines and rules those of the new texts."""
+    rows = await transaction.table("reason/texts/current_texts", refs=sorted(last))
+    lines, rules = find_node_changes({row[0]: build_text(row) for row in rows}, last)
+    for statement, changes in (
+        ("reason/texts/parts/delete_lines", lines.deleted),
+        ("reason/texts/parts/update_lines", lines.updated),
+        ("reason/texts/parts/create_lines", lines.created),
+        ("reason/texts/parts/delete_rules", rules.deleted),
+        ("reason/texts/parts/update_rules", rules.updated),
+        ("reason/texts/parts/create_rules", rules.created),
+    ):
+        if changes:
+            await transaction.execute(statement, rows=changes)
 
 
 async def create_gradients(
@@ -267,6 +200,21 @@ async def read_stored_texts(
     return await read_pages(read, sorted(set(versions)), TEXTS_PER_READ)
 
 
+async def list_bodies(database: Neo4jDatabase) -> AsyncIterator[Sequence[Sequence[Any]]]:
+    """Yield pages of all versions, in commit order.
+
+    A page that is not full is the last one, so that new versions do not keep the reader busy.
+
+    Yields:
+        Rows of cypher/reason/texts/bodies_after.
+    """
+    last: int | None = 0
+    while last is not None:
+        rows = await database.table("reason/texts/bodies_after", after=last, limit=BODIES_PER_READ)
+        yield rows
+        last = rows[-1][0] if len(rows) == BODIES_PER_READ else None
+
+
 async def read_pages(
     read: Callable[[Sequence[Request]], Awaitable[dict[Key, Found]]],
     keys: Sequence[Request],
@@ -289,29 +237,23 @@ async def _read_newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int
 
     If a commit is only partly visible, so that a current version is missing, wait for the commit
     and read that client again.
+
+    Raises:
+        StoreCorrupt: A current version is missing, or cannot be read.
     """
     found: dict[int, ClientText] = {}
+    missing: dict[int, int] = {}
     while refs:
         rows = await database.table("reason/texts/current_texts", refs=list(refs))
-        found.update((row[0], build_text(row)) for row in rows if row[1] is not None)
-        refs = [row[0] for row in rows if row[1] is None]
+        before, missing = missing, {row[0]: row[1] for row in rows if row[-1] is None}
+        for ref, version in missing.items():
+            if before.get(ref) == version:
+                raise StoreCorrupt(
+                    f"client {ref}: version {version} of its profile, the current one, is missing;"
+                    " restore the database from a back-up"
+                )
+        found.update((row[0], build_text(row)) for row in rows if row[-1] is not None)
+        refs = list(missing)
         if refs:
-            await database.execute("reason/texts/lock_clients", refs=list(refs))
+            await database.execute("reason/texts/lock_clients", refs=refs)
     return found
-
-
-async def find_damaged_texts(database: Neo4jDatabase) -> list[str]:
-    """Convert every current text, as reads do, and describe unreadable ones.
-
-    At most five are described.
-    """
-    refs = await database.value("maintenance/check/texts/described_clients")
-    found: list[str] = []
-    for page in split_into_batches(refs, TEXTS_PER_READ):
-        for row in await database.table("reason/texts/current_texts", refs=page):
-            try:
-                if row[1] is not None:
-                    build_text(row)
-            except StoreCorrupt as error:
-                found.append(str(error))
-    return found[:5]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.learn.learn import publish_epoch
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import build_text_row, create_texts
+from propagation.adapters.neo4j.reason.text_changes import prepare_texts
+from propagation.adapters.neo4j.reason.texts import create_texts
 from propagation.adapters.neo4j.record.log import lock_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
@@ -35,8 +36,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
             await publish_staged_round(transaction, publication.round_, sequence)
             await create_texts(
                 transaction,
-                publication.texts,
-                [build_text_row(text, sequence) for text in publication.texts],
+                prepare_texts(publication.texts, [sequence] * len(publication.texts)),
                 (),
             )
             run = await _create_run(

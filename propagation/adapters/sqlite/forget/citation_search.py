@@ -5,21 +5,19 @@ the next is parsed and searched once.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import orjson
 
 from propagation.adapters.shared.erasure import find_ascii_word, holds_name
-from propagation.adapters.shared.json_text import escape_words
+from propagation.adapters.shared.text_bodies import decompress_body, holds_word
 from propagation.adapters.shared.version_reader import VersionReader
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
-from propagation.adapters.sqlite.reason.text_bodies import decompress_body
 from propagation.graph_rules import CitationMatcher, find_spans
 from propagation.model import CitationSearch, StoredText, group_pairs
 
 VERSIONS_A_READ = 10_000
 BEYOND_ASCII = "*[^\x01-\x7f]*"
-ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 VERSIONS = (
     "SELECT version, next_id, watermark, dropped, rewritten & 1,"
     " version = (SELECT max(version) FROM profile_version WHERE ref = ?1), body"
@@ -73,22 +71,6 @@ def _find_spans(
     return find_spans(searches, written, gap and gap[0])
 
 
-def encode_words(words: Iterable[str]) -> list[bytes]:
-    """Case-fold words, and encode them as JSON writes them in texts."""
-    return [word.encode() for word in escape_words(sorted({word.casefold() for word in words}))]
-
-
-def _fold(plain: bytes) -> bytes:
-    """Case-fold a text in UTF-8.
-
-    Most bodies hold only ASCII and quotation marks, for which the faster `lower` is enough.
-    """
-    strange = plain.translate(None, ASCII)
-    for mark in MARKS:
-        strange = strange.replace(mark, b"")
-    return plain.decode().casefold().encode() if strange else plain.lower()
-
-
 def find_clients_naming(
     connection: sqlite3.Connection, words: Sequence[bytes], after: int
 ) -> tuple[int, set[int]]:
@@ -106,7 +88,7 @@ def find_clients_naming(
         (after, VERSIONS_A_READ),
     ).fetchall()
     return (rows[-1][0] if rows else after), {
-        ref for _, ref, body in rows if any(map(_fold(decompress_body(body)).__contains__, words))
+        ref for _, ref, body in rows if holds_word(body, words)
     }
 
 

@@ -10,9 +10,9 @@ from functools import partial
 
 import orjson
 
+from propagation.adapters.shared.text_bodies import encode_words
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
-    encode_words,
     find_clients_naming,
     is_used_by_another,
     search_texts,

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from propagation.adapters.shared.text_bodies import list_cited_messages
 from propagation.adapters.sqlite.connection import to_json
-from propagation.adapters.sqlite.reason.text_bodies import list_cited_messages
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.graph_rules import MessageState, may_drop_text
 

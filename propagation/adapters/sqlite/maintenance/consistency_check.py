@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
+from propagation.adapters.shared.text_bodies import describe_damage
 from propagation.adapters.sqlite.connection import free_all
-from propagation.adapters.sqlite.reason.text_bodies import is_body_of, read_parts
 from propagation.adapters.sqlite.reason.texts import FOLLOWS_GAP
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.errors import REBUILD
-from propagation.model import DamagedText, pluralize
+from propagation.model import pluralize
 
 FINDINGS_A_QUESTION = 5
 PUBLISHED = "(SELECT coalesce(max(number), 0) FROM round)"
@@ -348,13 +348,8 @@ def find_inconsistencies(connection: sqlite3.Connection, *, thorough: bool = Tru
 
 def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
     for ref, version, body in connection.execute("SELECT ref, version, body FROM profile_version"):
-        try:
-            read_parts(body)
-            if not is_body_of(body, ref, version):
-                yield f"client {ref}: version {version} of its profile is not what was written"
-        except (DamagedText, ValueError, TypeError, LookupError) as error:
-            reason = error.__cause__ or error  # without the advice to run this check
-            yield f"client {ref}: version {version} of its profile cannot be read: {reason}"
+        if damage := describe_damage(body, ref, version):
+            yield damage
 
 
 def list_leftovers(connection: sqlite3.Connection) -> list[str]:

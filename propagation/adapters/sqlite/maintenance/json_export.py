@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from propagation.adapters.shared.text_bodies import decompress_body, pack_body
 from propagation.adapters.sqlite.connection import create_tables, get_newest_version
-from propagation.adapters.sqlite.reason.text_bodies import decompress_body, pack_body
 from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1

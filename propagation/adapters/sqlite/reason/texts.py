@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from propagation.adapters.shared.text_bodies import build_body, read_parts
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
-from propagation.adapters.sqlite.reason.text_bodies import build_body, read_parts
 from propagation.graph_rules import check_texts_follow
 from propagation.model import ClientText, NumberedText, Profile
 

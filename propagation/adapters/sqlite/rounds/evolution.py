@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
+from propagation.adapters.shared.text_bodies import RULE, decompress_body
 from propagation.adapters.sqlite.connection import read_next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
-from propagation.adapters.sqlite.reason.text_bodies import RULE, decompress_body
 from propagation.adapters.sqlite.reason.texts import build_text_rows, pack_bodies, put_texts
 from propagation.adapters.sqlite.rounds.rounds import publish
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMaps

@@ -6,7 +6,7 @@ version is never replaced, because stored bodies can only be read with it.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import orjson
 import zstandard
 
 from propagation.adapters.shared.digests import DIGEST_BYTES, compute_digest
-from propagation.adapters.shared.json_text import remove_nul
+from propagation.adapters.shared.json_text import escape_words, remove_nul
 from propagation.adapters.shared.reason_rows import (
     build_line,
     build_line_row,
@@ -24,6 +24,7 @@ from propagation.adapters.shared.reason_rows import (
 from propagation.model import DamagedText, FilterMemory, FilterRule, Line
 
 ZSTD_LEVEL = 3
+ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
 RULE = b'{"router":'
 """The beginning of a rule's JSON, before its router.
 
@@ -105,6 +106,45 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
     """
     body = _create_zstd().pack.compress(plain)
     return body + compute_digest(body, ref, version)
+
+
+def describe_damage(body: bytes | None, ref: int, version: int) -> str | None:
+    """Describe what is wrong with a stored body; None if nothing is."""
+    if body is None:
+        return f"client {ref}: version {version} of its profile has lost its lines and rules"
+    try:
+        read_parts(body)
+        if not is_body_of(body, ref, version):
+            return f"client {ref}: version {version} of its profile is not what was written"
+    except (DamagedText, ValueError, TypeError, LookupError) as error:
+        reason = error.__cause__ or error  # without the advice to run this check
+        return f"client {ref}: version {version} of its profile cannot be read: {reason}"
+    return None
+
+
+def encode_words(words: Iterable[str]) -> list[bytes]:
+    """Case-fold words, and encode them as JSON writes them in texts."""
+    return [word.encode() for word in escape_words(sorted({word.casefold() for word in words}))]
+
+
+def holds_word(body: bytes, words: Iterable[bytes]) -> bool:
+    """Return whether a body's lines or rules hold a word.
+
+    Args:
+        words: Words as `encode_words` returns them.
+    """
+    return any(map(_fold(decompress_body(body)).__contains__, words))
+
+
+def _fold(plain: bytes) -> bytes:
+    """Case-fold a text in UTF-8.
+
+    Most bodies hold only ASCII and quotation marks, for which the faster `lower` is enough.
+    """
+    strange = plain.translate(None, ASCII)
+    for mark in MARKS:
+        strange = strange.replace(mark, b"")
+    return plain.decode().casefold().encode() if strange else plain.lower()
 
 
 @cache
