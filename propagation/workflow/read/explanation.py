@@ -3,6 +3,7 @@
 The communities and messages are those behind the item's score.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -128,8 +129,10 @@ class Explainer:
             text: The user's text; None if it has none.
         """
         strongest = [] if request.arm == OFF else [_find_strongest(one) for one in read.communities]
-        names = await self._names(read.communities[1], strongest[1]) if strongest else {}
-        messages = await self._find_messages_behind(read, text if request.arm != OFF else None)
+        names, messages = await asyncio.gather(
+            self._load_names(read, strongest),
+            self._find_messages_behind(read, text if request.arm != OFF else None),
+        )
         explanations = []
         for place in range(len(read.ranked.rows)):
             parts = [
@@ -156,8 +159,13 @@ class Explainer:
             explanations.append(Explanation(parts, routers, heard, words))
         return explanations
 
-    async def _names(self, taste: BankCommunities, order: I64) -> dict[int, str]:
-        routers = sorted({int(router) for router in taste.routers[order.ravel()]})
+    async def _load_names(self, read: ReadResult, strongest: Sequence[I64]) -> dict[int, str]:
+        """Load the names of the strongest taste routers; of none without propagation."""
+        if not strongest:
+            return {}
+        routers = sorted(
+            {int(router) for router in read.communities[1].routers[strongest[1].ravel()]}
+        )
         return {
             version.router: version.name
             for version in await self.store.get_router_versions(routers)
