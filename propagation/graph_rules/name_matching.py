@@ -120,7 +120,7 @@ class OwnWords:
 
     @cached_property
     def _telling_names(self) -> frozenset[str]:
-        """Names with at least one word that is not a service word."""
+        """Names but for those whose words are all service words."""
         return frozenset(filter(_is_telling, self.names))
 
     def is_quoted(self, quote: str) -> bool:
@@ -165,7 +165,8 @@ class OwnWords:
 
 @lru_cache(1 << 16)
 def _is_telling(name: str) -> bool:
-    return not SERVICE_WORDS.issuperset(WORD.findall(name))
+    words = WORD.findall(name)
+    return not words or not SERVICE_WORDS.issuperset(words)
 
 
 def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:

@@ -8,11 +8,15 @@ from math import log
 from propagation.model.base import Term
 
 NAME_MAX_CHARS = 120
-TITLE = re.compile("“([^”]*)”")
+TITLE = re.compile("“([^“”]*)”")
+"""A quoted title; inside, marks of this kind are written as `\"`."""
+STRAIGHT = str.maketrans("“”", '""')
 
 
 def normalize_name(name: str) -> str:
     """Normalize an attribute's name: NFKC, case folded, white space collapsed.
+
+    “ and ” become ", because texts quote titles with them, and only titles.
 
     Returns:
         At most 120 characters; "" if nothing is left.
@@ -50,7 +54,8 @@ def _is_in_word(letter: str) -> bool:
 
 
 def _make_plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    plain = unicodedata.normalize("NFKC", text).casefold().translate(STRAIGHT)
+    return " ".join(plain.split())
 
 
 def rank_by_distinctiveness(weights: Mapping[str, float], common: Mapping[str, float]) -> list[str]:

@@ -36,6 +36,11 @@ def test_a_title_is_recognised_in_its_forms(title, quote, same):
         ("plonk", "A circle of _plonk_ fans.", True),
         ("plonk", "A circle of plonkers.", False),
         ("東京", "みんな東京が好き。", True),
+        ("☭☭", "A community drawn to ska and ☭☭.", True),
+        ("(?!%)", "A community drawn to (?!%) and ska.", True),
+        ("☭☭", "A community drawn to ska.", False),
+        ('the "plonk" cult', 'A community drawn to the "plonk" cult; it likes “Zoot”.', True),
+        ("plonk", "A community drawn to zz“ and plonk; it likes “Zoot”.", True),
     ],
 )
 def test_a_text_names_a_word_of_its_own(name, text, held):

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,3 +26,11 @@ def test_whole_words_outside_of_quoted_titles():
 def test_names_in_text_agrees_with_a_regular_expression(name, text):
     found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", normalize_name(text))
     assert bool(find_names_in_text((name,), text)) == bool(found)
+
+
+@pytest.mark.parametrize("name", ["the “Blue” cult", "“blue”", "blue“", "zz”"])
+def test_a_name_has_no_mark_with_which_texts_quote_titles(name):
+    """In a text, it would hide itself and what follows from the search for names."""
+    normal = normalize_name(name)
+    assert not set(normal) & set("“”")
+    assert find_names_in_text((normal,), f"Likes {normal} and “Zoot”.") == (normal,)
