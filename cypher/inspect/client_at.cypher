@@ -1,5 +1,6 @@
 // What did a client look like at a time?
-// The version of its profile and the edges that stood then.
+// The version of its profile and the edges that stood then. The lines are shown if that version is still the current one;
+// `propagation profile user ID --as-of TIME` shows those of an earlier one.
 // client: user:ID or item:ID · at: a time in UTC
 :params {client: 'user:u0', at: '2026-01-31T12:00:00Z'};
 

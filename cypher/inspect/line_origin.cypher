@@ -1,5 +1,5 @@
 // Where does a line of a profile come from?
-// The client's current profile, what the line cites, and how it got there: the interaction that wrote it, or the message
+// The line of the client's current profile, what it cites, and how it got there: the interaction that wrote it, or the message
 // that was merged, with the profiles, attributes and interactions that the message was made of.
 // client: user:ID or item:ID · line: a line's number, as `propagation profile` shows it
 :params {client: 'user:u0', line: 1};
@@ -10,9 +10,9 @@ CALL () {
 }
 MATCH profile = (c)-[:SAYS]->(l:Line {id: $line})
 WITH c, profile, l.text AS line,
-     [sequence IN l.interactions | [sequence, null, null]]
-     + [key IN l.messages | [null, toInteger(split(key, '.')[0]), toInteger(split(key, '.')[1])]] AS sources
-UNWIND CASE WHEN sources = [] THEN [[null, null, null]] ELSE sources[..25] END AS source
+     [sequence IN l.interactions[..13] | [sequence, null, null]]
+     + [key IN l.messages[..12] | [null, toInteger(split(key, '.')[0]), toInteger(split(key, '.')[1])]] AS sources
+UNWIND CASE WHEN sources = [] THEN [[null, null, null]] ELSE sources END AS source
 WITH c, profile, line, source[0] AS cited, source[1] AS router, source[2] AS version
 CALL (c, cited) {
   MATCH did = (:User)-[:DID]->(i:Interaction {sequence: cited})-[:WITH]->(:Item)

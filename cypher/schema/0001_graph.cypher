@@ -24,8 +24,8 @@ CREATE CONSTRAINT epoch_number IF NOT EXISTS FOR (e:Epoch) REQUIRE e.number IS U
 CREATE CONSTRAINT claim_token IF NOT EXISTS FOR (c:Claim) REQUIRE c.token IS UNIQUE;
 CREATE CONSTRAINT profile_version IF NOT EXISTS FOR (p:ProfileVersion) REQUIRE (p.ref, p.version) IS UNIQUE;
 CREATE INDEX profile_version_sequence IF NOT EXISTS FOR (p:ProfileVersion) ON (p.sequence);
-CREATE INDEX line_ref IF NOT EXISTS FOR (l:Line) ON (l.ref);
-CREATE INDEX filter_rule_ref IF NOT EXISTS FOR (r:FilterRule) ON (r.ref);
+CREATE CONSTRAINT line IF NOT EXISTS FOR (l:Line) REQUIRE (l.ref, l.id) IS UNIQUE;
+CREATE CONSTRAINT filter_rule IF NOT EXISTS FOR (r:FilterRule) REQUIRE (r.ref, r.place) IS UNIQUE;
 CREATE INDEX gradient_sequence IF NOT EXISTS FOR (g:Gradient) ON (g.module, g.sequence, g.owner);
 CREATE CONSTRAINT router_number IF NOT EXISTS FOR (r:Router) REQUIRE r.number IS UNIQUE;
 CREATE CONSTRAINT round_number IF NOT EXISTS FOR (r:Round) REQUIRE r.number IS UNIQUE;

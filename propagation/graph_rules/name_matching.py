@@ -36,6 +36,8 @@ SERVICE_WORDS = frozenset(
     )
 )
 """Words of the sentences that the offline reasoner writes: they name no client."""
+SERVICE_MARKS = frozenset(" .,:;!?&()[]/\"'“”‘’-–—…")
+"""Marks of the same sentences: an attribute made of them names no client."""
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 
@@ -120,7 +122,7 @@ class OwnWords:
 
     @cached_property
     def _telling_names(self) -> frozenset[str]:
-        """Names but for those whose words are all service words."""
+        """Names with a word or sign that the service never writes."""
         return frozenset(filter(_is_telling, self.names))
 
     def is_quoted(self, quote: str) -> bool:
@@ -166,7 +168,7 @@ class OwnWords:
 @lru_cache(1 << 16)
 def _is_telling(name: str) -> bool:
     words = WORD.findall(name)
-    return not words or not SERVICE_WORDS.issuperset(words)
+    return not SERVICE_WORDS.issuperset(words) if words else not SERVICE_MARKS.issuperset(name)
 
 
 def list_titles(contents: Iterable[Client]) -> dict[int, frozenset[str]]:

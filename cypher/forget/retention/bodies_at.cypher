@@ -1,8 +1,10 @@
 // name: forget/retention/bodies_at
-// purpose: the bodies of texts that were current at a sequence and are not any more
-// parameters: before
+// purpose: for one page of the versions after a sequence, in commit order: [number, ref, version, body] of the text that was current at the sequence and that the version followed; null, null, null if it followed another
+// parameters: before, after, limit
 MATCH (n:ProfileVersion)
-WHERE n.sequence > $before AND n.version > 1
-MATCH (p:ProfileVersion {ref: n.ref, version: n.version - 1})
+USING INDEX n:ProfileVersion(number)
+WHERE n.number > $after AND n.sequence > $before AND n.version > 1
+WITH n ORDER BY n.number LIMIT $limit
+OPTIONAL MATCH (p:ProfileVersion {ref: n.ref, version: n.version - 1})
 WHERE p.sequence <= $before
-RETURN collect(p.body)
+RETURN collect([n.number, p.ref, p.version, p.body])

@@ -1,5 +1,5 @@
 // name: maintenance/sweep/delete_texts
-// purpose: delete a batch of texts of forgotten clients; returns how many
+// purpose: delete a batch of versions, lines and rules of forgotten clients; returns how many
 // parameters: limit
 // scans: Leaving, what was taken back and is not swept yet
 MATCH (held:Progress {name: 'checkpoint'})

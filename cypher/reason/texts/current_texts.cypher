@@ -3,6 +3,7 @@
 // parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})
-WHERE c.version > 0
-OPTIONAL MATCH (p:ProfileVersion {ref: ref, version: c.version})
-RETURN collect([ref, c.version, p.next_id, p.watermark, p.dropped, p.body])
+WITH ref, c.version AS version
+WHERE version > 0
+OPTIONAL MATCH (p:ProfileVersion {ref: ref, version: version})
+RETURN collect([ref, version, p.next_id, p.watermark, p.dropped, p.body])

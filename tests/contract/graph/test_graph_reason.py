@@ -534,6 +534,7 @@ async def test_every_version_is_read_as_it_was_written(store):
         if number % 3 == 0:  # several versions of one client in one commit
             await store.commit_texts(written[-3:], [], recorded[number // 3 - 1])
     del written[0]
+    assert await store.check() == []
     assert (await store.load_texts([user(0)]))[user(0)] == written[-1]
     keys = [(user(0), text.profile.version) for text in written]
     assert await store.get_texts_of_versions(keys) == dict(zip(keys, written, strict=True))
@@ -545,3 +546,4 @@ async def test_every_version_is_read_as_it_was_written(store):
     assert len(kept) < len(keys)
     assert all(kept[key] == text for key, text in zip(keys, written, strict=True) if key in kept)
     assert (user(0), 24) in kept
+    assert await store.check() == []

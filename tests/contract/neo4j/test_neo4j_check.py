@@ -54,7 +54,7 @@ DAMAGES = {
     ),
     "the owner of lines": (
         f"MATCH (:Client {{ref: {ANN}}})-[s:SAYS]->(:Line) DELETE s",
-        f"lines or filter rules belong to client {ANN}, which does not exist",
+        f"lines or filter rules of client {ANN} are not connected to it",
     ),
     "all texts and the number of a client": (
         f"MATCH (c:Client {{ref: {ANN}}})-[:HAS]->(p) SET c.version = 0 DETACH DELETE p",

@@ -39,6 +39,7 @@ def test_a_title_is_recognised_in_its_forms(title, quote, same):
         ("☭☭", "A community drawn to ska and ☭☭.", True),
         ("(?!%)", "A community drawn to (?!%) and ska.", True),
         ("☭☭", "A community drawn to ska.", False),
+        *((mark, "Likes “A”, & - : “Zoot”.", False) for mark in (".", ",", ":", "&", "-", '"')),
         ('the "plonk" cult', 'A community drawn to the "plonk" cult; it likes “Zoot”.', True),
         ("plonk", "A community drawn to zz“ and plonk; it likes “Zoot”.", True),
     ],

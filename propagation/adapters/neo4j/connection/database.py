@@ -1,4 +1,7 @@
-"""Runs named statements in managed transactions of the official driver."""
+"""Runs named statements with the official driver.
+
+Writes and longer reads are managed transactions, single statements that read commit by themselves.
+"""
 
 import logging
 from collections import Counter
@@ -313,7 +316,8 @@ class Neo4jDatabase:
         """Return every row of one statement that reads.
 
         The first attempt commits by itself, which takes one exchange with the server instead of
-        three. If the server asks for another attempt, the driver makes it in a transaction.
+        three. If that fails and may be tried again, the driver does so in a transaction, which has
+        `answer_seconds` of its own.
         """
         async with self._open_session(writing=False) as session:
             try:
@@ -323,7 +327,8 @@ class Neo4jDatabase:
             except (Neo4jError, DriverError) as error:
                 if not error.is_retryable():
                     raise
-        self._note_retries(1, name)
+                if isinstance(error, (Neo4jError, EntityDeleted)):  # the server answered
+                    self._note_retries(1, name)
         return await self.read(lambda transaction: transaction.rows(name, **parameters))
 
     async def table(self, name: str, /, **parameters: object) -> list[list[Any]]:

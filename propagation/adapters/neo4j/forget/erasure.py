@@ -9,7 +9,7 @@ from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import list_bodies
+from propagation.adapters.neo4j.reason.texts import list_bodies, translate_row_errors
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
@@ -207,5 +207,10 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
 
 
 def _list_holders(rows: Sequence[Sequence[Any]], words: Sequence[bytes]) -> set[int]:
-    """Return the clients whose texts hold a word, among rows of versions_after."""
-    return {ref for _, ref, _, body in rows if holds_word(body, words)}
+    """Return the clients whose texts hold a word, among rows of bodies_after."""
+    found = set[int]()
+    for _, ref, version, body in rows:
+        with translate_row_errors([ref, version]):
+            if holds_word(body, words):
+                found.add(ref)
+    return found

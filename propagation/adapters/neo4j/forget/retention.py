@@ -6,10 +6,14 @@ But a message that waits for an inactive client may be merged during the run, so
 its facts up again in its own transaction.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.reason.text_changes import parse_message_key
+from propagation.adapters.neo4j.reason.texts import BODIES_PER_READ, translate_row_errors
 from propagation.adapters.shared.text_bodies import list_cited_messages
 from propagation.graph_rules import (
     MessageState,
@@ -79,15 +83,13 @@ class Neo4jRetention(StorePart):
 
     async def _find_candidates(self, before: int) -> Candidates:
         rows = self._database.rows
-        value = self._database.value
+        # The lines first: a text that is replaced between the two reads is then in both.
         cited = {
-            message
-            for body in await value("forget/retention/bodies_at", before=before)
-            for message in list_cited_messages(body)
+            parse_message_key(key)
+            for key in await self._database.value("forget/retention/cited_messages")
         }
-        for key in await value("forget/retention/cited_messages"):
-            router, version = map(int, key.split("."))
-            cited.add((router, version))
+        async for page in self._list_bodies_at(before):
+            cited |= await asyncio.to_thread(_list_cited, page)
         edges = await rows("forget/retention/closed_edges", before=before)
         return Candidates(
             before,
@@ -101,6 +103,16 @@ class Neo4jRetention(StorePart):
                 if may_drop_edge(closed, is_first, last_round)
             ],
         )
+
+    async def _list_bodies_at(self, before: int) -> AsyncIterator[Sequence[Sequence[Any]]]:
+        """Yield pages of cypher/forget/retention/bodies_at."""
+        last: int | None = 0
+        while last is not None:
+            page = await self._database.table(
+                "forget/retention/bodies_at", before=before, after=last, limit=BODIES_PER_READ
+            )
+            yield page
+            last = page[-1][0] if len(page) == BODIES_PER_READ else None
 
     async def _delete_batch(
         self,
@@ -140,6 +152,16 @@ class Neo4jRetention(StorePart):
                 limit=limit,
             )
         )
+
+
+def _list_cited(page: Sequence[Sequence[Any]]) -> set[MessageKey]:
+    """List the messages that a page of bodies cites."""
+    cited = set[MessageKey]()
+    for _, *key, body in page:
+        if body is not None:
+            with translate_row_errors(key):
+                cited.update(list_cited_messages(body))
+    return cited
 
 
 async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, limit: int) -> int:

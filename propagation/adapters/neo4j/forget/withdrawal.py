@@ -15,7 +15,7 @@ from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_barrier
-from propagation.adapters.neo4j.reason.text_changes import build_text_body, prepare_texts
+from propagation.adapters.neo4j.reason.text_changes import NewTexts, build_text_body, prepare_texts
 from propagation.adapters.neo4j.reason.texts import (
     TEXTS_PER_READ,
     build_text,
@@ -67,8 +67,10 @@ async def withdraw(
         await database.execute(
             "forget/withdrawal/update_texts", lease, rows=list(map(_build_body_row, batch))
         )
+    new, bodies = prepare_texts(withdrawal.texts), list(map(_build_body_row, current))
     return await database.write(
-        lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, current).run(), lease
+        lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, new, bodies).run(),
+        lease,
     )
 
 
@@ -99,7 +101,9 @@ class WithdrawalCommit:
     """The statements of each step of a withdrawal; graph_rules/withdrawal_order has their order.
 
     Attributes:
-        current: Rewritten texts that are followed by a next version in `withdrawal.texts`.
+        new: The texts of the withdrawal, prepared.
+        current: Rows of cypher/forget/withdrawal/update_texts for the rewritten texts which these
+            follow.
         sequences: Sequences of the withdrawn interactions.
         erased_sequences: The same of an erasure, with those of events that were retracted before.
         sequence: Sequence of the withdrawal's log entry.
@@ -109,7 +113,8 @@ class WithdrawalCommit:
     transaction: Transaction
     withdrawal: Withdrawal
     barrier: StagedCheckpoint
-    current: Sequence[ClientText]
+    new: NewTexts
+    current: Sequence[list[object]]
     sequences: Sequence[int] = ()
     erased_sequences: Sequence[int] = ()
     sequence: int = 0
@@ -218,13 +223,14 @@ class WithdrawalCommit:
         )
 
     async def _change_texts(self) -> None:
-        """Create the next versions, and rewrite those which were current until now."""
-        texts = self.withdrawal.texts
-        await create_texts(self.transaction, prepare_texts(texts, [self.sequence] * len(texts)), ())
+        """Create the next versions, and rewrite those which were current until now.
+
+        In this order: what changes among nodes is found against the stored bodies. If a body were
+        rewritten before, its nodes would keep the old words.
+        """
+        await create_texts(self.transaction, self.new, [self.sequence] * len(self.new.texts), ())
         for batch in split_into_batches(self.current, ROWS_PER_STATEMENT):
-            await self.transaction.execute(
-                "forget/withdrawal/update_texts", rows=list(map(_build_body_row, batch))
-            )
+            await self.transaction.execute("forget/withdrawal/update_texts", rows=batch)
 
     async def _move_texts(self) -> None:
         await self.transaction.execute(

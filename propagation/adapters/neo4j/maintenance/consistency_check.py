@@ -30,7 +30,7 @@ QUERIES = {
         "a profile belongs to client {}, which does not exist (version {})"
     ),
     "maintenance/check/texts/ownerless_lines": (
-        "lines or filter rules belong to client {}, which does not exist"
+        "lines or filter rules of client {} are not connected to it"
     ),
     "maintenance/check/routing/double_edges": "router {} has two current edges to client {}",
     "maintenance/check/routing/missing_edges": "of {} edges that round {} opened, {} are stored",

@@ -100,11 +100,7 @@ class Neo4jClaims(StorePart):
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
         texts = [(text, result) for result in reasoned for text in result.texts]
-        new = prepare_texts(
-            [text for text, _ in texts],
-            [result.written_at for _, result in texts],
-            [result.sequence for _, result in texts],
-        )
+        new = prepare_texts([text for text, _ in texts], [result.sequence for _, result in texts])
 
         async def work(transaction: Transaction) -> None:
             found = await transaction.row("reason/claims/lock_claim", token=claim.token)
@@ -112,6 +108,7 @@ class Neo4jClaims(StorePart):
             await create_texts(
                 transaction,
                 new,
+                [result.written_at for _, result in texts],
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
             )
             await create_gradients(transaction, reasoned)

@@ -37,11 +37,15 @@ class Neo4jReason(Neo4jClaims):
         after_withdrawal: int | None = None,
         written_by: str = "",
     ) -> None:
-        new = prepare_texts(texts, [sequence] * len(texts))
+        new = prepare_texts(texts)
 
         async def work(transaction: Transaction) -> None:
             await create_texts(
-                transaction, new, [(merge, sequence) for merge in merged], written_by
+                transaction,
+                new,
+                [sequence] * len(texts),
+                [(merge, sequence) for merge in merged],
+                written_by,
             )
             # after `create_texts`, which takes the lock that a withdrawal waits for
             last = await transaction.value("forget/progress/last_withdrawal")

@@ -6,10 +6,14 @@ service reads a text, also an earlier version, from the body of its version.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from propagation.adapters.shared.text_bodies import build_body
-from propagation.model import ClientText, FilterRule, Line
+from propagation.model import ClientText, FilterRule, Line, group_pairs
+
+Nodes = tuple[int, Mapping[int, list[object]]]
+"""A version of a text, and the columns of its lines or rules by key."""
 
 
 @dataclass(frozen=True)
@@ -17,47 +21,44 @@ class NewTexts:
     """New versions of texts, with what can be computed before their transaction.
 
     Attributes:
-        last: The last version of each client.
-        rows: Rows of cypher/reason/texts/create_versions, without the commit numbers.
+        by_client: The versions of each client, ascending.
+        rows: Of each version what a row of cypher/reason/texts/create_versions holds, but for its
+            sequence and its commit number.
     """
 
     texts: Sequence[ClientText]
-    last: Mapping[int, ClientText]
+    by_client: Mapping[int, Sequence[ClientText]]
     rows: Sequence[list[object]]
 
 
 def prepare_texts(
-    texts: Sequence[ClientText],
-    sequences: Sequence[int],
-    interactions: Sequence[int] | None = None,
+    texts: Sequence[ClientText], interactions: Sequence[int] | None = None
 ) -> NewTexts:
     """Convert new versions of texts to rows.
 
     Args:
         texts: Versions of one client are consecutive and ascending.
-        sequences: The sequence of the log at which each text is written.
         interactions: The sequence of the interaction that wrote each text; None if no interaction
             wrote the texts.
 
     Raises:
         InvalidInput: A text holds U+0000.
     """
-    written_by = [None] * len(texts) if interactions is None else interactions
+    wrote = [None] * len(texts) if interactions is None else interactions
     return NewTexts(
         texts,
-        {text.profile.ref: text for text in texts},
+        group_pairs((text.profile.ref, text) for text in texts),
         [
             [
                 text.profile.ref,
                 text.profile.version,
-                sequence,
                 interaction,
                 text.profile.next_id,
                 text.watermark,
                 text.dropped,
                 build_text_body(text),
             ]
-            for text, sequence, interaction in zip(texts, sequences, written_by, strict=True)
+            for text, interaction in zip(texts, wrote, strict=True)
         ],
     )
 
@@ -74,55 +75,56 @@ class NodeChanges:
 
     Attributes:
         deleted: [ref, keys of nodes]; the key of a line is its id, that of a rule its place.
-        updated: [ref, key, version, columns].
-        created: [ref, version, rows of a key and columns].
+        updated: [ref, key, version, columns]; the version is the one that wrote the columns.
+        created: [ref, rows of a key, a version and columns].
     """
 
     deleted: list[list[Any]] = field(default_factory=list)
     updated: list[list[Any]] = field(default_factory=list)
     created: list[list[Any]] = field(default_factory=list)
 
-    def compare(
-        self,
-        text: ClientText,
-        before: Mapping[int, list[object]],
-        after: Mapping[int, list[object]],
-    ) -> None:
-        """Find the changes from stored nodes to those of a text.
+    def add(self, ref: int, nodes: Sequence[Nodes]) -> None:
+        """Find the changes from stored nodes to those of the last text.
 
         Args:
-            before: Columns of the stored nodes, by key.
-            after: Columns of the nodes of the text.
+            nodes: Of the stored text and of each new one, the version, and the columns of nodes by
+                key.
         """
-        ref, version = text.profile.ref, text.profile.version
+        (_, before), (_, after) = nodes[0], nodes[-1]
+        since = {
+            key: version
+            for (_, one), (version, next_) in pairwise(nodes)
+            for key, columns in next_.items()
+            if columns != one.get(key)
+        }
         if gone := sorted(before.keys() - after.keys()):
             self.deleted.append([ref, gone])
-        if new := [[key, *columns] for key, columns in after.items() if key not in before]:
-            self.created.append([ref, version, new])
+        if new := [[key, since[key], *after[key]] for key in after if key not in before]:
+            self.created.append([ref, new])
         self.updated.extend(
-            [ref, key, version, *columns]
+            [ref, key, since[key], *columns]
             for key, columns in after.items()
-            if key in before and columns != before[key]
+            if key in before and key in since
         )
 
 
 def find_node_changes(
-    current: Mapping[int, ClientText], last: Mapping[int, ClientText]
+    current: Mapping[int, ClientText], new: Mapping[int, Sequence[ClientText]]
 ) -> tuple[NodeChanges, NodeChanges]:
     """Compare new texts with the current ones.
 
     Args:
         current: The stored current text of each client that has one.
-        last: The text of each client that becomes the current one.
+        new: The versions of each client that follow, ascending.
 
     Returns:
         The changes of lines, and those of rules.
     """
     lines, rules = NodeChanges(), NodeChanges()
-    for ref, text in last.items():
-        before = current.get(ref) or ClientText.empty(ref)
-        lines.compare(text, list_line_columns(before), list_line_columns(text))
-        rules.compare(text, list_rule_columns(before), list_rule_columns(text))
+    for ref, texts in new.items():
+        versions = [current.get(ref) or ClientText.empty(ref), *texts]
+        lines.add(ref, [(text.profile.version, list_line_columns(text)) for text in versions])
+        rules.add(ref, [(text.profile.version, list_rule_columns(text)) for text in versions])
     return lines, rules
 
 
@@ -136,14 +138,25 @@ def list_rule_columns(text: ClientText) -> dict[int, list[object]]:
     return dict(enumerate(map(_build_rule_columns, text.filter_memory.rules)))
 
 
+def build_message_key(router: int, version: int) -> str:
+    """Return the key with which lines name a message in the graph."""
+    return f"{router}.{version}"
+
+
+def parse_message_key(key: str) -> tuple[int, int]:
+    """Return (router, version) of a key that `build_message_key` returned."""
+    router, version = key.split(".")
+    return int(router), int(version)
+
+
 def _build_line_columns(line: Line) -> list[object]:
     return [
         line.text,
         float(line.weight),
         line.author.value,
         list(line.attributes),
-        [source.sequence for source in line.sources if source.message is None],
-        [f"{router}.{version}" for router, version in line.messages],
+        [source.sequence for source in line.sources if source.sequence is not None],
+        [build_message_key(*message) for message in line.messages],
     ]
 
 

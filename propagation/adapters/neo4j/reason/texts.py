@@ -7,7 +7,6 @@ from collections.abc import (
     Callable,
     Collection,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -95,6 +94,7 @@ async def lock_clients(
 async def create_texts(
     transaction: Transaction,
     new: NewTexts,
+    sequences: Sequence[int],
     merged: Sequence[tuple[MessageMerge, int]],
     written_by: str = "",
 ) -> None:
@@ -103,6 +103,7 @@ async def create_texts(
     The texts' clients are locked, and the texts are added to the outbox.
 
     Args:
+        sequences: The sequence of the log at which each text is written.
         merged: Merges with their sequences.
         written_by: The prompts or the fallback of texts that no interaction wrote.
 
@@ -111,6 +112,7 @@ async def create_texts(
     """
     await lock_clients(transaction, new.texts)
     await enqueue_texts(transaction, new.texts)
+    await _change_parts(transaction, new)
     merges = [
         [
             merge.ref,
@@ -129,10 +131,14 @@ async def create_texts(
         "reason/texts/take_commit_numbers", texts=len(new.rows), merges=len(merges)
     )
     if new.rows:
-        await _change_nodes(transaction, new.last)
         await transaction.execute(
             "reason/texts/create_versions",
-            rows=[[*row, number] for number, row in enumerate(new.rows, before[0] + 1)],
+            rows=[
+                [*row, sequence, number]
+                for number, (row, sequence) in enumerate(
+                    zip(new.rows, sequences, strict=True), before[0] + 1
+                )
+            ],
             now=transaction.now(),
             written_by=written_by or None,
         )
@@ -143,20 +149,25 @@ async def create_texts(
         )
 
 
-async def _change_nodes(transaction: Transaction, last: Mapping[int, ClientText]) -> None:
-    """Make the nodes of lines and rules those of the new texts."""
-    rows = await transaction.table("reason/texts/current_texts", refs=sorted(last))
-    lines, rules = find_node_changes({row[0]: build_text(row) for row in rows}, last)
-    for statement, changes in (
-        ("reason/texts/parts/delete_lines", lines.deleted),
-        ("reason/texts/parts/update_lines", lines.updated),
-        ("reason/texts/parts/create_lines", lines.created),
-        ("reason/texts/parts/delete_rules", rules.deleted),
-        ("reason/texts/parts/update_rules", rules.updated),
-        ("reason/texts/parts/create_rules", rules.created),
-    ):
-        if changes:
-            await transaction.execute(statement, rows=changes)
+async def _change_parts(transaction: Transaction, new: NewTexts) -> None:
+    """Make the nodes of lines and rules those of the new texts.
+
+    The changes are found against the stored bodies, and before the commit numbers are locked, for
+    which all other commits wait.
+    """
+    if not new.texts:
+        return
+    rows = await transaction.table("reason/texts/current_texts", refs=sorted(new.by_client))
+    lines, rules = find_node_changes({row[0]: build_text(row) for row in rows}, new.by_client)
+    await transaction.execute(
+        "reason/texts/change_parts",
+        deleted_lines=lines.deleted,
+        updated_lines=lines.updated,
+        created_lines=lines.created,
+        deleted_rules=rules.deleted,
+        updated_rules=rules.updated,
+        created_rules=rules.created,
+    )
 
 
 async def create_gradients(

@@ -26,6 +26,8 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
     async def publish_evolution(
         self, learn: Lease, round_lease: Lease, publication: Publication
     ) -> EvolutionRun:
+        new = prepare_texts(publication.texts)
+
         async def work(transaction: Transaction) -> EvolutionRun:
             await check_round_is_next(transaction, publication.round_)
             end = await lock_log(transaction)
@@ -34,11 +36,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
                 transaction, end, EntryKind.EVOLUTION, publication.epoch, publication.start
             )
             await publish_staged_round(transaction, publication.round_, sequence)
-            await create_texts(
-                transaction,
-                prepare_texts(publication.texts, [sequence] * len(publication.texts)),
-                (),
-            )
+            await create_texts(transaction, new, [sequence] * len(new.texts), ())
             run = await _create_run(
                 transaction,
                 end.at,
