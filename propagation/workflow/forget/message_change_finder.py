@@ -15,6 +15,7 @@ from propagation.workflow.forget.redaction import (
     find_public_names,
     find_unsupported_parts,
     hide_words,
+    is_evolved,
     list_lost_names,
     redact_message,
 )
@@ -69,9 +70,11 @@ class MessageChangeFinder:
             standing.origins,
             max(LEAST_COUNTED, removal.least),
         )
+        gaps = await self._find_followers_of_gaps(affected)
         changes.reports = redact_reasons(runs, removal)
         changes.hidden = removal.words.search_words | removal.unsupported | removal.quotes
-        return replace(removal, messages=await self._redact(changes, affected, removal, standing))
+        messages = await self._redact(changes, affected, removal, standing, gaps)
+        return replace(removal, messages=messages)
 
     async def have_more_lost_support(self, changes: TextChanges, lost: Removal) -> bool:
         """Tell whether more attributes lack holders than when messages were changed.
@@ -107,11 +110,13 @@ class MessageChangeFinder:
         affected: Sequence[AffectedMessage],
         removal: Removal,
         standing: StandingWithdrawal,
+        gaps: frozenset[Key],
     ) -> dict[Key, LostNames]:
         """Set the changes of messages in `changes`; return what each message lost.
 
         Args:
             standing: Corrects what the routers stand for.
+            gaps: Result of `_find_followers_of_gaps`.
         """
         names = sorted({name for one in affected for name in one.remaining})
         known = {**await self.store.get_attributes(names), **changes.recounted}
@@ -131,7 +136,8 @@ class MessageChangeFinder:
             unsupported = find_unsupported_parts(
                 one, removal.unsupported, supported, public.get(before.round, frozenset())
             )
-            stands_for = standing.correct(one, unsupported)
+            doubtful = removal.unsupported if key in gaps else frozenset[str]()
+            stands_for = standing.correct(one, unsupported, doubtful)
             after = redact_message(one, removal, unsupported, stands_for, router_names)
             if quotable.is_in(after.text) or quotable.is_in(after.name):
                 for title in await self._find_private_titles(after, removal.titles):
@@ -147,6 +153,23 @@ class MessageChangeFinder:
             if one.lost_parts or lost is not None:
                 changes.reduced_messages[key] = frozenset(before.attributes) - {*after.attributes}
         return lost_by_message
+
+    async def _find_followers_of_gaps(self, affected: Sequence[AffectedMessage]) -> frozenset[Key]:
+        """Find messages whose weights may rest on messages that retention dropped.
+
+        They follow a version of their router that is not stored any more. Messages of evolutions
+        count, too: nothing tells whether the last messages before the evolution are still stored.
+        """
+        if not await self.store.get_oldest_kept():
+            return frozenset()
+        before = {
+            (one.message.router, one.message.version): (one.message.router, one.message.version - 1)
+            for one in affected
+        }
+        asked = {key for key in before.values() if key[1] > 0} - before.keys()
+        dropped = asked - (await self.store.get_messages(sorted(asked), 1)).keys()
+        evolved = {(one.message.router, one.message.version) for one in affected if is_evolved(one)}
+        return frozenset(evolved.union(key for key, last in before.items() if last in dropped))
 
     async def _find_private_titles(
         self, message: RouterVersion, titles: Mapping[int, OwnWords]

@@ -271,7 +271,7 @@ def find_unsupported_parts(
         supported: Attributes that enough users hold.
         public: Those that enough items' own texts brought in the message's round.
     """
-    if _is_evolved(affected):
+    if is_evolved(affected):
         return unsupported
     return frozenset(
         name
@@ -281,7 +281,8 @@ def find_unsupported_parts(
     )
 
 
-def _is_evolved(affected: AffectedMessage) -> bool:
+def is_evolved(affected: AffectedMessage) -> bool:
+    """Tell whether an evolution wrote a message: it has no parts."""
     return not (affected.message.integrated or affected.lost_parts)
 
 
@@ -309,7 +310,7 @@ def redact_message(
     own = removal.words.names
     weights = tuple((name, weight) for name, weight in standing if name not in own)
     stands = {name for name, _ in weights}
-    if _is_evolved(affected):
+    if is_evolved(affected):
         brings, unsupported = stands, unsupported - stands
     else:
         brings = {*message.attributes} - unsupported - own

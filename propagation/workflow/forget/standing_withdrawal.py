@@ -60,12 +60,17 @@ class StandingWithdrawal:
         return {router: frozenset(found) for router, found in pairs.items()}
 
     def correct(
-        self, affected: AffectedMessage, lost: frozenset[str]
+        self,
+        affected: AffectedMessage,
+        lost: frozenset[str],
+        doubtful: frozenset[str] = frozenset(),
     ) -> tuple[tuple[str, float], ...]:
         """Return a message's standing without the withdrawn parts.
 
         Args:
             lost: Attributes of which the message may bring nothing any more.
+            doubtful: Attributes whose earlier weight may rest on withdrawn parts of messages that
+                are not stored any more; only what this message itself may bring of them stays.
         """
         message = affected.message
         weights = dict(message.standing)
@@ -75,6 +80,9 @@ class StandingWithdrawal:
             if origins is None
             else self._find_debts_of_origins(origins, weights, lost)
         )
+        for name in doubtful & weights.keys():
+            brought = 0 if name in lost else len(affected.remaining.get(name, ()))
+            debts[name] = max(weights[name] - brought, 0.0)
         debts = {
             name: min(debt, weights[name]) for name, debt in debts.items() if weights.get(name)
         }

@@ -4,6 +4,7 @@ It is as if these parts had never arrived.
 """
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,26 @@ def test_an_attribute_that_nobody_may_pass_on_goes_with_all_parts_of_the_message
     corrected.correct(message(1, {"jazz": 2.0}), NOTHING)
     one = message(2, {"jazz": 2.0 * 0.95 + 3}, lost=["jazz"])
     assert dict(corrected.correct(one, frozenset(["jazz"]))) == pytest.approx({"jazz": 1.9})
+
+
+def test_a_weight_that_may_rest_on_messages_that_are_gone_goes_to_what_this_message_brought():
+    """Of jazz two senders are left in this message, of opera none, and folk is beyond doubt."""
+    weights = {"jazz": 5.0, "opera": 2.0, "folk": 3.0}
+    one = replace(message(7, weights), remaining={"jazz": frozenset([(1, 0), (2, 0)])})
+    corrected = StandingWithdrawal([])
+    found = corrected.correct(one, NOTHING, frozenset(["jazz", "opera"]))
+    assert dict(found) == {"jazz": 2.0, "folk": 3.0}
+    later = message(8, {"jazz": 4.75, "opera": 1.9, "folk": 2.85})
+    assert dict(corrected.correct(later, NOTHING)) == pytest.approx({"jazz": 1.9, "folk": 2.85})
+
+
+def test_an_evolved_router_keeps_nothing_that_may_rest_on_messages_that_are_gone():
+    """The last message of the router before, which lost opera, is not stored any more."""
+    corrected = StandingWithdrawal([evolution(9, EvolutionKind.SPLIT, (0,), (0, 7))])
+    corrected.correct(message(1, {"opera": 4.0, "folk": 2.0}), NOTHING)
+    half = message(1, {"opera": 2.0, "folk": 1.0}, router=7, round_=9)
+    opera = frozenset(["opera"])
+    assert dict(corrected.correct(half, opera, opera)) == {"folk": 1.0}
 
 
 def test_both_halves_of_a_split_lose_it():
