@@ -79,6 +79,11 @@ class Removal:
         """Words of which every text that quotes one of `titles` holds one."""
         return frozenset().union(*(one.search_words for one in self.titles.values()))
 
+    @cached_property
+    def unsaid(self) -> frozenset[str]:
+        """Words that texts from messages may no longer say, unless the catalogue brought them."""
+        return self.unsupported | self.quotes | self.words.search_words
+
     def list_titles_in(self, text: str) -> Sequence[OwnWords]:
         """Return the titles that a text possibly quotes.
 

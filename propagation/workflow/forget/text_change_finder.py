@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from propagation.graph_rules import OwnWords
+from propagation.graph_rules import OwnWords, names_one
 from propagation.model import (
     MERGED_OUTCOME,
     Attribute,
@@ -14,6 +14,7 @@ from propagation.model import (
     Source,
     StoredText,
     group_pairs,
+    split_into_batches,
 )
 from propagation.ports import POSTPONED_ARRIVALS, GraphStore
 from propagation.routing import (
@@ -25,6 +26,7 @@ from propagation.routing import (
 )
 from propagation.workflow.forget.message_change_finder import MessageChangeFinder, load_titles
 from propagation.workflow.forget.redaction import (
+    Key,
     LostNames,
     Redaction,
     Removal,
@@ -33,6 +35,7 @@ from propagation.workflow.forget.redaction import (
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
 TEXTS_A_TURN = 32
+CLIENTS_A_SEARCH = 2_000
 
 
 @dataclass
@@ -96,16 +99,26 @@ class TextChangeFinder:
         """Change texts of clients that merged or dropped a changed message.
 
         If an attribute has lost its last holder, the interactions' clients are searched for it too.
+        After retention every text is searched for what messages may no longer say: nothing tells
+        who merged a message that was dropped.
 
         Args:
             lost: The removal that `change_messages` returned.
         """
         keys = sorted(lost.messages)
         merges = await self.store.get_merges_of_messages(keys) if keys else ()
+        named: frozenset[int] = frozenset()
+        if lost.unsaid and await self.store.get_oldest_kept():
+            named = await self.store.find_clients_naming(lost.unsaid)
         heard = group_pairs(
-            (merge.ref, lost.messages[merge.router, merge.router_version].names)
-            for merge in merges
-            if merge.outcome == MERGED_OUTCOME
+            [
+                *(
+                    (merge.ref, lost.messages[merge.router, merge.router_version].names)
+                    for merge in merges
+                    if merge.outcome == MERGED_OUTCOME
+                ),
+                *((ref, lost.unsupported) for ref in named),
+            ]
         )
         removal = replace(
             lost, heard={ref: frozenset[str]().union(*names) for ref, names in heard.items()}
@@ -115,6 +128,11 @@ class TextChangeFinder:
             searches += self._build_searches(removal.words)
         if searches:
             await self._change_texts(changes, searches, removal)
+        citations = Citations(words=lost.unsaid)
+        for refs in split_into_batches(sorted(named), CLIENTS_A_SEARCH):
+            await self._change_texts(
+                changes, [CitationSearch(ref, citations) for ref in refs], removal
+            )
 
     def _build_searches(self, words: OwnWords) -> list[CitationSearch]:
         """Build the searches for each interaction in its clients' texts."""
@@ -142,6 +160,8 @@ class TextChangeFinder:
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
             for one in found
         ]
+        if removal.unsupported or removal.quotes:
+            removal = await self._note_dropped_messages(stored, removal)
         redaction = Redaction(removal, await self._count_supporters(stored, removal))
         for number, one in enumerate(stored):
             if number % TEXTS_A_TURN == 0:
@@ -152,6 +172,22 @@ class TextChangeFinder:
                 if one.current:
                     changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
         await self._count_attributes(changes, removal.words.names)
+
+    async def _note_dropped_messages(
+        self, stored: Sequence[StoredText], removal: Removal
+    ) -> Removal:
+        """Return the removal with the messages that texts cite and that retention dropped.
+
+        Nothing tells what these messages lost. So a line that cites one may name no attribute that
+        too few users hold now, and quote no title that too few users chose.
+        """
+        if not await self.store.get_oldest_kept():
+            return removal
+        cited = await asyncio.to_thread(_find_cited_messages, stored, removal.unsaid)
+        asked = sorted(cited - removal.messages.keys())
+        kept = await self.store.get_messages(asked, 1) if asked else {}
+        dropped = {key: LostNames(removal.unsupported) for key in asked if key not in kept}
+        return replace(removal, messages={**removal.messages, **dropped})
 
     async def _count_supporters(self, stored: Iterable[StoredText], removal: Removal) -> Supporters:
         """Load the clients behind the remaining sources of lines that lose one."""
@@ -230,6 +266,17 @@ def _find_sources_of_losing_lines(stored: Iterable[StoredText], removal: Removal
         id(line): line for one in stored for line in one.text.profile.lines
     }.values()  # each line once: versions share unchanged lines
     return {source for line in lines if _loses(line.sources, removal) for source in line.sources}
+
+
+def _find_cited_messages(stored: Iterable[StoredText], words: frozenset[str]) -> set[Key]:
+    """Find the messages that lines cite which hold one of the words."""
+    lines = {id(line): line for one in stored for line in one.text.profile.lines}.values()
+    return {
+        key
+        for line in lines
+        if line.messages and names_one(line.text, line.attributes, words)
+        for key in line.messages
+    }
 
 
 def _loses(sources: Sequence[Source], removal: Removal) -> bool:

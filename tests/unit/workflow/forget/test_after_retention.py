@@ -5,7 +5,7 @@ Retention drops the versions that the events wrote.
 
 import pytest
 
-from propagation.model import ClientChange, ClientKey, ClientKind
+from propagation.model import Author, CitationSearch, ClientChange, ClientKey, ClientKind
 from tests.unit.workflow.small_database import (
     STORES,
     event,
@@ -74,6 +74,20 @@ async def find_messages(engine):
     ]
 
 
+async def find_heard(engine):
+    """Describe the heard lines, and the rules, that name the secret in any stored version."""
+    refs = sorted(await engine.store.get_text_versions())
+    return [
+        f"{one.text.profile.ref}, version {one.text.profile.version}: {said}"
+        for one in await engine.store.find_citing_texts([CitationSearch(ref, None) for ref in refs])
+        for said in (
+            *(line.text for line in one.text.profile.lines if line.author is Author.RECEPTION),
+            *(f"{rule.text} {rule.attribute}" for rule in one.text.filter_memory.rules),
+        )
+        if SECRET in said
+    ]
+
+
 async def record_and_retain(engine):
     """Record a user's events, then others' events, and drop old rows.
 
@@ -125,6 +139,17 @@ async def test_no_router_stands_for_an_attribute_of_too_few_users(tmp_path, stor
         assert await find_messages(engine) == []
         await record_history(engine, 3, 30)
         assert await find_messages(engine) == []
+        assert not await engine.store.check()
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_no_version_names_an_attribute_of_too_few_users(tmp_path, store):
+    """Some versions rest on messages that are not stored any more."""
+    async with open_engine(make_engine(tmp_path, store, min_support=2)) as engine:
+        await pass_secret_on(engine, [LONER, LONER + 1])
+        assert await find_heard(engine)
+        await engine.forget(user_key(LONER))
+        assert await find_heard(engine) == []
         assert not await engine.store.check()
 
 
