@@ -61,10 +61,14 @@ class ErasureStore(Protocol):
                 attributes and categories.
         """
 
-    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(
+        self, words: frozenset[str], replaced_by: int | None = None
+    ) -> frozenset[int]:
         """Find clients with a stored text that holds one of the words.
 
-        The search reads every version of every client.
+        Args:
+            replaced_by: Search only versions that a newer one had replaced by this sequence; None:
+                every version of every client.
 
         Returns:
             Their refs.

@@ -99,8 +99,9 @@ class TextChangeFinder:
         """Change texts of clients that merged or dropped a changed message.
 
         If an attribute has lost its last holder, the interactions' clients are searched for it too.
-        After retention every text is searched for what messages may no longer say: nothing tells
-        who merged a message that was dropped.
+        After retention, old texts are searched for what messages may no longer say: nothing tells
+        who merged a message that was dropped. Only versions that were replaced before the oldest
+        sequence that can be shown cite such messages.
 
         Args:
             lost: The removal that `change_messages` returned.
@@ -108,8 +109,8 @@ class TextChangeFinder:
         keys = sorted(lost.messages)
         merges = await self.store.get_merges_of_messages(keys) if keys else ()
         named: frozenset[int] = frozenset()
-        if lost.unsaid and await self.store.get_oldest_kept():
-            named = await self.store.find_clients_naming(lost.unsaid)
+        if lost.unsaid and (oldest := await self.store.get_oldest_kept()):
+            named = await self.store.find_clients_naming(lost.unsaid, replaced_by=oldest)
         heard = group_pairs(
             [
                 *(
@@ -176,7 +177,7 @@ class TextChangeFinder:
     async def _note_dropped_messages(
         self, stored: Sequence[StoredText], removal: Removal
     ) -> Removal:
-        """Return the removal with the messages that texts cite and that retention dropped.
+        """Add the messages that texts cite and retention dropped.
 
         Nothing tells what these messages lost. So a line that cites one may name no attribute that
         too few users hold now, and quote no title that too few users chose.

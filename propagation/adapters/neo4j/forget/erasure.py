@@ -1,15 +1,19 @@
 """Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from propagation.adapters.neo4j.connection import Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
-from propagation.adapters.neo4j.reason.texts import list_bodies, translate_row_errors
+from propagation.adapters.neo4j.reason.texts import (
+    TEXTS_PER_READ,
+    list_bodies,
+    translate_row_errors,
+)
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
@@ -40,6 +44,7 @@ from propagation.model import (
     Withdrawal,
     WithdrawalResult,
     group_pairs,
+    split_into_batches,
 )
 from propagation.ports import Lease
 
@@ -102,10 +107,17 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             )
         return frozenset(used)
 
-    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(
+        self, words: frozenset[str], replaced_by: int | None = None
+    ) -> frozenset[int]:
         encoded = encode_words(words)
         found: set[int] = set()
-        async for rows in list_bodies(self._database):
+        pages = (
+            list_bodies(self._database)
+            if replaced_by is None
+            else _list_replaced_bodies(self._database, replaced_by)
+        )
+        async for rows in pages:
             found |= await asyncio.to_thread(_list_holders, rows, encoded)
         return frozenset(found)
 
@@ -204,6 +216,20 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         await write_marked_rows(self._database)
         await self.sweep()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
+
+
+async def _list_replaced_bodies(
+    database: Neo4jDatabase, by: int
+) -> AsyncIterator[Sequence[Sequence[Any]]]:
+    """Yield pages of versions that newer ones had replaced by a sequence.
+
+    Yields:
+        Rows like those of cypher/reason/texts/bodies_after.
+    """
+    keys = await database.table("forget/search/replaced_versions", by=by)
+    for some in split_into_batches(keys, TEXTS_PER_READ):
+        rows = await database.table("reason/texts/texts_of_versions", keys=some)
+        yield [[0, row[0], row[1], row[-1]] for row in rows]
 
 
 def _list_holders(rows: Sequence[Sequence[Any]], words: Sequence[bytes]) -> set[int]:

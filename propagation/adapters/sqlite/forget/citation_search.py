@@ -27,6 +27,12 @@ WRITTEN_AT = (
     "SELECT min(version), max(version), (SELECT late FROM reasoned WHERE sequence = ?1) IS NOT NULL"
     " FROM profile_version INDEXED BY profile_version_sequence WHERE sequence = ?1 AND ref = ?2"
 )
+REPLACED = (
+    "WITH shown AS MATERIALIZED (SELECT ref, max(version) AS version FROM profile_version"
+    " INDEXED BY profile_version_sequence WHERE sequence <= ? GROUP BY ref)"
+    " SELECT v.ref, v.body FROM shown s CROSS JOIN profile_version v"
+    " ON v.ref = s.ref AND v.version < s.version"
+)
 AFTER_GAP = (
     "SELECT version FROM profile_version v WHERE (SELECT value FROM progress WHERE name ="
     f" '{OLDEST_KEPT}') > 0 AND ref = ? AND version > 1 AND NOT EXISTS (SELECT 1 FROM"
@@ -90,6 +96,15 @@ def find_clients_naming(
     return (rows[-1][0] if rows else after), {
         ref for _, ref, body in rows if holds_word(body, words)
     }
+
+
+def find_replaced_naming(
+    connection: sqlite3.Connection, words: Sequence[bytes], by: int
+) -> frozenset[int]:
+    """Find clients with a replaced text that holds a word."""
+    return frozenset(
+        ref for ref, body in connection.execute(REPLACED, (by,)) if holds_word(body, words)
+    )
 
 
 def is_used_by_another(connection: sqlite3.Connection, ref: int, name: str) -> bool:

@@ -14,6 +14,7 @@ from propagation.adapters.shared.text_bodies import encode_words
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.forget.citation_search import (
     find_clients_naming,
+    find_replaced_naming,
     is_used_by_another,
     search_texts,
 )
@@ -149,8 +150,14 @@ class SqliteErasure(SqliteWiping):
     ) -> frozenset[str]:
         return frozenset(name for name in names if is_used_by_another(connection, ref, name))
 
-    async def find_clients_naming(self, words: frozenset[str]) -> frozenset[int]:
+    async def find_clients_naming(
+        self, words: frozenset[str], replaced_by: int | None = None
+    ) -> frozenset[int]:
         encoded = encode_words(words)
+        if replaced_by is not None:
+            return await self._database.read(
+                partial(find_replaced_naming, words=encoded, by=replaced_by)
+            )
         found: set[int] = set()
         row = 0
         while True:
