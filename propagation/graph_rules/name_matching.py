@@ -37,7 +37,7 @@ SERVICE_WORDS = frozenset(
 )
 """Words of the sentences that the offline reasoner writes: they name no client."""
 SERVICE_MARKS = frozenset(" .,:;!?&()[]/\"'“”‘’-–—…")
-"""Marks of the same sentences: an attribute made of them names no client."""
+"""Punctuation of these sentences: an attribute of nothing else names no client."""
 BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=[“\"A-Z])")
 
 

@@ -81,7 +81,7 @@ class Removal:
 
     @cached_property
     def unsaid(self) -> frozenset[str]:
-        """Words that heard texts may say only if the catalogue brought them."""
+        """Words that lines from messages may say only if the catalogue does."""
         return self.unsupported | self.quotes | self.words.search_words
 
     def list_titles_in(self, text: str) -> Sequence[OwnWords]:

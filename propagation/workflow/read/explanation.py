@@ -160,7 +160,7 @@ class Explainer:
         return explanations
 
     async def _load_names(self, read: ReadResult, strongest: Sequence[I64]) -> dict[int, str]:
-        """Load the names of the strongest taste routers; of none without propagation."""
+        """Load the strongest taste routers' names; none without propagation."""
         if not strongest:
             return {}
         routers = sorted(

@@ -113,7 +113,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         encoded = encode_words(words)
         found: set[int] = set()
         pages = (
-            list_bodies(self._database)
+            list_bodies(self._database, "reason/texts/bodies_after")
             if replaced_by is None
             else _list_replaced_bodies(self._database, replaced_by)
         )

@@ -7,13 +7,13 @@ its facts up again in its own transaction.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
 from propagation.adapters.neo4j.reason.text_changes import parse_message_key
-from propagation.adapters.neo4j.reason.texts import BODIES_PER_READ, translate_row_errors
+from propagation.adapters.neo4j.reason.texts import list_bodies, translate_row_errors
 from propagation.adapters.shared.text_bodies import list_cited_messages
 from propagation.graph_rules import (
     MessageState,
@@ -88,7 +88,7 @@ class Neo4jRetention(StorePart):
             parse_message_key(key)
             for key in await self._database.value("forget/retention/cited_messages")
         }
-        async for page in self._list_bodies_at(before):
+        async for page in list_bodies(self._database, "forget/retention/bodies_at", before=before):
             cited |= await asyncio.to_thread(_list_cited, page)
         edges = await rows("forget/retention/closed_edges", before=before)
         return Candidates(
@@ -103,16 +103,6 @@ class Neo4jRetention(StorePart):
                 if may_drop_edge(closed, is_first, last_round)
             ],
         )
-
-    async def _list_bodies_at(self, before: int) -> AsyncIterator[Sequence[Sequence[Any]]]:
-        """Yield pages of cypher/forget/retention/bodies_at."""
-        last: int | None = 0
-        while last is not None:
-            page = await self._database.table(
-                "forget/retention/bodies_at", before=before, after=last, limit=BODIES_PER_READ
-            )
-            yield page
-            last = page[-1][0] if len(page) == BODIES_PER_READ else None
 
     async def _delete_batch(
         self,

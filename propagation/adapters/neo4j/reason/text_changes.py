@@ -71,7 +71,7 @@ def build_text_body(text: ClientText) -> bytes:
 
 @dataclass(frozen=True)
 class NodeChanges:
-    """Changes among the nodes of lines, or among those of filter rules.
+    """What to change among the nodes of lines, or of rules.
 
     Attributes:
         deleted: [ref, keys of nodes]; the key of a line is its id, that of a rule its place.

@@ -33,7 +33,7 @@ async def find_damaged_texts(database: Neo4jDatabase) -> list[str]:
 
 async def _find_damaged_bodies(database: Neo4jDatabase) -> list[str]:
     found: list[str] = []
-    async for page in list_bodies(database):
+    async for page in list_bodies(database, "reason/texts/bodies_after"):
         found += await asyncio.to_thread(_describe_damages, page)
         if len(found) >= MOST_FOUND:
             break

@@ -211,17 +211,21 @@ async def read_stored_texts(
     return await read_pages(read, sorted(set(versions)), TEXTS_PER_READ)
 
 
-async def list_bodies(database: Neo4jDatabase) -> AsyncIterator[Sequence[Sequence[Any]]]:
-    """Yield pages of all versions, in commit order.
+async def list_bodies(
+    database: Neo4jDatabase, statement: str, **parameters: object
+) -> AsyncIterator[Sequence[Sequence[Any]]]:
+    """Yield pages of versions, in commit order.
 
     A page that is not full is the last one, so that new versions do not keep the reader busy.
 
-    Yields:
-        Rows of cypher/reason/texts/bodies_after.
+    Args:
+        statement: Takes `after` and `limit`; returns rows of a commit number, a client's ref, a
+            version, and its body.
+        parameters: Its other parameters.
     """
     last: int | None = 0
     while last is not None:
-        rows = await database.table("reason/texts/bodies_after", after=last, limit=BODIES_PER_READ)
+        rows = await database.table(statement, after=last, limit=BODIES_PER_READ, **parameters)
         yield rows
         last = rows[-1][0] if len(rows) == BODIES_PER_READ else None
 

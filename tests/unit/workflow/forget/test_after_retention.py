@@ -40,7 +40,7 @@ async def retain(engine):
 
 
 async def pass_secret_on(engine, users):
-    """Let users choose the only item with an attribute, then drop the messages that got it first.
+    """Let users choose the only item with an attribute, then drop the first messages that name it.
 
     Returns:
         The users' event ids.
