@@ -235,8 +235,11 @@ class Database:
         try:
             self._check_place()
             connection.execute("BEGIN IMMEDIATE")
-            for work in group:
-                self._run_one(work, connection)
+            if len(group) == 1:
+                _run(group[0], connection)
+            else:
+                for work in group:
+                    self._run_one(work, connection)
             connection.execute("COMMIT")
             self.directory.keep()
         except Exception as error:
@@ -270,18 +273,14 @@ class Database:
             )
 
     def _run_one(self, work: QueuedWork, connection: sqlite3.Connection) -> None:
-        """Run one function of a group.
+        """Run one function of several in a transaction.
 
         Raise only if SQLite rolled the whole transaction back.
         """
         mark = self.directory.mark()
         connection.execute("SAVEPOINT one")
         try:
-            work.result = work.run(connection)
-            if isinstance(work.result, sqlite3.Cursor):
-                # Closing a cursor resets its statement. On the caller's thread this could happen
-                # while the writer uses the statement again.
-                work.result.close()
+            _run(work, connection)
             connection.execute("RELEASE one")
         except Exception as error:
             if not connection.in_transaction:
@@ -290,6 +289,14 @@ class Database:
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
             work.done.set_exception(self._translate(error))
+
+
+def _run(work: QueuedWork, connection: sqlite3.Connection) -> None:
+    work.result = work.run(connection)
+    if isinstance(work.result, sqlite3.Cursor):
+        # Closing a cursor resets its statement. On the caller's thread this could happen while the
+        # writer uses the statement again.
+        work.result.close()
 
 
 def free_all(connection: sqlite3.Connection) -> None:

@@ -80,12 +80,13 @@ def read_clients(
     ]
 
 
-def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
-    """Insert new clients and new content at a sequence.
+def keep_contents(connection: sqlite3.Connection, clients: Sequence[Client], until: int) -> None:
+    """Keep stored contents of clients as those until a sequence."""
+    connection.execute(KEEP_BEFORE, (until, to_json([client.ref for client in clients])))
 
-    The content before is kept in `client_before`.
-    """
-    connection.execute(KEEP_BEFORE, (sequence, to_json([client.ref for client in clients])))
+
+def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
+    """Insert new clients, and replace the content of others, at a sequence."""
     rows = [
         (
             client.ref,

@@ -6,16 +6,17 @@ It keeps only keyed hashes of the ids of forgotten events.
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 
+import orjson
+
 from propagation.adapters.shared.erasure import compute_event_hash, create_key
 from propagation.adapters.sqlite.connection import (
     read_fact,
-    read_many,
     read_one,
     spread_fields,
     to_json,
     writes,
 )
-from propagation.adapters.sqlite.record.clients import put_clients, read_clients
+from propagation.adapters.sqlite.record.clients import keep_contents, put_clients, read_clients
 from propagation.adapters.sqlite.record.log import SqliteLog, append_entry
 from propagation.graph_rules import (
     EventDecisions,
@@ -56,7 +57,12 @@ def store_forgotten_events(connection: sqlite3.Connection, event_ids: Sequence[s
 
 def find_forgotten(connection: sqlite3.Connection, event_ids: Sequence[str]) -> set[str]:
     """Return those of the event ids that were forgotten."""
-    key = read_fact(connection, FORGETTING_KEY)
+    return _find_forgotten(connection, read_fact(connection, FORGETTING_KEY), event_ids)
+
+
+def _find_forgotten(
+    connection: sqlite3.Connection, key: bytes | None, event_ids: Sequence[str]
+) -> set[str]:
     if key is None:
         return set()
     return {
@@ -107,12 +113,8 @@ class SqliteRecords(SqliteLog):
         def work(connection: sqlite3.Connection) -> RecordResult:
             users = self._find_refs_of(ClientKind.USER, user_ids)
             items = self._find_refs_of(ClientKind.ITEM, item_ids)
-            decisions = EventDecisions(
-                _read_recorded_events(connection, ids_and_seeds),
-                find_forgotten(connection, list(seeds)),
-                users,
-                items,
-            )
+            recorded, forgotten = _read_seen_before(connection, seeds, ids_and_seeds)
+            decisions = EventDecisions(recorded, forgotten, users, items)
             for event in events:
                 decisions.decide(event, auto_create=auto_create)
             new = [
@@ -121,7 +123,7 @@ class SqliteRecords(SqliteLog):
             ]
             for client in new:
                 (items if client.key.kind else users)[client.key.id] = client.ref
-            self._put_clients(connection, new)
+            self._put_clients(connection, new, new=True)
             first = self._directory.take_sequences(len(decisions.accepted))
             rows = [
                 _build_interaction_row(event, seeds, users, items) for event in decisions.accepted
@@ -140,8 +142,13 @@ class SqliteRecords(SqliteLog):
         found = {id_: self._directory.ref_now(kind, id_) for id_ in ids}
         return {id_: ref for id_, ref in found.items() if ref is not None}
 
-    def _put_clients(self, connection: sqlite3.Connection, clients: Sequence[Client]) -> int:
+    def _put_clients(
+        self, connection: sqlite3.Connection, clients: Sequence[Client], *, new: bool = False
+    ) -> int:
         """Store clients at a log entry of their own.
+
+        Args:
+            new: Whether the store has none of them.
 
         Returns:
             The entry's sequence; 0 without clients.
@@ -151,6 +158,8 @@ class SqliteRecords(SqliteLog):
         sequence = append_entry(
             connection, self._directory, EntryKind.CLIENTS, [client.ref for client in clients]
         )
+        if not new:
+            keep_contents(connection, clients, sequence)
         put_clients(connection, clients, sequence)
         return sequence
 
@@ -174,22 +183,36 @@ def _build_interaction_row(
     )
 
 
-def _read_recorded_events(
-    connection: sqlite3.Connection, ids_and_seeds: str
-) -> dict[str, RecordedEvent]:
-    """Find recorded and retracted events, by event id.
+# Two JSON arrays of events that were recorded and retracted, and the key of forgotten ones; one
+# statement, because the writer may wait for the interpreter lock after each.
+SEEN_BEFORE = "SELECT {interaction}, {retracted}, (SELECT value FROM meta WHERE name = ?2)".format(
+    **{
+        table: (
+            "(SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence))"
+            f" FROM json_each(?1) e CROSS JOIN {table} i"
+            " ON i.seed = e.value->>1 AND i.event_id = e.value->>0)"
+        )
+        for table in ("interaction", "retracted")
+    }
+)
+
+
+def _read_seen_before(
+    connection: sqlite3.Connection, seeds: Mapping[str, int], ids_and_seeds: str
+) -> tuple[dict[str, RecordedEvent], set[str]]:
+    """Find events that the store has seen before.
 
     Args:
-        ids_and_seeds: JSON array of [event id, seed].
+        seeds: The seed of each event id.
+        ids_and_seeds: The same as a JSON array of [event id, seed].
+
+    Returns:
+        Recorded and retracted events by event id, and the ids that were forgotten.
     """
-    return {
+    *arrays, key = connection.execute(SEEN_BEFORE, (ids_and_seeds, FORGETTING_KEY)).fetchone()
+    recorded = {
         event_id: RecordedEvent(content_hash, sequence)
-        for table in ("interaction", "retracted")
-        for event_id, content_hash, sequence in read_many(
-            connection,
-            "SELECT json_group_array(json_array(i.event_id, i.content_hash, i.sequence))"
-            f" FROM json_each(?) e CROSS JOIN {table} i"
-            " ON i.seed = e.value->>1 AND i.event_id = e.value->>0",
-            ids_and_seeds,
-        )
+        for array in arrays
+        for event_id, content_hash, sequence in orjson.loads(array)
     }
+    return recorded, _find_forgotten(connection, key, list(seeds))
