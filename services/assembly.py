@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex, PointStore
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
@@ -128,7 +129,7 @@ def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     """
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
-    reasoner = create_openai_reasoner(ports.endpoint, ports.store)
+    reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines)
     fallback = ports.settings.openai.fallback
     if fallback == "never":
         return reasoner

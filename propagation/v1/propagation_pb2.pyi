@@ -487,7 +487,7 @@ class InteractionSource(_message.Message):
 
     @_builtins.property
     def prompts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The prompts that a language model answered for this interaction's texts, such as forward@3.
+        """The prompts that a language model answered for this interaction's texts, such as forward@4.
         Empty: no model was asked, or the interaction is not reasoned yet.
         """
 
@@ -3288,7 +3288,7 @@ class PromptSpending(_message.Message):
     SECONDS_FIELD_NUMBER: _builtins.int
     MONEY_FIELD_NUMBER: _builtins.int
     prompt: _builtins.str
-    """The prompt's name and version, such as forward@3."""
+    """The prompt's name and version, such as forward@4."""
     calls: _builtins.int
     """The number of calls that reached a model, retries included."""
     cached: _builtins.int

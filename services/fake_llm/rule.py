@@ -1,7 +1,7 @@
 """The rule by which the scripted model answers our prompts.
 
 The rule is simple enough to check, and its answers are as long as a real model's: a line or filter
-rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation 40 to 60.
+rule has 15 to 25 words, a gradient 12, a router's message 40 to 60, an explanation about 25.
 """
 
 import json
@@ -76,9 +76,8 @@ STOP = frozenset(
     }
 )
 WHY = (
-    "The profile of the reader speaks of {taste}; the candidate speaks of {item}, which shares more"
-    " of these words than the other one does, and nothing that was heard around speaks against it,"
-    " so that by everything the lines say it is the likelier one of the two."
+    "The profile of the reader speaks of {taste}; this candidate speaks of {item}, which shares"
+    " more of these words than the other one does."
 )
 
 
@@ -144,8 +143,8 @@ def _answer_forward(data: Mapping[str, Any]) -> dict[str, Any]:
         order = _rank(data["user"], [data["candidate_1"], data["candidate_2"]])
         taste, item = _list_words(data["user"])[:4], _list_words(data[f"candidate_{order[0]}"])[:4]
         out["prediction"] = {
-            "why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
             "choice": order[0],
+            "why": WHY.format(taste=", ".join(taste) or "little", item=", ".join(item) or "little"),
         }
     return out
 

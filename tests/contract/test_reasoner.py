@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from propagation.adapters.fallback.reasoner import FallbackReasoner
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
@@ -63,7 +64,9 @@ async def open_endpoint(folder, script=None, **options):
         told = OpenAIOptions(
             base_url=server.base_url, model="scripted", timeout=5.0, attempts=1, **options
         )
-        reasoner = create_openai_reasoner(create_openai_endpoint(told, None, store, "test"), store)
+        reasoner = create_openai_reasoner(
+            create_openai_endpoint(told, None, store, "test"), store, extract_lines
+        )
         yield reasoner
         await reasoner.close()
     await store.close()

@@ -13,7 +13,12 @@ from propagation.adapters.openai.prompts import (
     optimizer,
     predict,
 )
-from propagation.adapters.openai.reasoner import OpenAIReasoner, name_parties, sum_usage
+from propagation.adapters.openai.reasoner import (
+    CatalogueLines,
+    OpenAIReasoner,
+    name_parties,
+    sum_usage,
+)
 from propagation.model import Gradient, Module, ReasonerFailed, ReasonWork, keep_first
 from propagation.ports import (
     AnswerPart,
@@ -141,11 +146,9 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
     return list(keep_first(((one.module, one.owner), one) for one in gradients).values())
 
 
-def create_openai_reasoner(endpoint: Endpoint, store: GraphStore) -> OpenAIReasoner:
-    """Build the reasoner that the options choose.
-
-    Args:
-        store: Keeps answers and the server's JSON mode.
-    """
+def create_openai_reasoner(
+    endpoint: Endpoint, store: GraphStore, describe_from_catalogue: CatalogueLines
+) -> OpenAIReasoner:
+    """Build the reasoner that the options choose; see OpenAIReasoner."""
     reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
-    return reasoner(endpoint, store)
+    return reasoner(endpoint, store, describe_from_catalogue)

@@ -23,6 +23,7 @@ from propagation.adapters.openai.prompts import (
 from propagation.model import (
     NO_USAGE,
     Client,
+    Edit,
     ReasonerFailed,
     ReasonerUnavailable,
     ReasonWork,
@@ -46,6 +47,7 @@ from propagation.ports import (
 CLIENTS_A_CALL = 10
 SHARE_FOR_DATA = 0.5
 T = TypeVar("T")
+CatalogueLines = Callable[[Client], Sequence[Edit]]
 
 
 class OpenAIReasoner(EndpointAdapter):
@@ -54,11 +56,19 @@ class OpenAIReasoner(EndpointAdapter):
     router_batch_size = 1 << 20
     routers_a_call = 12
 
-    def __init__(self, endpoint: Endpoint, store: GraphStore) -> None:
-        """Build the reasoner; `store` keeps answers and the server's JSON mode."""
+    def __init__(
+        self, endpoint: Endpoint, store: GraphStore, describe_from_catalogue: CatalogueLines
+    ) -> None:
+        """Build the reasoner.
+
+        Args:
+            store: Keeps answers and the server's JSON mode.
+            describe_from_catalogue: Writes the lines of a client for which the model's say nothing.
+        """
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
         self._asker = QuestionAsker(endpoint, store)
+        self._describe_from_catalogue = describe_from_catalogue
 
     async def close(self) -> None:
         await self._asker.keeping.finish()
@@ -71,7 +81,10 @@ class OpenAIReasoner(EndpointAdapter):
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
         found, usage = await self._ask_several(with_text, extract.build_question, CLIENTS_A_CALL)
-        by_ref = {client.ref: edits for client, edits in zip(with_text, found, strict=True)}
+        by_ref = {
+            client.ref: self._describe_from_catalogue(client) if edits == [] else edits
+            for client, edits in zip(with_text, found, strict=True)
+        }
         return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
 
     async def merge(self, party: Party) -> MergeAnswer:
@@ -185,7 +198,7 @@ class OpenAIReasoner(EndpointAdapter):
         used = 0.0
         for subject in subjects:
             asked = question([subject])
-            size = count_tokens_in(write_document(asked.data)) + asked.tokens
+            size = count_tokens_in(write_document(asked.data)) + asked.usual_tokens
             if not out or len(out[-1]) == most or used + size > room:
                 out.append([])
                 used = 0.0

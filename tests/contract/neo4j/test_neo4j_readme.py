@@ -168,7 +168,7 @@ async def write_marks_of_a_model(store, look) -> None:
     versions = await store.get_text_versions()
     claim = await store.claim_reason("w", 9, 60_000)
     look()
-    asked = Usage((("forward@3", PromptCost(calls=1)),), "offline-1")
+    asked = Usage((("forward@4", PromptCost(calls=1)),), "offline-1")
     await store.commit_reasoned(
         claim,
         [

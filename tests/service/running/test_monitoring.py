@@ -197,7 +197,7 @@ async def test_the_cost_of_a_model_by_prompt_equals_that_of_the_status(tmp_path,
                 spending = (await stub.GetStatus(pb.GetStatusRequest())).spending
             found = parse_samples((await fetch(started.metrics))[1])
     assert not [name for name, *_ in before if name.startswith("propagation_model")]
-    assert {"forward@3", "predict@2", "extract@2"} & {one.prompt for one in spending.prompts}
+    assert {"forward@4", "predict@3", "extract@2"} & {one.prompt for one in spending.prompts}
     for one in spending.prompts:
         assert found["propagation_model_calls_total", one.prompt] == one.calls
         assert found["propagation_model_cached_answers_total", one.prompt] == one.cached

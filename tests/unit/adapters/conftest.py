@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.openai.endpoint import endpoint
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
@@ -61,7 +62,7 @@ def open_reasoner(store):
                 **{"base_url": server.base_url, "model": "scripted", "timeout": 5.0, **options}
             )
             reasoner = create_openai_reasoner(
-                create_openai_endpoint(told, key, store, "test"), store
+                create_openai_endpoint(told, key, store, "test"), store, extract_lines
             )
             try:
                 yield ScriptedModel(server, reasoner, store)

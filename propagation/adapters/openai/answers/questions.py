@@ -17,8 +17,10 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
+    DegeneratePart,
     ExpectedPart,
     Question,
+    TextCheck,
     build_schema,
     check_part,
     count_tokens_in,
@@ -87,6 +89,16 @@ class Exchange:
     parts: dict[str, AnswerPart[Any]] = field(default_factory=dict)
     usage: Usage = NO_USAGE
 
+    def note(self, name: str, found: AnswerPart[Any]) -> None:
+        """Note how a part was read.
+
+        If it failed, what was usable of an earlier answer stays.
+        """
+        before = self.parts.get(name)
+        failed = isinstance(found, ReasonerFailed) and not isinstance(found, DegeneratePart)
+        if not (failed and isinstance(before, DegeneratePart)):
+            self.parts[name] = found
+
 
 class QuestionAsker:
     """Asks questions of one endpoint.
@@ -119,13 +131,16 @@ class QuestionAsker:
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
         after_withdrawal = await self._cache.get_last_withdrawal()
-        exchange = Exchange(question, data, question.parts, question.tokens + self._for_thoughts)
+        exchange = Exchange(
+            question, data, question.parts, question.most_tokens + self._for_thoughts
+        )
         try:
             await self._ask_model(exchange)
         except ReasonerUnavailable as error:
             raise type(error)(str(error), exchange.usage + error.usage) from error
-        failed = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
-        if not failed:
+        lost = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
+        failed = [part for part in lost if not isinstance(part, DegeneratePart)]
+        if not lost:
             self.keeping.start(
                 "keeping an answer",
                 lambda: self._cache.put(asked, orjson.dumps(exchange.raw), after_withdrawal),
@@ -136,15 +151,20 @@ class QuestionAsker:
                 "; ".join(dict.fromkeys(map(str, failed))), exchange.usage
             )
         else:
-            exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(failed))),)))
-        return Answered(exchange.parts, exchange.usage)
+            exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(lost))),)))
+        parts = {
+            name: part.rest if isinstance(part, DegeneratePart) else part
+            for name, part in exchange.parts.items()
+        }
+        return Answered(parts, exchange.usage)
 
     async def _ask_model(self, exchange: Exchange) -> None:
         for _ in range(2):
             try:
                 reply = await self._reply(exchange)
             except ReasonerGaveUp as error:
-                exchange.parts.update(dict.fromkeys(exchange.missing, error))
+                for name in exchange.missing:
+                    exchange.note(name, error)
                 return
             missing = exchange.missing
             answer = match_parts(
@@ -152,9 +172,10 @@ class QuestionAsker:
                 missing,
             )
             for name, part in missing.items():
-                exchange.parts[name] = check_part(answer, name, part)
-                if not isinstance(exchange.parts[name], ReasonerFailed):
+                found = _check_part(exchange.question, answer, name, part)
+                if not isinstance(found, ReasonerFailed):
                     exchange.raw[name] = answer.value[name]
+                exchange.note(name, found)
             exchange.missing = {
                 name: part for name, part in missing.items() if name not in exchange.raw
             }
@@ -163,9 +184,14 @@ class QuestionAsker:
             if answer.fault in (Fault.TRUNCATED, Fault.THINKING):
                 if answer.fault is Fault.THINKING or not reply.text:
                     self._for_thoughts = THOUGHTS
-                exchange.tokens = 2 * exchange.question.tokens + self._for_thoughts
-            wrong = {name: str(exchange.parts[name]) for name in exchange.missing}
-            exchange.before = _write_complaint(reply, answer, wrong)
+                exchange.tokens = 2 * exchange.question.most_tokens + self._for_thoughts
+            wrong = {name: exchange.parts[name] for name in exchange.missing}
+            exchange.before = _write_complaint(
+                reply,
+                answer,
+                {name: str(part) for name, part in wrong.items()},
+                degenerate=any(isinstance(part, DegeneratePart) for part in wrong.values()),
+            )
 
     async def _reply(self, exchange: Exchange) -> Response:
         """Get an answer, in another JSON mode if the first is refused."""
@@ -208,8 +234,16 @@ class QuestionAsker:
         if blob is None:
             return None
         answer = ParsedAnswer(orjson.loads(blob))
-        parts = {name: check_part(answer, name, part) for name, part in question.parts.items()}
+        parts = {
+            name: _check_part(question, answer, name, part) for name, part in question.parts.items()
+        }
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
+
+
+def _check_part(
+    question: Question, answer: ParsedAnswer, name: str, part: ExpectedPart
+) -> AnswerPart[Any]:
+    return check_part(answer, name, part, TextCheck(question.told, question.shown))
 
 
 def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
@@ -235,12 +269,18 @@ def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
     ]
 
 
-def _write_complaint(reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str]) -> Messages:
-    """Complain about an answer, and ask again for its unusable parts."""
+def _write_complaint(
+    reply: Response, answer: ParsedAnswer, wrong: Mapping[str, str], *, degenerate: bool
+) -> Messages:
+    """Complain about an answer, and ask again for its unusable parts.
+
+    A cut answer, or one that repeats itself, is not shown again: a model goes on with what it sees.
+    """
     part = ", ".join(f'"{name}"' for name in wrong)
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
     text = f"{what} Answer again with one JSON object of {part} only."
-    shown = (reply.text or "").strip()[:SHOWN_AGAIN]
+    shown = "" if answer.fault is Fault.TRUNCATED or degenerate else reply.text or ""
+    shown = shown.strip()[:SHOWN_AGAIN]
     return ([{"role": "assistant", "content": shown}] if shown else []) + [
         {"role": "user", "content": text}
     ]

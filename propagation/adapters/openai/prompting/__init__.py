@@ -1,5 +1,11 @@
 """Data of the prompts, and the types of their answers."""
 
+from propagation.adapters.openai.prompting.answer_schema import (
+    NAME_CHARS,
+    TEXT_CHARS,
+    Choices,
+    describe_schema,
+)
 from propagation.adapters.openai.prompting.answer_types import (
     Answer,
     Names,
@@ -11,6 +17,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     limit_length,
     to_list,
 )
+from propagation.adapters.openai.prompting.degenerate_text import TextCheck, find_fault
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
     LINE_CHARS,
@@ -20,17 +27,17 @@ from propagation.adapters.openai.prompting.profile_edits import (
     build_own_edits,
     limit_attributes,
     limit_words,
+    list_line_choices,
     read_word,
 )
 from propagation.adapters.openai.prompting.prompt import (
-    NAME_CHARS,
     RULES,
+    DegeneratePart,
     ExpectedPart,
     Prompt,
     Question,
     build_schema,
     check_part,
-    describe_schema,
     list_answer_names,
     match_parts,
 )

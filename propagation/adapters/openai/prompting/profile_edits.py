@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
+from propagation.adapters.openai.prompting.answer_schema import Choices
 from propagation.adapters.openai.prompting.answer_types import (
     Answer,
     Names,
@@ -15,6 +16,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     limit_length,
     read_several,
 )
+from propagation.adapters.openai.prompting.degenerate_text import TextCheck, is_same_text
 from propagation.adapters.openai.prompting.prompt_data import Letters
 from propagation.model import (
     LINE_MAX_WORDS,
@@ -39,6 +41,9 @@ ATTRIBUTES = 4
 SOURCES = 8
 HEARD_WEIGHT, OWN_WEIGHT = 0.4, 1.0
 LINE_CHARS, LONGEST_WORD = 400, 30
+HEARD = frozenset({Author.RECEPTION})
+OWN = frozenset(Author) - {Author.CATALOGUE}
+"""Authors whose lines reception may change, and those whose lines an interaction may."""
 
 
 OPS = {
@@ -99,6 +104,22 @@ class EditAnswer(Answer):
         return self.model_copy(update={"op": "replace"}) if unsaid else self
 
 
+def list_line_choices(profile: Profile, *, heard: bool, hidden: Collection[int] = ()) -> Choices:
+    """Return what `op` and `line` of an edit may be.
+
+    Args:
+        heard: Whether the edits are those of reception.
+        hidden: Ids of lines that the prompt does not show.
+    """
+    editable = HEARD if heard else OWN
+    numbers = [
+        number
+        for number, line in enumerate(profile.lines, 1)
+        if line.author in editable and line.id not in hidden
+    ]
+    return {"op": ["add", "replace", "drop"] if numbers else ["add"], "line": [0, *numbers]}
+
+
 def _drop_none(value: Any) -> Any:
     return [
         one
@@ -144,6 +165,7 @@ def build_heard_edits(
     letters: Letters,
     sources: Sequence[Source],
     weight: float,
+    check: TextCheck,
 ) -> list[Edit]:
     """Turn a model's edits into those of reception.
 
@@ -160,8 +182,9 @@ def build_heard_edits(
         answers,
         letters,
         Author.RECEPTION,
-        frozenset({Author.RECEPTION}),
+        HEARD,
         lambda old: (weight, sources[:SOURCES]),
+        check,
     )
 
 
@@ -170,6 +193,7 @@ def build_own_edits(
     answers: Sequence[EditAnswer],
     letters: Letters,
     sequence: int,
+    check: TextCheck,
     hidden: Collection[int] = (),
     known: Collection[str] = (),
 ) -> list[Edit]:
@@ -205,11 +229,12 @@ def build_own_edits(
         answers,
         letters,
         Author.INTERACTION,
-        frozenset(Author) - {Author.CATALOGUE},
+        OWN,
         lambda old: (
             old.weight * WEIGHT_KEPT + OWN_WEIGHT if old else OWN_WEIGHT,
             (*(old.sources if old else ()), Source(sequence=sequence))[-SOURCES:],
         ),
+        check,
         [line for line in profile.lines if line.id in hidden],
         lambda old, new: is_user or _find_named_in(new, known) <= _find_named_in(old, known),
     )
@@ -228,6 +253,7 @@ def _build_edits(
     author: Author,
     editable: Collection[Author],
     weigh_and_cite: Callable[[Line | None], tuple[float, Sequence[Source]]],
+    check: TextCheck,
     hidden: Sequence[Line] = (),
     may_replace: Callable[[Line, Line], bool] = lambda old, new: True,
 ) -> list[Edit]:
@@ -235,13 +261,14 @@ def _build_edits(
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored.
+    ignored, and one with a text that says nothing, or that stands in another line, is refused.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
         author: The author of the new lines.
         editable: The authors whose lines may be replaced or dropped.
         weigh_and_cite: Returns a line's weight and sources, given the line that it replaces or None.
+        check: Checks the texts and attributes, and notes what is refused.
         hidden: Lines that the prompt does not show.
         may_replace: Whether the second line may take the place of the first.
     """
@@ -253,16 +280,19 @@ def _build_edits(
         if line.author in editable and line not in hidden
     }
     for answer in answers[:EDITS]:
-        attributes = limit_attributes(answer.attributes)
+        attributes = limit_attributes(check.keep_names(answer.attributes))
         old = (
             by_number.get(answer.line)
             if answer.op != "add"
             else next((line for line in hidden if _is_near(line.attributes, attributes)), None)
         )
-        text = limit_words(letters.spell(answer.text), LINE_MAX_WORDS)
+        text = limit_words(letters.spell(check.keep_text(answer.text)), LINE_MAX_WORDS)
         line = Line(id=0, text=text, attributes=attributes, author=author)
         if old is not None and answer.op != "drop" and not may_replace(old, line):
             old = None
+        if text and answer.op != "drop" and _stands_already(text, old, profile, out):
+            check.refuse(f"a line like this stands there already: {text[:40]!r}")
+            continue
         weight, sources = weigh_and_cite(old)
         line = replace(line, id=old.id if old else 0, weight=weight, sources=tuple(sources))
         if old is None:
@@ -272,6 +302,16 @@ def _build_edits(
             edited.add(old.id)
             out.append(DropLine(id=old.id) if answer.op == "drop" else ReplaceLine(line=line))
     return out
+
+
+def _stands_already(text: str, old: Line | None, profile: Profile, edits: Sequence[Edit]) -> bool:
+    """Return whether another line has this text.
+
+    It may be one of the profile, or of the edits before. A line may be replaced by its own text, which adds a source.
+    """
+    lines = [line for line in profile.lines if old is None or line.id != old.id]
+    lines += [edit.line for edit in edits if not isinstance(edit, DropLine)]
+    return any(is_same_text(text, line.text) for line in lines)
 
 
 def _is_near(some: Sequence[str], others: Sequence[str]) -> bool:

@@ -1,13 +1,20 @@
 """A prompt: its label, its instructions, and the parts of its answer."""
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from propagation.adapters.openai.answer_json import ParsedAnswer, find_members
+from propagation.adapters.openai.prompting.answer_schema import (
+    Choices,
+    Lengths,
+    build_shape,
+    count_tokens_allowed,
+)
+from propagation.adapters.openai.prompting.degenerate_text import TextCheck
 from propagation.model import ReasonerFailed
 from propagation.ports import AnswerPart
 
@@ -16,9 +23,9 @@ RULES = """You keep short text profiles of the users and items ("clients") of a 
 repeat them.
 """
 
-TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 240, 60, 4
 REASON_CHARS = 200
 WRAPPERS = 8
+CHARS_A_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,21 @@ class Prompt:
 
 @dataclass(frozen=True)
 class ExpectedPart:
-    """A part of an answer: its type, and how it is read.
+    """A part of an answer.
 
-    `read` raises ValueError with a message for the model.
+    It has a type, a way to read it, and what this question narrows it to.
+
+    Attributes:
+        read: Returns the value of an answer, without the texts that the check refuses. It raises
+            ValueError with a message for the model.
+        choices: Values that fields may have; see `answer_schema.Choices`.
+        lengths: Lengths of lists; see `answer_schema.Lengths`.
     """
 
     model: type[BaseModel]
-    read: Callable[[Any], object]
+    read: Callable[[Any, TextCheck], object]
+    choices: Choices = field(default_factory=dict)
+    lengths: Lengths = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,88 +66,67 @@ class Question:
 
     Attributes:
         parts: The parts of the answer, by name.
-        tokens: The most tokens that the answer may have.
     """
 
     prompt: Prompt
     data: Mapping[str, Any]
     parts: Mapping[str, ExpectedPart]
-    tokens: int
+
+    @cached_property
+    def most_tokens(self) -> int:
+        """The most tokens that an answer may have which the schema allows."""
+        return count_tokens_allowed(build_schema(self.parts, bounded=True))
+
+    @property
+    def usual_tokens(self) -> int:
+        """About as many tokens as a sensible answer has at most."""
+        return self.most_tokens // CHARS_A_TOKEN
+
+    @cached_property
+    def told(self) -> str:
+        """The words of ours that no answer may repeat."""
+        return f"{self.prompt.instructions}\n{self.data.get('outcome', '')}"
+
+    @cached_property
+    def shown(self) -> str:
+        """The texts of the data, without the names of its fields."""
+        return "\n".join(_list_texts(self.data))
+
+
+class DegeneratePart(ReasonerFailed):
+    """A part of an answer in which some texts say nothing.
+
+    Attributes:
+        rest: The part without these texts.
+    """
+
+    def __init__(self, message: str, rest: object) -> None:
+        super().__init__(message)
+        self.rest = rest
+
+
+def _list_texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for value in data.values():
+            yield from _list_texts(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from _list_texts(value)
 
 
 def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[str, Any]:
-    """Build a JSON schema that servers with grammars take.
-
-    The schema has types, names and short enums only. If `bounded`, it also bounds texts and lists,
-    so that a model that begins to repeat itself in one part still reaches the others.
-    """
+    """Build the JSON schema of an answer to one question; see `build_shape`."""
     return {
         "type": "object",
         "properties": {
-            name: _build_shape(part.model, bounded=bounded) for name, part in parts.items()
+            name: build_shape(part.model, part.choices, part.lengths, bounded=bounded)
+            for name, part in parts.items()
         },
         "required": list(parts),
         "additionalProperties": False,
     }
-
-
-@cache
-def _build_shape(model: type[BaseModel], *, bounded: bool) -> dict[str, Any]:
-    """Build the schema of a type.
-
-    Schemas are cached, since pydantic takes milliseconds to build one. If `bounded`, texts and lists
-    without bounds of their own get those of a line, a name and a few names.
-    """
-    schema = model.model_json_schema()
-
-    def bounds(node: Mapping[str, Any], **usual: int) -> dict[str, Any]:
-        return (
-            {**usual, **_select_keys(node, "minItems", "maxItems", "maxLength")} if bounded else {}
-        )
-
-    def walk(node: Any, chars: int = TEXT_CHARS) -> Any:
-        if "$ref" in node:
-            return walk(schema["$defs"][node["$ref"].rsplit("/", 1)[1]])
-        if node.get("type") == "object":
-            return {
-                "type": "object",
-                "properties": {name: walk(value) for name, value in node["properties"].items()},
-                "required": list(node["properties"]),
-                "additionalProperties": False,
-            }
-        if node.get("type") == "array":
-            return {
-                "type": "array",
-                "items": walk(node["items"], NAME_CHARS),
-                **bounds(node, maxItems=LIST_ITEMS),
-            }
-        if node.get("type") == "string" and not node.keys() & {"enum", "const"}:
-            return {"type": "string", **bounds(node, maxLength=chars)}
-        return _select_keys(node, "type", "enum", "const")
-
-    return dict(walk(schema))
-
-
-def _select_keys(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: node[name] for name in names if name in node}
-
-
-def describe_schema(schema: Mapping[str, Any]) -> str:
-    """Describe the answer's form in words, for models without a grammar."""
-    if "enum" in schema:
-        return " | ".join(f'"{value}"' for value in schema["enum"])
-    kinds: Mapping[str, Callable[[], str]] = {
-        "object": lambda: (
-            "{"
-            + ", ".join(
-                f'"{name}": {describe_schema(value)}'
-                for name, value in schema["properties"].items()
-            )
-            + "}"
-        ),
-        "array": lambda: f"[{describe_schema(schema['items'])}, ...]",
-    }
-    return kinds.get(schema["type"], lambda: str(schema["type"]))()
 
 
 def list_answer_names(parts: Mapping[str, ExpectedPart]) -> Collection[str]:
@@ -167,8 +161,13 @@ def match_parts(answer: ParsedAnswer, parts: Mapping[str, ExpectedPart]) -> Pars
     return answer
 
 
-def check_part(answer: ParsedAnswer, name: str, part: ExpectedPart) -> AnswerPart[Any]:
+def check_part(
+    answer: ParsedAnswer, name: str, part: ExpectedPart, check: TextCheck | None = None
+) -> AnswerPart[Any]:
     """Read a part of an answer, and check it.
+
+    Args:
+        check: Checks the part's texts; None: against nothing that was told.
 
     Returns:
         The result of `part.read`, or a failure that tells the model in words what is wrong.
@@ -177,11 +176,18 @@ def check_part(answer: ParsedAnswer, name: str, part: ExpectedPart) -> AnswerPar
         return ReasonerFailed(
             f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
         )
+    check = check or TextCheck()
     try:
-        return part.read(part.model.model_validate(answer.value[name]))
+        read = part.read(part.model.model_validate(answer.value[name]), check)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, (name, *first["loc"])))
-        return ReasonerFailed(f"{place}: {first['msg']}"[:REASON_CHARS])
+        return ReasonerFailed(
+            f"{place}: {first['msg'].removeprefix('Value error, ')}"[:REASON_CHARS]
+        )
     except ValueError as error:
-        return ReasonerFailed(f"{name}.{error}"[:REASON_CHARS])
+        return ReasonerFailed(f"{name}: {error}"[:REASON_CHARS])
+    if check.refused:
+        reasons = "; ".join(dict.fromkeys(check.refused))
+        return DegeneratePart(f"{name}: {reasons}"[:REASON_CHARS], read)
+    return read

@@ -14,20 +14,22 @@ from propagation.adapters.openai.prompting import (
     Letters,
     Prompt,
     Question,
+    TextCheck,
     build_own_edits,
     drop_none,
+    list_line_choices,
     list_line_names,
     show_party,
 )
 from propagation.adapters.openai.prompts.gradient import (
     GRADIENT_HOW,
     OUTCOMES,
-    TOKENS_A_MESSAGE,
     ClientCredit,
     Messages,
     ProfileCredit,
     build_client_gradients,
     build_message_gradients,
+    narrow_messages,
 )
 from propagation.adapters.openai.prompts.optimizer import (
     EDIT_HOW,
@@ -38,7 +40,6 @@ from propagation.adapters.openai.prompts.optimizer import (
 from propagation.model import Gradient, ReasonWork
 from propagation.ports import OptimizeAnswer, Party
 
-CLIENT_TOKENS = 260
 PROMPT = Prompt(
     "backward@3",
     f"{RULES}\n{GRADIENT_HOW}Then carry out what you ask of each client:\n{EDIT_HOW}{RULE_HOW}",
@@ -80,16 +81,18 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         parties: By NAMES; "passed" only with a negative item.
     """
     letters = Letters(parties.values())
-    heard = len(letters.messages)
     known = list_line_names(parties.values())
     parts = {
         name: _build_client_part(work, reward, party, letters, known)
         for name, party in parties.items()
     }
-    if heard:
+    if letters.messages:
         parts["messages"] = ExpectedPart(
             Messages,
-            lambda answer: [] if reward is None else build_message_gradients(work, letters, answer),
+            lambda answer, check: (
+                [] if reward is None else build_message_gradients(work, letters, answer, check)
+            ),
+            **narrow_messages(letters),
         )
     return Question(
         PROMPT,
@@ -99,19 +102,24 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
             **{name: show_party(party, letters) for name, party in parties.items()},
         ),
         parts,
-        CLIENT_TOKENS * len(parties) + TOKENS_A_MESSAGE * heard,
     )
 
 
 def _build_client_part(
     work: ReasonWork, reward: int | None, party: Party, letters: Letters, known: frozenset[str]
 ) -> ExpectedPart:
-    def read(answer: Any) -> ClientAnswer:
+    def read(answer: Any, check: TextCheck) -> ClientAnswer:
         edits = build_own_edits(
-            party.profile, answer.edits, letters, work.sequence, party.unshared, known
+            party.profile, answer.edits, letters, work.sequence, check, party.unshared, known
         )
-        rules = build_rules(work, party, letters, answer.rules) if party.messages else ()
-        gradients = [] if reward is None else build_client_gradients(work, party, letters, answer)
+        rules = build_rules(work, party, letters, answer.rules, check) if party.messages else ()
+        gradients = (
+            [] if reward is None else build_client_gradients(work, party, letters, answer, check)
+        )
         return ClientAnswer(gradients, OptimizeAnswer(edits, rules))
 
-    return ExpectedPart(HeardClient if party.messages else Unheard, read)
+    return ExpectedPart(
+        HeardClient if party.messages else Unheard,
+        read,
+        choices=list_line_choices(party.profile, heard=False, hidden=party.unshared),
+    )

@@ -15,6 +15,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Several,
+    TextCheck,
     Words,
     drop_none,
     limit_length,
@@ -26,7 +27,7 @@ from propagation.adapters.openai.prompts.summarize import NAME_WORDS, TEXT_WORDS
 from propagation.model import EvolutionKind, RouterCase, RouterDecision
 
 GRADIENTS, NAMES = 20, 8
-REASON_WORDS, TOKENS = 25, 450
+REASON_WORDS = 25
 TEXTS = {"keep": 0, "split": 2, "merge": 1, "rewrite": 1}
 PROMPT = Prompt(
     "evolve@3",
@@ -63,12 +64,15 @@ def build_question(case: RouterCase) -> Question:
     return Question(
         PROMPT,
         {"router": _show(case)},
-        {"decision": ExpectedPart(Decision, lambda answer: read_decision(answer, case))},
-        TOKENS,
+        {
+            "decision": ExpectedPart(
+                Decision, lambda answer, check: read_decision(answer, case, check)
+            )
+        },
     )
 
 
-def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
+def read_decision(answer: Decision, case: RouterCase, check: TextCheck) -> RouterDecision:
     """Turn the answer into a decision about a router.
 
     Raises:
@@ -81,7 +85,10 @@ def read_decision(answer: Decision, case: RouterCase) -> RouterDecision:
     if answer.kind == "merge" and case.nearest is None:
         raise ValueError("kind is merge, but there is no router to merge this one with")
     texts = tuple(
-        (limit_words(one.name, NAME_WORDS), limit_words(one.text, TEXT_WORDS))
+        (
+            limit_words(check.require_text(one.name), NAME_WORDS),
+            limit_words(check.require_text(one.text), TEXT_WORDS),
+        )
         for one in answer.routers
     )
     if len(texts) != TEXTS[answer.kind] or not all(name and text for name, text in texts):

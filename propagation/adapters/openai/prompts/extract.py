@@ -1,6 +1,8 @@
 """Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
@@ -11,6 +13,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Several,
+    TextCheck,
     describe_own_text,
     limit_attributes,
     limit_length,
@@ -19,7 +22,7 @@ from propagation.adapters.openai.prompting import (
 from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
 
 LINES, WEIGHT = 2, 2.0
-TOKENS_A_CLIENT = 150
+TITLE_CHARS = 4  # shorter titles stand in any text
 PROMPT = Prompt(
     "extract@2",
     RULES
@@ -46,35 +49,63 @@ class ProfileAnswer(Answer, stands_for="lines"):
 
 def build_question(clients: Sequence[Client]) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
+    titles = {client.title for client in clients if len(client.title) >= TITLE_CHARS}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
-            f"client_{place}": ExpectedPart(ProfileAnswer, build_edits)
-            for place, _ in enumerate(clients, 1)
+            f"client_{place}": ExpectedPart(
+                ProfileAnswer, partial(build_edits, client.title, titles - {client.title})
+            )
+            for place, client in enumerate(clients, 1)
         },
-        TOKENS_A_CLIENT * len(clients) + 50,
     )
 
 
-def build_edits(answer: ProfileAnswer) -> Sequence[Edit]:
+def build_edits(
+    title: str, others: Collection[str], answer: ProfileAnswer, check: TextCheck
+) -> Sequence[Edit]:
     """Turn the answer into new catalogue lines.
+
+    A line that names another client of the call and not its own is refused: small models take one
+    item for another.
+
+    Args:
+        title: The client's own title.
+        others: Titles of the other clients in the call.
+
+    Returns:
+        The lines; none if all are refused.
 
     Raises:
         ValueError: The answer has no line with a text.
     """
-    lines = [line for line in answer.lines if line.text.strip()][:LINES]
-    if not lines:
+    given = [line for line in answer.lines if line.text.strip()][:LINES]
+    if not given:
         raise ValueError("lines is empty: write at least one")
+    lines = []
+    for line in given:
+        if title not in line.text and (other := _find_title(line.text, others)):
+            check.refuse(f"a line is about {other!r}")
+        elif check.keep_text(line.text):
+            lines.append(line)
     return [
         AddLine(
             line=Line(
                 id=0,
                 text=limit_words(line.text, LINE_MAX_WORDS),
-                attributes=limit_attributes(line.attributes),
+                attributes=limit_attributes(check.keep_names(line.attributes)),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,
             )
         )
         for line in lines
     ]
+
+
+def _find_title(text: str, titles: Collection[str]) -> str | None:
+    """Return a title that stands in a text as whole words."""
+    return next(
+        (title for title in sorted(titles) if re.search(rf"(?<!\w){re.escape(title)}(?!\w)", text)),
+        None,
+    )

@@ -19,7 +19,7 @@ from propagation.adapters.openai.prompts import merge, predict
 from propagation.ports import Party
 
 PROMPT = Prompt(
-    "forward@3", f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"
+    "forward@4", f"{RULES}\n{merge.HOW}\nWith what was taken in, answer too:\n{predict.HOW}"
 )
 NAMES = ("user", "candidate_1", "candidate_2")
 
@@ -37,10 +37,8 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
-    tokens = merge.TOKENS * len(parts)
     if len(candidates) == 2:
         parts["prediction"] = predict.CHOICE
-        tokens += predict.TOKENS
     return Question(
         PROMPT if letters.messages else predict.PROMPT,
         drop_none(
@@ -51,5 +49,4 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
             },
         ),
         parts,
-        tokens,
     )

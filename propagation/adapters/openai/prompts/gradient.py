@@ -1,7 +1,7 @@
 """Prompt_gradient (eq. 8): for each module a textual reward and a suggestion."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
@@ -14,6 +14,7 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Several,
+    TextCheck,
     Truth,
     Words,
     find_letter_in,
@@ -26,7 +27,6 @@ from propagation.model import Gradient, Module, ReasonWork, keep_first
 from propagation.ports import Party
 
 SUGGESTION_WORDS, GRADIENT_CHARS, MESSAGES = 16, 120, 12
-TOKENS, TOKENS_A_MESSAGE = 130, 60
 GRADIENT_HOW = """`outcome` says what happened. Judge each client and each message.
 - For a client: `helped`, whether its profile spoke for what happened; `gradient`, an order of at most 12 words on what its
 profile should keep or change; where it has `messages`, `filter_gradient`, the same on which of them to trust more or less.
@@ -78,12 +78,14 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
     parts = {
         "client": ExpectedPart(
             ClientCredit if party.messages else ProfileCredit,
-            lambda answer: build_client_gradients(work, party, letters, answer),
+            lambda answer, check: build_client_gradients(work, party, letters, answer, check),
         )
     }
     if party.messages:
         parts["messages"] = ExpectedPart(
-            Messages, lambda answer: build_message_gradients(work, letters, answer)
+            Messages,
+            lambda answer, check: build_message_gradients(work, letters, answer, check),
+            **narrow_messages(letters),
         )
     return Question(
         PROMPT,
@@ -94,12 +96,21 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
             "client": show_party(party, letters),
         },
         parts,
-        TOKENS + TOKENS_A_MESSAGE * len(letters.messages),
     )
 
 
+def narrow_messages(letters: Letters) -> dict[str, Any]:
+    """Narrow a part with a credit for each message.
+
+    Returns:
+        The fields `choices` and `lengths` of ExpectedPart.
+    """
+    names = list(letters.messages)
+    return {"choices": {"message": names}, "lengths": {"heard": (0, len(names))}}
+
+
 def build_client_gradients(
-    work: ReasonWork, party: Party, letters: Letters, answer: ProfileCredit
+    work: ReasonWork, party: Party, letters: Letters, answer: ProfileCredit, check: TextCheck
 ) -> list[Gradient]:
     """Turn the answer into gradients of a client's modules.
 
@@ -118,12 +129,14 @@ def build_client_gradients(
             reward=int(answer.helped),
             text=limit_words(letters.spell(text), SUGGESTION_WORDS),
         )
-        for module, text in suggestions
-        if text.strip()
+        for module, suggestion in suggestions
+        if (text := check.keep_text(suggestion.strip()))
     ]
 
 
-def build_message_gradients(work: ReasonWork, letters: Letters, answer: Messages) -> list[Gradient]:
+def build_message_gradients(
+    work: ReasonWork, letters: Letters, answer: Messages, check: TextCheck
+) -> list[Gradient]:
     """Turn the answer into one gradient for each router that was judged."""
     by_router = keep_first(
         (
@@ -134,12 +147,12 @@ def build_message_gradients(work: ReasonWork, letters: Letters, answer: Messages
                 owner=message.router,
                 writer=work.user,
                 reward=int(one.helped),
-                text=limit_words(letters.spell(one.gradient), SUGGESTION_WORDS),
+                text=limit_words(letters.spell(text), SUGGESTION_WORDS),
                 attributes=message.attributes[:8],
             ),
         )
         for one in answer.heard
         for message in [letters.messages.get(find_letter_in(one.message, letters.messages) or "")]
-        if message is not None and one.gradient.strip()
+        if message is not None and (text := check.keep_text(one.gradient.strip()))
     )
     return list(by_router.values())

@@ -15,15 +15,16 @@ from propagation.adapters.openai.prompting import (
     Names,
     Prompt,
     Question,
+    TextCheck,
     build_heard_edits,
     find_letter_in,
     limit_length,
+    list_line_choices,
     show_party,
 )
 from propagation.model import MERGED_OUTCOME, RouterVersion, Source
 from propagation.ports import MergeAnswer, Party
 
-TOKENS = 160
 MESSAGES = 12
 HOW = """A client's `profile` holds its numbered lines. A client with `messages` heard those from communities around it; its
 `rules`, if any, say how far to trust which. Answer for each client that has messages:
@@ -50,16 +51,26 @@ def build_question(party: Party) -> Question:
         PROMPT,
         {"messages": letters.show(), "client": show_party(party, letters)},
         {"client": build_reception_part(party, letters)},
-        TOKENS,
     )
 
 
 def build_reception_part(party: Party, letters: Letters) -> ExpectedPart:
     """Build the expected part of one client."""
-    return ExpectedPart(ReceptionAnswer, lambda answer: merge_of(party, letters, answer))
+    known = list(letters.list_heard_by(party))
+    return ExpectedPart(
+        ReceptionAnswer,
+        lambda answer, check: merge_of(party, letters, answer, check),
+        choices={
+            "used": known,
+            **list_line_choices(party.profile, heard=True, hidden=party.unshared),
+        },
+        lengths={"used": (0, len(known))},
+    )
 
 
-def merge_of(party: Party, letters: Letters, answer: ReceptionAnswer) -> MergeAnswer:
+def merge_of(
+    party: Party, letters: Letters, answer: ReceptionAnswer, check: TextCheck
+) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
     The edits rest on the used messages, or on all of the client's messages if the answer names
@@ -89,7 +100,7 @@ def merge_of(party: Party, letters: Letters, answer: ReceptionAnswer) -> MergeAn
     )
     sources = [Source(router=message.router, version=message.version) for message in used.values()]
     edits = build_heard_edits(
-        party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9)
+        party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9), check
     )
     return MergeAnswer(
         edits=edits,

@@ -17,12 +17,14 @@ from propagation.adapters.openai.prompting import (
     Prompt,
     Question,
     Several,
+    TextCheck,
     Words,
     build_own_edits,
     find_letter_in,
     limit_chars,
     limit_length,
     limit_words,
+    list_line_choices,
     list_line_names,
     quote_as_data,
     read_word,
@@ -33,7 +35,6 @@ from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
 from propagation.ports import OptimizeAnswer, Party
 
 RULES_A_CALL, RULE_WORDS, EVIDENCE = 2, 25, 8
-PROFILE_TOKENS, RULES_TOKENS = 160, 110
 FACTORS = {"more": 1.25, "less": 0.8}
 LEFT_OUT = 0.4
 EDIT_HOW = """- `edits`: at most two changes of the client's profile that carry this out. `op` add with `line` 0 adds a line;
@@ -108,10 +109,12 @@ def build_profile_question(
         gradients: Those of this client's profile and filter memory.
     """
 
-    def read(answer: ProfileEdits) -> OptimizeAnswer:
+    def read(answer: ProfileEdits, check: TextCheck) -> OptimizeAnswer:
         known = list_line_names([party, other])
         return OptimizeAnswer(
-            build_own_edits(party.profile, answer.edits, Letters(()), work.sequence, known=known)
+            build_own_edits(
+                party.profile, answer.edits, Letters(()), work.sequence, check, known=known
+            )
         )
 
     return Question(
@@ -123,8 +126,11 @@ def build_profile_question(
             "it_met": show_party(other),
             "gradients": show_gradients(gradients),
         },
-        {"client": ExpectedPart(ProfileEdits, read)},
-        PROFILE_TOKENS,
+        {
+            "client": ExpectedPart(
+                ProfileEdits, read, choices=list_line_choices(party.profile, heard=False)
+            )
+        },
     )
 
 
@@ -137,8 +143,8 @@ def filter_question(
     """
     letters = Letters([party])
 
-    def read(answer: FilterRules) -> OptimizeAnswer:
-        return OptimizeAnswer((), build_rules(work, party, letters, answer.rules))
+    def read(answer: FilterRules, check: TextCheck) -> OptimizeAnswer:
+        return OptimizeAnswer((), build_rules(work, party, letters, answer.rules, check))
 
     return Question(
         FILTER,
@@ -150,7 +156,6 @@ def filter_question(
             "gradients": show_gradients(gradients),
         },
         {"client": ExpectedPart(FilterRules, read)},
-        RULES_TOKENS,
     )
 
 
@@ -167,11 +172,13 @@ def build_rules(
     party: Party,
     letters: Letters,
     answers: Sequence[RuleAnswer],
+    check: TextCheck,
 ) -> list[FilterRule]:
     """Turn the answer into rules.
 
     A rule about a message becomes a rule about its router; any other name is an attribute. A rule
-    about another client's message, or about a whole sentence, is left out.
+    about another client's message, or about a whole sentence, is left out. A text that says nothing
+    is replaced by a plain one.
     """
     routers = {letter: message.router for letter, message in letters.list_heard_by(party).items()}
     rules: list[FilterRule] = []
@@ -179,7 +186,8 @@ def build_rules(
         router = routers.get(find_letter_in(answer.about, routers) or "")
         attribute = None
         if router is None and not LETTER.search(answer.about.upper()):
-            attribute = normalize_name(answer.about)
+            [about] = check.keep_names([answer.about]) or [""]
+            attribute = normalize_name(about)
         if router is None and (not attribute or len(attribute.split()) > 5):
             continue  # another client's message, or a sentence
         old = next(
@@ -189,7 +197,7 @@ def build_rules(
         if answer.weigh != "never":
             factor = (old.factor if old else 1.0) * FACTORS[answer.weigh]
         text = (
-            letters.spell(answer.text)
+            letters.spell(check.keep_text(answer.text))
             or f"Weigh what is said of {attribute or 'this'} {answer.weigh}."
         )
         rules.append(

@@ -3,8 +3,6 @@
 A candidate is known by its number only.
 """
 
-from typing import Annotated
-
 from propagation.adapters.openai.prompting import (
     RULES,
     Answer,
@@ -12,24 +10,23 @@ from propagation.adapters.openai.prompting import (
     Number,
     Prompt,
     Question,
+    TextCheck,
     Words,
-    limit_chars,
     show_party,
 )
 from propagation.ports import Party
 
-TOKENS, WHY_CHARS = 200, 600
-HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. First `why`, 40 to 60 words that
-weigh what speaks for each; then `choice`: 1 for candidate_1, 2 for candidate_2. Their order says nothing.
+HOW = """`prediction`: which of the two candidates the user would choose next, by the profiles. `choice`: 1 for
+candidate_1, 2 for candidate_2. Their order says nothing. `why`: at most 25 words on what speaks for it.
 """
-PROMPT = Prompt("predict@2", RULES + "\n" + HOW)
+PROMPT = Prompt("predict@3", RULES + "\n" + HOW)
 
 
 class Choice(Answer, stands_for="choice"):
     """The number of the chosen candidate (1 or 2), and the reason."""
 
-    why: Annotated[Words, limit_chars(WHY_CHARS)] = ""
     choice: Number
+    why: Words = ""
 
 
 def build_question(user: Party, first: Party, second: Party) -> Question:
@@ -42,11 +39,10 @@ def build_question(user: Party, first: Party, second: Party) -> Question:
             "candidate_2": show_party(second, whole=True),
         },
         {"prediction": CHOICE},
-        TOKENS,
     )
 
 
-def read_prediction(answer: Choice) -> bool:
+def read_prediction(answer: Choice, check: TextCheck) -> bool:
     """Return whether the user would choose the first candidate.
 
     Raises:
@@ -57,4 +53,4 @@ def read_prediction(answer: Choice) -> bool:
     return answer.choice == 1
 
 
-CHOICE = ExpectedPart(Choice, read_prediction)
+CHOICE = ExpectedPart(Choice, read_prediction, choices={"choice": (1, 2)})

@@ -25,7 +25,6 @@ from propagation.adapters.openai.prompting import (
 )
 from propagation.ports import Party
 
-TOKENS, TOKENS_A_CANDIDATE = 60, 8
 LINES, CANDIDATES = 3, 1_000
 PROMPT = Prompt(
     "rank@2",
@@ -49,6 +48,7 @@ class Ranking(Answer, stands_for="order"):
 
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """Ask for an order of the candidates, as the only part `ranking`."""
+    count = len(candidates)
     return Question(
         PROMPT,
         {
@@ -57,17 +57,28 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
                 str(place): show_candidate(one, LINES) for place, one in enumerate(candidates, 1)
             },
         },
-        {"ranking": ExpectedPart(Ranking, lambda answer: read_order(answer, len(candidates)))},
-        TOKENS + TOKENS_A_CANDIDATE * len(candidates),
+        {
+            "ranking": ExpectedPart(
+                Ranking,
+                lambda answer, check: read_order(answer, count),
+                choices={"order": range(1, count + 1)},
+                lengths={"order": (count, count)},
+            )
+        },
     )
 
 
 def read_order(answer: Ranking, count: int) -> list[int]:
     """Return the places of the candidates (from 0), best first.
 
+    No grammar prevents that a number comes twice. So its first place counts, and the numbers that
+    are missing follow, in the order in which they were shown, if they are less than half.
+
     Raises:
-        ValueError: A number is missing, repeated or out of range.
+        ValueError: Half of the numbers are missing.
     """
-    if sorted(answer.order) != list(range(1, count + 1)):
+    given = [number for number in dict.fromkeys(answer.order) if 1 <= number <= count]
+    missing = [number for number in range(1, count + 1) if number not in set(given)]
+    if 2 * len(missing) >= count:
         raise ValueError(f"order must hold each number from 1 to {count} once")
-    return [number - 1 for number in answer.order]
+    return [number - 1 for number in (*given, *missing)]

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 
 from propagation.adapters.openai.prompting import (
     MESSAGE_CHARS,
-    NAME_CHARS,
     RULES,
     TITLE_CHARS,
     Answer,
     ExpectedPart,
     Prompt,
     Question,
+    TextCheck,
     drop_none,
     limit_chars,
     limit_words,
@@ -21,9 +21,8 @@ from propagation.adapters.openai.prompting import (
 from propagation.model import rank_by_distinctiveness
 from propagation.ports import Integration, Summary
 
-NAME_WORDS, TEXT_WORDS = 6, 60
+NAME_WORDS, TEXT_WORDS, ROUTER_NAME_CHARS = 6, 60, 60
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3
-TOKENS_A_ROUTER = 150
 PROMPT = Prompt(
     "summarize@3",
     RULES
@@ -39,7 +38,7 @@ data does not say.""",
 class Router(Answer):
     """A router's name and text."""
 
-    name: Annotated[str, limit_chars(NAME_CHARS)]
+    name: Annotated[str, limit_chars(ROUTER_NAME_CHARS)]
     text: Annotated[str, limit_chars(MESSAGE_CHARS)]
 
 
@@ -52,14 +51,13 @@ def build_question(routers: Sequence[Integration]) -> Question:
             f"router_{place}": ExpectedPart(Router, read_summary)
             for place, _ in enumerate(routers, 1)
         },
-        TOKENS_A_ROUTER * len(routers) + 50,
     )
 
 
 def _show(one: Integration) -> dict[str, Any]:
     distinctive = rank_by_distinctiveness(one.standing, one.common)[:STANDING]
     return drop_none(
-        called=quote_as_data(one.before.name, NAME_CHARS)
+        called=quote_as_data(one.before.name, ROUTER_NAME_CHARS)
         if one.before and one.before.name
         else None,
         before=quote_as_data(one.before.text, MESSAGE_CHARS) if one.before else None,
@@ -70,13 +68,13 @@ def _show(one: Integration) -> dict[str, Any]:
     )
 
 
-def read_summary(answer: Router) -> Summary:
+def read_summary(answer: Router, check: TextCheck) -> Summary:
     """Turn the answer into a bounded name and text.
 
     Raises:
-        ValueError: The name or the text is empty.
+        ValueError: The name or the text is empty, or says nothing.
     """
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
-    return Summary(name, text)
+    return Summary(check.require_text(name), check.require_text(text))

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import numpy as np
 import pytest
 
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.embedder import create_openai_embedder
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
@@ -43,7 +44,9 @@ async def open_reasoner_of(server, store, **options):
             **options,
         }
     )
-    reasoner = create_openai_reasoner(create_openai_endpoint(told, None, store, "test"), store)
+    reasoner = create_openai_reasoner(
+        create_openai_endpoint(told, None, store, "test"), store, extract_lines
+    )
     reasoner._asker._json_modes._mode = Mode.PLAIN
     try:
         yield reasoner

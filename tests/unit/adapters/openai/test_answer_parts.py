@@ -142,7 +142,7 @@ def test_where_bounds_are_taken_nothing_in_an_answer_is_without_end():
     texts = [one for one in found if one["type"] == "string" and "enum" not in one]
     lists = [one for one in found if one["type"] == "array"]
     assert len(texts) > 15
-    assert all(60 <= one["maxLength"] <= 600 for one in texts)
+    assert all(30 <= one["maxLength"] <= 480 for one in texts)
     assert len(lists) > 9
     assert all(2 <= one["maxItems"] <= 1_000 for one in lists)
     assert [one.get("minItems", 0) for one in lists].count(1) == 2, "a first profile, and a ranking"

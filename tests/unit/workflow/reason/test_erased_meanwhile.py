@@ -7,6 +7,7 @@ import pytest
 
 from propagation.adapters.numpy.index import NumpyIndex
 from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
@@ -32,7 +33,9 @@ async def open_two_engines(folder):
         store = SqliteStore(folder / "graph.db", SystemClock())
         await store.open()
         told = OpenAIOptions(base_url=server.base_url, model="scripted")
-        model = create_openai_reasoner(create_openai_endpoint(told, None, store, "there"), store)
+        model = create_openai_reasoner(
+            create_openai_endpoint(told, None, store, "there"), store, extract_lines
+        )
         index = NumpyIndex(SqlitePoints(store.database))
         here, there = (
             compose(Shared(store), HashedEmbedder(SETTINGS.seed), index, reasoner, SETTINGS, name)

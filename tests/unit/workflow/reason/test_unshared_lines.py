@@ -5,7 +5,7 @@ A model that writes a user's lines does not read them.
 
 import pytest
 
-from propagation.adapters.openai.prompting import Letters
+from propagation.adapters.openai.prompting import Letters, TextCheck
 from propagation.adapters.openai.prompting.profile_edits import EditAnswer, build_own_edits
 from propagation.model import Author, ClientChange, Line, Profile, Source
 from services.assembly import build_engine
@@ -63,7 +63,7 @@ def test_a_new_line_takes_the_place_of_a_hidden_one_like_it():
 
     def build_edit(*attributes):
         answer = EditAnswer(op="add", line=0, text="Pleases many.", attributes=list(attributes))
-        (edit,) = build_own_edits(profile, [answer], Letters(()), 9, {3})
+        (edit,) = build_own_edits(profile, [answer], Letters(()), 9, TextCheck(), {3})
         return edit.line.id, [source.sequence for source in edit.line.sources]
 
     assert build_edit("jazz") == (3, [5, 9])
@@ -83,7 +83,7 @@ def test_what_one_user_brought_to_a_line_does_not_rest_on_the_users_before():
     def build_edit(ref, op, text, *attributes, hidden=()):
         profile = Profile(ref=ref, version=1, lines=(shown,), next_id=4)
         answer = EditAnswer(op=op, line=1, text=text, attributes=list(attributes))
-        (edit,) = build_own_edits(profile, [answer], Letters(()), 9, hidden, known)
+        (edit,) = build_own_edits(profile, [answer], Letters(()), 9, TextCheck(), hidden, known)
         return edit.line.id, [source.sequence for source in edit.line.sources]
 
     item, user = 1, 2

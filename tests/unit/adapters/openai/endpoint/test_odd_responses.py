@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
+from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.openai.answers.json_mode import Mode
 from propagation.adapters.openai.endpoint.client import LimitedStream
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
@@ -85,7 +86,9 @@ async def serve_answer(answer, store):
         attempts=2,
         cached_answers=0,
     )
-    reasoner = create_openai_reasoner(create_openai_endpoint(options, None, store, "test"), store)
+    reasoner = create_openai_reasoner(
+        create_openai_endpoint(options, None, store, "test"), store, extract_lines
+    )
     reasoner._asker._json_modes._mode = Mode.PLAIN
     reasoner.endpoint.limiter.pause = lambda seconds: 0.0
     try:

@@ -3,6 +3,7 @@ carried out."""
 
 import pytest
 
+from propagation.adapters.openai.prompting import TextCheck
 from propagation.adapters.openai.prompts.evolve import Decision, build_question, read_decision
 from propagation.model import (
     ClientKind,
@@ -64,16 +65,21 @@ def test_the_model_sees_what_readers_said_and_no_user():
 
 
 def test_decisions_that_can_be_carried_out():
-    split = read_decision(answer("split", 2), case(halves=HALVES))
+    split = read_decision(answer("split", 2), case(halves=HALVES), TextCheck())
     assert (split.kind, len(split.texts), split.reason) == (
         EvolutionKind.SPLIT,
         2,
         "readers say so",
     )
     assert split.written_by == "evolve@3"
-    assert read_decision(answer("merge", 1), case(nearest=ROUTER)).kind == EvolutionKind.MERGE
-    assert read_decision(answer("rewrite", 1), case()).texts == ((SPOKEN["name"], SPOKEN["text"]),)
-    assert read_decision(answer("keep", 0), case()).kind is None
+    assert (
+        read_decision(answer("merge", 1), case(nearest=ROUTER), TextCheck()).kind
+        == EvolutionKind.MERGE
+    )
+    assert read_decision(answer("rewrite", 1), case(), TextCheck()).texts == (
+        (SPOKEN["name"], SPOKEN["text"]),
+    )
+    assert read_decision(answer("keep", 0), case(), TextCheck()).kind is None
 
 
 @pytest.mark.parametrize(
@@ -87,4 +93,4 @@ def test_decisions_that_can_be_carried_out():
 )
 def test_decisions_that_cannot(kind, count, words):
     with pytest.raises(ValueError, match=words):
-        read_decision(answer(kind, count), case())
+        read_decision(answer(kind, count), case(), TextCheck())
