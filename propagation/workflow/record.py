@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from propagation.model import InvalidInput, NewInteraction, RecordOutcome
+from propagation.model import InvalidInput, NewInteraction, RecordOutcome, StoreUnreachable
 from propagation.ports import GraphStore
 from propagation.workflow.views import PendingEvents
 
@@ -80,7 +80,8 @@ class Recorder:
         """Commit the events of calls together, and tell each call its outcomes.
 
         If the store refuses an event, each call has a commit of its own, so that only the call
-        with that event fails.
+        with that event fails. If its server does not answer, all waiting calls end, so that none
+        waits longer than the store does.
         """
         try:
             outcomes = await self._commit([event for call in group for event in call.events])
@@ -90,6 +91,10 @@ class Recorder:
                     await self._commit_group([call])
             else:
                 _fail(group, error)
+        except StoreUnreachable as error:
+            # The calls that came meanwhile have waited for this server, too.
+            _fail((*group, *self._waiting), error)
+            self._waiting.clear()
         except Exception as error:
             _fail(group, error)
         else:

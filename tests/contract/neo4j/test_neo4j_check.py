@@ -73,6 +73,22 @@ DAMAGES = {
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
         "of 2 edges that round 1 opened, 1 are stored",
     ),
+    "a round": (
+        "MATCH (d:Round) WHERE d.number = 2 DELETE d",
+        "of the log published round 2, which is missing",
+    ),
+    "the text of a message": (
+        "MATCH (m:Message) WHERE m.version = 2 REMOVE m.text",
+        "message 2 of router 3 has lost its name, its text or its attributes",
+    ),
+    "the item of an interaction": (
+        "MATCH (i:Interaction) WITH i ORDER BY i.sequence LIMIT 1 SET i.item = i.item + 2",
+        "is not connected to user 0 or to item 3, which it names",
+    ),
+    "the gradients of an interaction": (
+        "MATCH (:Interaction)-[g:GAVE]->() DELETE g",
+        "a gradient of interaction 2 is not connected to it",
+    ),
     "a message": (
         "MATCH (m:Message) WHERE m.version = 2 DETACH DELETE m",
         "of 1 messages of round 2, 0 are stored",
@@ -86,6 +102,13 @@ async def test_what_was_damaged_is_found(store, statement, found):
         get_shared_server().run(statement)
 
     await assert_damage_is_found(store, damage, found)
+
+
+async def test_a_message_without_its_text_is_not_read(store):
+    await fill_store(store)
+    get_shared_server().run("MATCH (m:Message) WHERE m.version = 2 REMOVE m.text")
+    with pytest.raises(StoreCorrupt, match="message 2 of router 3 has lost its name, its text"):
+        await store.get_messages([(3, 2)], 1)
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -91,5 +91,5 @@ async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
         return await checked.check()
 
     unconnected, lacking = await find_lasting(look)
-    assert f"interaction {broken} has lost user" in unconnected
+    assert f"interaction {broken} is not connected to user" in unconnected
     assert "lacks 1 " in lacking

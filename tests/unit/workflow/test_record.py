@@ -6,7 +6,13 @@ from contextlib import suppress
 import pytest
 
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.model import InvalidInput, NewInteraction, RecordStatus, StoreBusy
+from propagation.model import (
+    InvalidInput,
+    NewInteraction,
+    RecordStatus,
+    StoreBusy,
+    StoreUnreachable,
+)
 from propagation.workflow.record import FEW_EVENTS, Recorder
 from propagation.workflow.views import PendingEvents
 from services.runtime.process import SystemClock
@@ -23,6 +29,7 @@ class CountedStore:
     async def record(self, events, *, auto_create):
         self.commits.append(len(events))
         if self.failure is not None:
+            await asyncio.sleep(0.02)
             raise self.failure
         return await self._store.record(events, auto_create=auto_create)
 
@@ -95,6 +102,18 @@ async def test_a_failed_commit_fails_all_its_calls_and_not_the_next(recorder, st
     assert [str(one) for one in answers] == ["the disk is full"] * 2
     store.failure = None
     assert (await recorder.record([event("a")]))[0].status == RecordStatus.ACCEPTED
+
+
+async def test_no_call_waits_for_an_unreachable_store_twice(recorder, store):
+    store.failure = StoreUnreachable("no answer within neo4j.retry_seconds")
+    first = asyncio.create_task(recorder.record([event("first")]))
+    await asyncio.sleep(0)
+    later = asyncio.create_task(recorder.record([event("later")]))
+    answers = await asyncio.gather(first, later, return_exceptions=True)
+    assert all(isinstance(one, StoreUnreachable) for one in answers)
+    assert store.commits == [1], "the later call had no commit of its own"
+    store.failure = None
+    assert (await recorder.record([event("later")]))[0].status == RecordStatus.ACCEPTED
 
 
 async def test_a_call_cancelled_before_its_commit_records_nothing(recorder, store):

@@ -7,7 +7,15 @@ QUERIES = {
     "maintenance/check/log/double_sequences": (
         "sequence {} belongs to an interaction and to another log entry"
     ),
-    "maintenance/check/log/unconnected_interactions": "interaction {} has lost user {} or item {}",
+    "maintenance/check/log/unconnected_interactions": (
+        "interaction {} is not connected to user {} or to item {}, which it names"
+    ),
+    "maintenance/check/log/unpublished_entries": (
+        "sequence {} of the log published {} {}, which is missing"
+    ),
+    "maintenance/check/log/unconnected_gradients": (
+        "a gradient of interaction {} is not connected to it"
+    ),
     "maintenance/check/numbers/block_gaps": (
         f"learned block {{}} does not start where the one before it ends, at {{}}{REBUILD}"
     ),
@@ -35,6 +43,9 @@ QUERIES = {
     "maintenance/check/routing/double_edges": "router {} has two current edges to client {}",
     "maintenance/check/routing/missing_edges": "of {} edges that round {} opened, {} are stored",
     "maintenance/check/routing/missing_messages": "of {} messages of round {}, {} are stored",
+    "maintenance/check/routing/incomplete_messages": (
+        "message {} of router {} has lost its name, its text or its attributes"
+    ),
     "maintenance/check/routing/unsent_messages": (
         "message {} of router {} is not connected to its router"
     ),

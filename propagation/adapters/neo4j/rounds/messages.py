@@ -5,7 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.model import IntegratedAttribute, RouterVersion, group_pairs, is_since_bootstrap
+from propagation.model import (
+    IntegratedAttribute,
+    RouterVersion,
+    StoreCorrupt,
+    group_pairs,
+    is_since_bootstrap,
+)
 from propagation.reception.message_buffer import (
     ClientEdge,
     MessageKey,
@@ -170,6 +176,16 @@ def list_parts(version: RouterVersion) -> list[list[object]]:
 
 
 def _build_version(row: Sequence[Any]) -> RouterVersion:
+    """Convert the row of a message.
+
+    Raises:
+        StoreCorrupt: The message has lost properties.
+    """
+    if None in row[:9]:
+        raise StoreCorrupt(
+            f"message {row[1]} of router {row[0]} has lost its name, its text or its attributes;"
+            " restore the database from a back-up"
+        )
     return RouterVersion(
         router=row[0],
         version=row[1],
