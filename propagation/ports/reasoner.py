@@ -189,6 +189,13 @@ class Reasoner(Protocol):
         """
 
     @property
+    def asks_model(self) -> bool:
+        """Whether a model answers, so that an answer may take minutes.
+
+        The numbers do not wait for such a reasoner.
+        """
+
+    @property
     def concurrency(self) -> int:
         """Best number of interactions under way at once.
 

@@ -3413,6 +3413,7 @@ class GetStatusResponse(_message.Message):
     REACH_FIELD_NUMBER: _builtins.int
     PARTS_FIELD_NUMBER: _builtins.int
     SPENDING_FIELD_NUMBER: _builtins.int
+    CLIENTS_TO_DESCRIBE_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     """The last sequence that is recorded."""
     learned_through: _builtins.int
@@ -3443,6 +3444,8 @@ class GetStatusResponse(_message.Message):
     """The embedder's name."""
     propagate: _builtins.bool
     """The setting propagate. False: rounds and reception are off, and ranking is without propagation."""
+    clients_to_describe: _builtins.int
+    """How many new or changed clients the reasoner has not described yet. Numbers do not wait for it."""
     @_builtins.property
     def last_round(self) -> Global___RoundReport:
         """The last round. Absent before the first."""
@@ -3518,10 +3521,11 @@ class GetStatusResponse(_message.Message):
         reach: _abc.Iterable[Global___RouterReach] | None = ...,
         parts: _abc.Iterable[Global___TimedPart] | None = ...,
         spending: Global___Spending | None = ...,
+        clients_to_describe: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

@@ -25,7 +25,6 @@ from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
 from propagation.workflow.reason.reasoning import Reasoning
-from propagation.workflow.record import Recorder
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.attribute_perception import AttributePerception
 from propagation.workflow.rounds.policies import PolicyPorts, build_policy
@@ -120,7 +119,6 @@ def compose(
         data=data,
         numbers=numbers,
         memory=memory,
-        recorder=Recorder(store, pending_events, auto_create=settings.auto_create),
         vectors=vectors,
         index_maintenance=index_maintenance,
         learner=learner,

@@ -22,11 +22,10 @@ from propagation.model import (
     Gauge,
     IncompatibleSettings,
     NewInteraction,
-    RecordOutcome,
     Round,
     index_of,
 )
-from propagation.ports import Embedder, GraphStore, Reasoner, VectorIndex
+from propagation.ports import Embedder, GraphStore, Reasoner, RecordResult, VectorIndex
 from propagation.reception.message_buffer import ProfileReading
 from propagation.workflow.bootstrap.stage0 import OnStep, Stage0
 from propagation.workflow.concurrency import Activity, Exclusion, Leases
@@ -47,7 +46,6 @@ from propagation.workflow.read.recommend import Recommendations, Recommender, Re
 from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
-from propagation.workflow.record import Recorder
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
 from propagation.workflow.settings import WorkflowSettings
@@ -84,7 +82,6 @@ class Engine:
     data: OpenData
     numbers: NumbersOwner
     memory: ClientMemory
-    recorder: Recorder
     vectors: VectorSync
     index_maintenance: IndexMaintenance
     learner: Learner
@@ -161,7 +158,6 @@ class Engine:
                 parts.push_async_callback(self.embedder.close)
                 parts.push_async_callback(self.reasoner.close)
                 parts.push_async_callback(self.reasoning.close)
-                parts.push_async_callback(self.recorder.finish)
 
     # Record
 
@@ -177,13 +173,13 @@ class Engine:
             self.memory.pending_events.note_entry(sequence)
         return outcomes
 
-    async def record(self, events: Sequence[NewInteraction]) -> Sequence[RecordOutcome]:
-        """Record interactions; they are durable when this returns (see `Recorder`).
-
-        Returns:
-            An outcome for each event, in order.
-        """
-        return await self.recorder.record(events)
+    async def record(self, events: Sequence[NewInteraction]) -> RecordResult:
+        """Record interactions; they are durable when this returns."""
+        recorded = await self.store.record(events, auto_create=self.settings.auto_create)
+        self.memory.pending_events.add_recorded(
+            events, recorded.outcomes, has_clients_entry=bool(recorded.created)
+        )
+        return recorded
 
     # Learn, reason, rounds
 

@@ -65,8 +65,8 @@ async def replay(
             report.clients += len(batch)
         report.rounds += await engine.drain()
         while part := list(islice(waiting_events, step)):
-            outcomes = await engine.record(part)
-            report.outcomes.update(outcome.status for outcome in outcomes)
+            recorded = await engine.record(part)
+            report.outcomes.update(outcome.status for outcome in recorded.outcomes)
             report.events += len(part)
             report.rounds += await engine.drain()
             progress(report.events)

@@ -58,7 +58,7 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     assert find_in_graph(tmp_path, words) == []
     await assert_sound(engine)
     again = await engine.record(mine)
-    assert {outcome.status for outcome in again} == {RecordStatus.FORGOTTEN}
+    assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
 
 
 async def test_nothing_of_an_item_is_left(engine, tmp_path):

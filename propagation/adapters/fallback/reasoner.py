@@ -48,6 +48,7 @@ class FallbackReasoner:
         self._passed_on = ReasonerStopping if unavailable else ReasonerUnavailable
         self._mark = Usage(fallback=other.name)
         self.name = first.name
+        self.asks_model = first.asks_model
         self.concurrency = first.concurrency
         self.router_batch_size = first.router_batch_size
 

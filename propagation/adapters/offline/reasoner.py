@@ -38,6 +38,7 @@ class OfflineReasoner:
     """The offline reasoner; ports/reasoner.py explains each answer."""
 
     name = "offline-1"
+    asks_model = False
     concurrency = 1
     router_batch_size = 1
     pause_reason = ""

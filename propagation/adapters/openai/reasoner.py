@@ -53,6 +53,7 @@ CatalogueLines = Callable[[Client], Sequence[Edit]]
 class OpenAIReasoner(EndpointAdapter):
     """A reasoner that asks a model; ports/reasoner.py explains each answer."""
 
+    asks_model = True
     router_batch_size = 1 << 20
     routers_a_call = 12
 
@@ -63,7 +64,7 @@ class OpenAIReasoner(EndpointAdapter):
 
         Args:
             store: Keeps answers and the server's JSON mode.
-            describe_from_catalogue: Writes the lines of a client for which the model's say nothing.
+            describe_from_catalogue: Writes a client's lines if all of the model's are degenerate.
         """
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight

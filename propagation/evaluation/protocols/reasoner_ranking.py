@@ -242,9 +242,9 @@ async def _replay_in_parts(
             engine.numbers.view.users + engine.numbers.view.items
         )
         for start in range(0, len(events), size):
-            outcomes = await engine.record(events[start : start + size])
+            recorded = await engine.record(events[start : start + size])
             await _catch_up(engine)
-            newest = max(outcome.sequence for outcome in outcomes)
+            newest = max(outcome.sequence for outcome in recorded.outcomes)
             if newest == await engine.store.get_recorded_through() and await engine.is_round_due():
                 await _retry_until_done(engine, engine.run_round)
             progress(min(start + size, len(events)))

@@ -9,7 +9,7 @@ first round.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from propagation.model import (
     Epoch,
     LeaseHeld,
     LogSlice,
+    normalize_name,
     split_into_batches,
 )
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, Lease
@@ -71,10 +72,17 @@ class Stage0:
     _next_count: int = 0
 
     async def run_first_if_due(self) -> None:
-        """Bootstrap if nothing was bootstrapped yet and `bootstrap_items` items have text."""
+        """Bootstrap if nothing was bootstrapped yet and `bootstrap_items` items have text.
+
+        The numbers wait for no model: if a model describes clients, the epoch opens with what the
+        catalogue says of them.
+        """
         async with self.exclusion.run(Activity.CHECK_BOOTSTRAP):
             if await self._is_due():
-                await self.run(first=True)
+                if self.cold_start.reasoner.asks_model:
+                    await self._open_beside_reasoning()
+                else:
+                    await self.run(first=True)
 
     async def run(self, on_step: OnStep = lambda step: None, *, first: bool) -> Epoch | None:
         """Open the next epoch and go live on it.
@@ -112,6 +120,34 @@ class Stage0:
                 with contextlib.suppress(LeaseHeld):  # the round stays due
                     await self.rounds.run()
             return epoch
+
+    async def _open_beside_reasoning(self) -> None:
+        """Open the first epoch while clients are described and interactions are reasoned.
+
+        To reasoning it is as if another process had opened it. The index is made again by
+        maintenance, and the first round is due as soon as enough clients are described.
+
+        Raises:
+            LeaseLost: Another process keeps the learner's lease for too long.
+        """
+        async with self.exclusion.run(Activity.OPEN_FIRST_EPOCH):
+            async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
+                if self.numbers.view.epoch:
+                    return
+                self.learner.mark_ahead()
+                self.index_maintenance.put_off(
+                    "the vector index is made again for the first epoch, once the model has"
+                    " answered the questions under way"
+                )
+                epoch = await self._open_epoch(lease, lambda step: None)
+                await self.learner.reload()
+            await self.replica_sync.follow_embedder()
+            log.info(
+                "epoch %d is open at sequence %d; %d clients are described later",
+                epoch.number,
+                epoch.sequence,
+                self.cold_start.outstanding,
+            )
 
     async def open_index(self) -> None:
         """Make the index equal to the graph, at start.
@@ -196,8 +232,10 @@ class Stage0:
         tastes = (
             items
             if self.settings.centres == "items"
-            else await embedder.embed(await self._list_attributes())
+            else await embedder.embed(await self._list_attributes(catalogue))
         )
+        if not len(tastes):  # nothing is described, and the catalogue lists no attributes
+            tastes = items
         session = await asyncio.to_thread(
             run_spherical_kmeans, items, self.settings.session.k, seed
         )
@@ -206,20 +244,26 @@ class Stage0:
         )
         return NumbersView(session, taste, seed, number, self.settings.limits)
 
-    async def _list_attributes(self) -> list[str]:
+    async def _list_attributes(self, catalogue: Sequence[Client]) -> list[str]:
         """Return the attributes of all clients' own texts, each once.
 
-        They were extracted by eq. 1.
+        They were extracted by eq. 1. Items that are not described yet have those that the catalogue
+        lists.
         """
-        refs = sorted(await self.store.get_text_versions())
-        return sorted(
-            {
-                name
-                for batch in split_into_batches(refs, PAGE)
-                for text in (await self.store.load_texts(batch)).values()
-                for name in list_own_attributes(text)
-            }
-        )
+        described = await self.store.get_text_versions()
+        extracted = {
+            name
+            for batch in split_into_batches(sorted(described), PAGE)
+            for text in (await self.store.load_texts(batch)).values()
+            for name in list_own_attributes(text)
+        }
+        listed = {
+            normalize_name(name)
+            for item in catalogue
+            if item.ref not in described
+            for name in (*item.attributes, *item.categories)
+        }
+        return sorted((extracted | listed) - {""})
 
     async def _relearn(self, lease: Lease, view: NumbersView, embedder: Embedder) -> None:
         """Learn the whole log again with the recorded negatives; stage the blocks."""

@@ -120,6 +120,8 @@ class Activity(Enum):
     PUBLISH_EVOLUTION = "publish an evolution"
     CHECK_BOOTSTRAP = "check whether the first bootstrap is due"
     BOOTSTRAP = "bootstrap"
+    OPEN_FIRST_EPOCH = "open the first epoch"
+    """A bootstrap beside reasoning, which may wait for a model for minutes."""
     MERGE = "merge messages at a read"
     """Shares MERGES with other reads."""
     WITHDRAW = "withdraw events, or everything of a client"
@@ -137,6 +139,7 @@ LOCKED: Mapping[Activity, tuple[Resource, ...]] = {
     Activity.PUBLISH_EVOLUTION: (Resource.TEXTS, Resource.ROUNDS),
     Activity.CHECK_BOOTSTRAP: (Resource.FIRST_EPOCH,),
     Activity.BOOTSTRAP: (Resource.ROUTERS, Resource.TEXTS, Resource.ROUNDS, Resource.NUMBERS),
+    Activity.OPEN_FIRST_EPOCH: (Resource.ROUTERS, Resource.ROUNDS, Resource.NUMBERS),
     Activity.MERGE: (Resource.MERGES,),
     Activity.ERASE: (Resource.ERASURES,),
     Activity.WITHDRAW: (

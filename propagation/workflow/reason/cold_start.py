@@ -91,6 +91,11 @@ class ColdStart:
                 self._taken_through = entry.sequence
                 self.changes += len(entry.refs)
 
+    @property
+    def outstanding(self) -> int:
+        """How many clients are not described yet."""
+        return sum(len(entry.refs) for entry in self._waiting) + len(self._failed)
+
     def get_described_through(self, limit: int) -> int:
         """Return the sequence up to which every client is described.
 

@@ -111,6 +111,11 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ("recorded through", f"{answer.recorded_through:,}"),
         ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
         ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
+        *(
+            [("clients to describe", f"{answer.clients_to_describe:,}")]
+            if answer.clients_to_describe
+            else []
+        ),
         (
             "last round",
             describe_round(answer.last_round) if answer.HasField("last_round") else "none yet",

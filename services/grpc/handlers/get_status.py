@@ -117,6 +117,7 @@ class GetStatusHandler(Servicer):
             reasoned_through=reasoned,
             learn_lag=max(recorded - learned, 0),
             reason_lag=max(recorded - reasoned, 0),
+            clients_to_describe=engine.cold_start.outstanding,
             users=await store.count_clients(ClientKind.USER),
             items=await store.count_clients(ClientKind.ITEM),
             epoch=epoch.number if epoch else 0,

@@ -174,7 +174,7 @@ class InteractionsHandler(Servicer):
         if interactions:
             with self._worker.recording():
                 recorded = await self._engine.record(interactions)
-            for outcome, result in zip(valid, recorded, strict=True):
+            for outcome, result in zip(valid, recorded.outcomes, strict=True):
                 outcome.sequence = result.sequence
                 if result.status in RECORDED:
                     outcome.status = RECORDED[result.status]

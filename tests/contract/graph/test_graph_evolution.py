@@ -191,6 +191,7 @@ async def test_everything_goes_live_at_one_sequence_and_comes_back(learned_store
     )
     (kept,) = (await store.get_router_maps()).maps
     assert_same_map(kept, replace(made.map, run=1))
+    assert not [problem for problem in await store.check() if "published" in problem]
 
 
 async def test_a_barrier_is_staged_in_two_parts_and_discarded_by_another(learned_store):

@@ -75,11 +75,11 @@ DAMAGES = {
     ),
     "a round": (
         "MATCH (d:Round) WHERE d.number = 2 DELETE d",
-        "of the log published round 2, which is missing",
+        "of the log published is missing: round 2",
     ),
     "the text of a message": (
         "MATCH (m:Message) WHERE m.version = 2 REMOVE m.text",
-        "message 2 of router 3 has lost its name, its text or its attributes",
+        "message 2 of router 3 has lost a property, such as its text",
     ),
     "the item of an interaction": (
         "MATCH (i:Interaction) WITH i ORDER BY i.sequence LIMIT 1 SET i.item = i.item + 2",
@@ -107,7 +107,7 @@ async def test_what_was_damaged_is_found(store, statement, found):
 async def test_a_message_without_its_text_is_not_read(store):
     await fill_store(store)
     get_shared_server().run("MATCH (m:Message) WHERE m.version = 2 REMOVE m.text")
-    with pytest.raises(StoreCorrupt, match="message 2 of router 3 has lost its name, its text"):
+    with pytest.raises(StoreCorrupt, match="message 2 of router 3 has lost a property"):
         await store.get_messages([(3, 2)], 1)
 
 

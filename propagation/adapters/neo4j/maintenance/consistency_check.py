@@ -11,7 +11,7 @@ QUERIES = {
         "interaction {} is not connected to user {} or to item {}, which it names"
     ),
     "maintenance/check/log/unpublished_entries": (
-        "sequence {} of the log published {} {}, which is missing"
+        "what sequence {} of the log published is missing: {} {}"
     ),
     "maintenance/check/log/unconnected_gradients": (
         "a gradient of interaction {} is not connected to it"
@@ -44,7 +44,7 @@ QUERIES = {
     "maintenance/check/routing/missing_edges": "of {} edges that round {} opened, {} are stored",
     "maintenance/check/routing/missing_messages": "of {} messages of round {}, {} are stored",
     "maintenance/check/routing/incomplete_messages": (
-        "message {} of router {} has lost its name, its text or its attributes"
+        "message {} of router {} has lost a property, such as its text"
     ),
     "maintenance/check/routing/unsent_messages": (
         "message {} of router {} is not connected to its router"

@@ -183,7 +183,7 @@ def _build_version(row: Sequence[Any]) -> RouterVersion:
     """
     if None in row[:9]:
         raise StoreCorrupt(
-            f"message {row[1]} of router {row[0]} has lost its name, its text or its attributes;"
+            f"message {row[1]} of router {row[0]} has lost a property, such as its text;"
             " restore the database from a back-up"
         )
     return RouterVersion(

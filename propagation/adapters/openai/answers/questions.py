@@ -17,6 +17,8 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
+    CHARS_A_TOKEN,
+    DegenerateAnswer,
     DegeneratePart,
     ExpectedPart,
     Question,
@@ -73,7 +75,8 @@ class Exchange:
     Attributes:
         data: The document that the prompt shows.
         missing: The expected parts that have no usable answer yet.
-        tokens: The most tokens that the next answer may have.
+        tokens: The most tokens that the next answer may have if the server enforces the bounds of
+            its schema. Elsewhere a quarter must do: an answer that loops goes on to the end.
         before: Messages with the last answer and a complaint about it; empty at first.
         raw: The usable parts as the model wrote them.
         parts: The parts as they were read.
@@ -92,11 +95,15 @@ class Exchange:
     def note(self, name: str, found: AnswerPart[Any]) -> None:
         """Note how a part was read.
 
-        If it failed, what was usable of an earlier answer stays.
+        What was usable of an earlier answer stays if this one failed, or has more degenerate texts.
         """
         before = self.parts.get(name)
-        failed = isinstance(found, ReasonerFailed) and not isinstance(found, DegeneratePart)
-        if not (failed and isinstance(before, DegeneratePart)):
+        is_worse = isinstance(found, ReasonerFailed) and not (
+            isinstance(found, DegeneratePart)
+            and isinstance(before, DegeneratePart)
+            and found.refused < before.refused
+        )
+        if not (isinstance(before, DegeneratePart) and is_worse):
             self.parts[name] = found
 
 
@@ -131,9 +138,7 @@ class QuestionAsker:
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
         after_withdrawal = await self._cache.get_last_withdrawal()
-        exchange = Exchange(
-            question, data, question.parts, question.most_tokens + self._for_thoughts
-        )
+        exchange = Exchange(question, data, question.parts, question.most_tokens)
         try:
             await self._ask_model(exchange)
         except ReasonerUnavailable as error:
@@ -153,7 +158,7 @@ class QuestionAsker:
         else:
             exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(lost))),)))
         parts = {
-            name: part.rest if isinstance(part, DegeneratePart) else part
+            name: part.usable if isinstance(part, DegeneratePart) else part
             for name, part in exchange.parts.items()
         }
         return Answered(parts, exchange.usage)
@@ -184,13 +189,13 @@ class QuestionAsker:
             if answer.fault in (Fault.TRUNCATED, Fault.THINKING):
                 if answer.fault is Fault.THINKING or not reply.text:
                     self._for_thoughts = THOUGHTS
-                exchange.tokens = 2 * exchange.question.most_tokens + self._for_thoughts
+                exchange.tokens = 2 * exchange.question.most_tokens
             wrong = {name: exchange.parts[name] for name in exchange.missing}
             exchange.before = _write_complaint(
                 reply,
                 answer,
                 {name: str(part) for name, part in wrong.items()},
-                degenerate=any(isinstance(part, DegeneratePart) for part in wrong.values()),
+                degenerate=any(isinstance(part, DegenerateAnswer) for part in wrong.values()),
             )
 
     async def _reply(self, exchange: Exchange) -> Response:
@@ -214,7 +219,9 @@ class QuestionAsker:
         messages = _write_messages(exchange, mode)
         about = sum(count_tokens_in(message["content"]) for message in messages)
         room = self._endpoint.options.context_tokens - about
-        if room < min(exchange.tokens, 100):
+        tokens = exchange.tokens if mode is Mode.BOUNDED else exchange.tokens // CHARS_A_TOKEN
+        tokens += self._for_thoughts
+        if room < min(tokens, 100):
             raise ReasonerGaveUp(
                 f"the prompt has about {about} tokens; openai.context_tokens leaves no room "
                 "for an answer"
@@ -222,7 +229,7 @@ class QuestionAsker:
         return await self._endpoint.chat(
             exchange.question.prompt.label,
             messages,
-            min(exchange.tokens, room),
+            min(tokens, room),
             _format(mode, exchange.missing),
             least_temperature=AGAIN_TEMPERATURE if exchange.before else 0.0,
         )
@@ -243,7 +250,7 @@ class QuestionAsker:
 def _check_part(
     question: Question, answer: ParsedAnswer, name: str, part: ExpectedPart
 ) -> AnswerPart[Any]:
-    return check_part(answer, name, part, TextCheck(question.told, question.shown))
+    return check_part(answer, name, part, TextCheck(question.texts))
 
 
 def _write_messages(exchange: Exchange, mode: Mode) -> Messages:

@@ -5,6 +5,7 @@ from propagation.adapters.openai.prompting.answer_schema import (
     TEXT_CHARS,
     Choices,
     describe_schema,
+    trim_to_word,
 )
 from propagation.adapters.openai.prompting.answer_types import (
     Answer,
@@ -17,7 +18,11 @@ from propagation.adapters.openai.prompting.answer_types import (
     limit_length,
     to_list,
 )
-from propagation.adapters.openai.prompting.degenerate_text import TextCheck, find_fault
+from propagation.adapters.openai.prompting.degenerate_text import (
+    AskedTexts,
+    TextCheck,
+    find_fault,
+)
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
     LINE_CHARS,
@@ -31,7 +36,9 @@ from propagation.adapters.openai.prompting.profile_edits import (
     read_word,
 )
 from propagation.adapters.openai.prompting.prompt import (
+    CHARS_A_TOKEN,
     RULES,
+    DegenerateAnswer,
     DegeneratePart,
     ExpectedPart,
     Prompt,

@@ -75,6 +75,15 @@ def _select_keys(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: node[name] for name in names if name in node}
 
 
+def trim_to_word(text: str, chars: int) -> str:
+    """End a text at a word if a grammar may have cut it.
+
+    Args:
+        chars: The bound of the grammar.
+    """
+    return text if len(text) < chars or " " not in text else text.rsplit(" ", 1)[0]
+
+
 def describe_schema(schema: Mapping[str, Any]) -> str:
     """Describe the answer's form in words, for models without a grammar."""
     if "enum" in schema:
@@ -95,7 +104,7 @@ def count_tokens_allowed(schema: Mapping[str, Any]) -> int:
     """Count the tokens of the longest answer that a schema allows.
 
     A token is taken to have one character, as it may in a text that makes no sense, and a fifth is
-    added for spaces between the parts.
+    added for spaces between the parts. In a rare script a character may be several tokens.
 
     Args:
         schema: A bounded one.

@@ -1,32 +1,45 @@
-"""Finds texts and names of a model that say nothing.
+"""Finds degenerate texts and names in a model's answer.
 
 Small models loop, repeat their instructions, and give letters, digits or names of fields as
 attributes.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+import string
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
-WORD = re.compile(r"\w+")
-LETTERS_AT_LEAST = 3
-ECHO_WORDS, WHOLE_ECHO_WORDS = 6, 3
-"""So many words in a row are an echo: inside a text, and if they are the whole text."""
+MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
+OUTCOME, HEARD = "outcome", "(heard) "
+WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 6, 12, 0.8
+"""How many words in a row are an echo.
+
+Of the instructions: ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS. Of the
+outcome: OUTCOME_ECHO_WORDS, or a whole text.
+"""
 LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
-LOOP_OF_CHARACTERS = re.compile(r"([^\W\d].{0,19}?)\1{5,}")
+LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
-NO_NAME = re.compile(r"(?:[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]?\d*)")
-"""Letters, digits, and names of messages and of parts, which no attribute has."""
+MESSAGE_NAME = re.compile(r"m\d{1,3}")
+PLACEHOLDER_NAME = re.compile(
+    r"[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]\d+", re.IGNORECASE
+)
+"""Letters, digits, and names of messages, parts and lines."""
 FIELDS = frozenset(
     {
         "about",
         "add",
         "attribute",
         "attributes",
+        "candidate",
         "choice",
         "chosen",
+        "client",
         "decision",
         "drop",
         "edit",
@@ -39,13 +52,12 @@ FIELDS = frozenset(
         "heard",
         "helped",
         "kind",
+        "line",
         "lines",
         "message",
         "messages",
         "name",
         "names",
-        "none",
-        "null",
         "op",
         "order",
         "passed",
@@ -53,6 +65,7 @@ FIELDS = frozenset(
         "ranking",
         "reason",
         "replace",
+        "router",
         "rules",
         "text",
         "true",
@@ -61,83 +74,119 @@ FIELDS = frozenset(
         "why",
     }
 )
+NOTHING = frozenset(
+    {"", "-", "—", "n/a", "na", "nil", "no", "none", "nothing", "null", "无", "没有"}
+)
+"""What models write into a field that they want to leave empty."""
+
+
+@dataclass(frozen=True)
+class AskedTexts:
+    """The texts of a question, against which an answer is checked.
+
+    Attributes:
+        instructions: What the prompt says.
+        outcome: What it says of the interaction.
+        data: The texts of clients, messages and items, case-folded.
+    """
+
+    instructions: str = ""
+    outcome: str = ""
+    data: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, instructions: str, data: Mapping[str, Any]) -> "AskedTexts":
+        """Collect the texts of a prompt and its data, without names of fields."""
+        shown = {name: value for name, value in data.items() if name != OUTCOME}
+        texts = (text.removeprefix(HEARD).casefold() for text in _list_texts(shown))
+        return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts))
+
+    def have_name(self, name: str) -> bool:
+        """Return whether the data has a name.
+
+        It has it as a text of its own, or as whole words. A single character must be a text of its own.
+        """
+        if name in self.data:
+            return True
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        return len(name) > 1 and any(map(whole.search, self.data))
+
+    def have_phrase(self, phrase: str) -> bool:
+        """Return whether a text of the data has these words in a row."""
+        return any(phrase in " ".join(_split(text)) for text in self.data)
+
+
+NOTHING_ASKED = AskedTexts()
+
+
+class DegenerateText(ValueError):
+    """A text without which its part cannot be used is degenerate."""
 
 
 class TextCheck:
     """Checks the texts and names of one part of an answer.
 
-    It notes why it refuses some.
-
     Attributes:
-        refused: The reasons, in words for the model.
+        refused: Why some were refused, in words for the model.
     """
 
-    def __init__(self, told: str = "", shown: str = "") -> None:
-        """Prepare the check.
-
-        Args:
-            told: Instructions and other words of ours that no answer may repeat.
-            shown: What the data says; a name of a field that stands there may be an attribute.
-        """
+    def __init__(self, asked: AskedTexts = NOTHING_ASKED) -> None:
         self.refused: list[str] = []
-        self._told = told
-        self._shown = shown.casefold()
+        self._asked = asked
 
     def refuse(self, reason: str) -> None:
         """Note that something is left out."""
         self.refused.append(reason)
 
     def keep_text(self, text: str) -> str:
-        """Return a text; "" if it says nothing."""
-        fault = text and find_fault(text, self._told)
+        """Return a text; "" if it is degenerate or stands for nothing."""
+        if text.strip().casefold() in NOTHING:
+            return ""
+        fault = find_fault(text, self._asked)
         if fault:
-            self.refuse(f"a text {fault}: {text[:40]!r}")
+            self.refuse(f"a text {fault}")
         return "" if fault else text
 
     def require_text(self, text: str) -> str:
         """Return a text.
 
         Raises:
-            ValueError: It says nothing.
+            DegenerateText: It is degenerate.
         """
-        if fault := find_fault(text, self._told):
-            raise ValueError(f"text {fault}: {text[:40]!r}")
+        if fault := find_fault(text, self._asked):
+            raise DegenerateText(f"a text {fault}")
         return text
 
     def keep_names(self, names: Iterable[str]) -> list[str]:
         """Return the names that may be attributes."""
         kept = []
         for name in names:
-            if self._is_name(name):
+            if self._is_attribute(name):
                 kept.append(name)
-            else:
-                self.refuse(f"{name[:40]!r} is no attribute")
+            elif name.strip().casefold() not in NOTHING:
+                self.refuse(f"{name[:20]!r} is no attribute")
         return kept
 
-    def _is_name(self, name: str) -> bool:
+    def _is_attribute(self, name: str) -> bool:
         plain = " ".join(name.casefold().split()).strip("`'\"")
-        return not (
-            NO_NAME.fullmatch(plain)
-            or MARKER.search(plain)
-            or _has_loop(_split(plain), plain)
-            or (plain in FIELDS and plain not in self._shown)
-        )
+        if plain in NOTHING or MARKER.search(plain) or _find_loop(plain, self._asked):
+            return False
+        if PLACEHOLDER_NAME.fullmatch(plain) or plain in FIELDS:
+            named = MESSAGE_NAME.fullmatch(plain) and plain in self._asked.data
+            return not named and self._asked.have_name(plain)
+        return True
 
 
-def find_fault(text: str, told: str) -> str | None:
-    """Say what is wrong with a text; None if nothing is.
-
-    Args:
-        told: Words of ours that the text may not repeat.
-    """
+def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
+    """Say why a text is degenerate; None if it is not."""
     words = _split(text)
-    if sum(map(str.isalpha, text)) < LETTERS_AT_LEAST:
+    if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
         return "has no words"
-    if _has_loop(words, text):
+    if _find_loop(text, asked):
         return "repeats itself"
     if MARKER.search(text):
         return "names a part of this question"
-    if _echoes(words, told):
+    if _echoes(words, asked):
         return "repeats the instructions"
     return None
 
@@ -147,39 +196,70 @@ def is_same_text(one: str, other: str) -> bool:
     return _split(one) == _split(other)
 
 
+def _is_letter(character: str) -> bool:
+    return unicodedata.category(character)[0] == "L"
+
+
 def _split(text: str) -> list[str]:
-    return WORD.findall(text.casefold())
+    """Split a text at white space, without the punctuation around words."""
+    return [word for part in text.casefold().split() if (word := part.strip(MARKS))]
 
 
-def _has_loop(words: list[str], text: str) -> bool:
+def _list_texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, Mapping):
+        for value in data.values():
+            yield from _list_texts(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from _list_texts(value)
+
+
+def _find_loop(text: str, asked: AskedTexts) -> bool:
+    """Return whether a text repeats itself, but for what the data repeats, such as a title."""
+    words = _split(text)
     if len(words) >= MANY_WORDS and len(set(words)) < DISTINCT_SHARE * len(words):
         return True
-    if LOOP_OF_CHARACTERS.search(text):
+    loop = LOOP_OF_CHARACTERS.search(text.casefold())
+    if loop and not any(loop.group() in one for one in asked.data):
         return True
-    return any(_repeats(words, size, times) for size, times in LOOPS.items())
+    return any(
+        not asked.have_phrase(" ".join(words[start:end])) for start, end in _find_runs(words)
+    )
 
 
-def _repeats(words: list[str], size: int, times: int) -> bool:
-    """Return whether `size` words follow each other `times` times."""
-    same = 0
-    for place in range(size, len(words)):
-        same = same + 1 if words[place] == words[place - size] else 0
-        if same == size * (times - 1):
-            return True
-    return False
+def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Find where the same words follow each other; yield the start and the end of each run."""
+    for size, times in LOOPS.items():
+        same = 0
+        for place in range(size, len(words) + 1):
+            if place < len(words) and words[place] == words[place - size]:
+                same += 1
+            else:
+                if same >= size * (times - 1):
+                    yield place - same - size, place
+                same = 0
 
 
-def _echoes(words: list[str], told: str) -> bool:
-    if not told or len(words) < WHOLE_ECHO_WORDS:
+def _echoes(words: Sequence[str], asked: AskedTexts) -> bool:
+    count = len(words)
+    if count < WHOLE_ECHO_WORDS:
         return False
-    size = min(len(words), ECHO_WORDS)
-    return not _list_runs(told, size).isdisjoint(_iterate_runs(words, size))
+    most = min(ECHO_WORDS, max(WHOLE_ECHO_WORDS, -int(-ECHO_SHARE * count // 1)))
+    return _have_common_run(words, asked.instructions, most) or _have_common_run(
+        words, asked.outcome, min(OUTCOME_ECHO_WORDS, count)
+    )
 
 
-@lru_cache(256)
-def _list_runs(told: str, size: int) -> frozenset[tuple[str, ...]]:
-    return frozenset(_iterate_runs(_split(told), size))
+def _have_common_run(words: Sequence[str], text: str, size: int) -> bool:
+    return bool(text) and not _list_runs(text, size).isdisjoint(_iterate_runs(words, size))
 
 
-def _iterate_runs(words: list[str], size: int) -> Iterator[tuple[str, ...]]:
+@lru_cache(512)
+def _list_runs(text: str, size: int) -> frozenset[tuple[str, ...]]:
+    return frozenset(_iterate_runs(_split(text), size))
+
+
+def _iterate_runs(words: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
     return (tuple(words[start : start + size]) for start in range(len(words) - size + 1))

@@ -1,12 +1,17 @@
 """Turn a model's edits of profile lines into edits of the profile."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
-from propagation.adapters.openai.prompting.answer_schema import Choices
+from propagation.adapters.openai.prompting.answer_schema import (
+    NAME_CHARS,
+    TEXT_CHARS,
+    Choices,
+    trim_to_word,
+)
 from propagation.adapters.openai.prompting.answer_types import (
     Answer,
     Names,
@@ -150,7 +155,7 @@ def limit_words(text: str, most: int) -> str:
     return plain
 
 
-def limit_attributes(found: Sequence[str]) -> tuple[str, ...]:
+def limit_attributes(found: Iterable[str]) -> tuple[str, ...]:
     """Normalise attributes: at most four, each of at most five words."""
     return tuple(
         dict.fromkeys(
@@ -261,7 +266,7 @@ def _build_edits(
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored, and one with a text that says nothing, or that stands in another line, is refused.
+    ignored. A degenerate text is refused, and one that stands in another line which stays.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
@@ -279,39 +284,55 @@ def _build_edits(
         for number, line in enumerate(profile.lines, 1)
         if line.author in editable and line not in hidden
     }
+    changed = {
+        by_number[answer.line].id
+        for answer in answers[:EDITS]
+        if answer.op != "add" and answer.line in by_number
+    }
+    standing = [line for line in profile.lines if line.id not in changed and line not in hidden]
     for answer in answers[:EDITS]:
-        attributes = limit_attributes(check.keep_names(answer.attributes))
+        if answer.op == "drop":
+            dropped = by_number.get(answer.line)
+            if dropped is not None and dropped.id not in edited:
+                edited.add(dropped.id)
+                out.append(DropLine(id=dropped.id))
+            continue
+        attributes = limit_attributes(
+            trim_to_word(name, NAME_CHARS) for name in check.keep_names(answer.attributes)
+        )
+        given = trim_to_word(check.keep_text(answer.text), TEXT_CHARS)
+        text = limit_words(letters.spell(given), LINE_MAX_WORDS)
+        if not text:
+            continue
         old = (
             by_number.get(answer.line)
-            if answer.op != "add"
-            else next((line for line in hidden if _is_near(line.attributes, attributes)), None)
+            if answer.op == "replace"
+            else next(
+                (
+                    line
+                    for line in hidden
+                    if _is_near(line.attributes, attributes) or is_same_text(line.text, text)
+                ),
+                None,
+            )
         )
-        text = limit_words(letters.spell(check.keep_text(answer.text)), LINE_MAX_WORDS)
         line = Line(id=0, text=text, attributes=attributes, author=author)
-        if old is not None and answer.op != "drop" and not may_replace(old, line):
+        if old is not None and not may_replace(old, line):
             old = None
-        if text and answer.op != "drop" and _stands_already(text, old, profile, out):
-            check.refuse(f"a line like this stands there already: {text[:40]!r}")
+        if any(is_same_text(text, other.text) for other in standing):
+            check.refuse("a line like this stands there already")
+            continue
+        if old is not None and old.id in edited:
             continue
         weight, sources = weigh_and_cite(old)
         line = replace(line, id=old.id if old else 0, weight=weight, sources=tuple(sources))
+        standing.append(line)
         if old is None:
-            if line.text and answer.op != "drop":
-                out.append(AddLine(line=line))
-        elif old.id not in edited and (line.text or answer.op == "drop"):
+            out.append(AddLine(line=line))
+        else:
             edited.add(old.id)
-            out.append(DropLine(id=old.id) if answer.op == "drop" else ReplaceLine(line=line))
+            out.append(ReplaceLine(line=line))
     return out
-
-
-def _stands_already(text: str, old: Line | None, profile: Profile, edits: Sequence[Edit]) -> bool:
-    """Return whether another line has this text.
-
-    It may be one of the profile, or of the edits before. A line may be replaced by its own text, which adds a source.
-    """
-    lines = [line for line in profile.lines if old is None or line.id != old.id]
-    lines += [edit.line for edit in edits if not isinstance(edit, DropLine)]
-    return any(is_same_text(text, line.text) for line in lines)
 
 
 def _is_near(some: Sequence[str], others: Sequence[str]) -> bool:

@@ -1,6 +1,6 @@
 """A prompt: its label, its instructions, and the parts of its answer."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,11 @@ from propagation.adapters.openai.prompting.answer_schema import (
     build_shape,
     count_tokens_allowed,
 )
-from propagation.adapters.openai.prompting.degenerate_text import TextCheck
+from propagation.adapters.openai.prompting.degenerate_text import (
+    AskedTexts,
+    DegenerateText,
+    TextCheck,
+)
 from propagation.model import ReasonerFailed
 from propagation.ports import AnswerPart
 
@@ -83,37 +87,30 @@ class Question:
         return self.most_tokens // CHARS_A_TOKEN
 
     @cached_property
-    def told(self) -> str:
-        """The words of ours that no answer may repeat."""
-        return f"{self.prompt.instructions}\n{self.data.get('outcome', '')}"
-
-    @cached_property
-    def shown(self) -> str:
-        """The texts of the data, without the names of its fields."""
-        return "\n".join(_list_texts(self.data))
+    def texts(self) -> AskedTexts:
+        """The texts against which an answer is checked."""
+        return AskedTexts.of(self.prompt.instructions, self.data)
 
 
-class DegeneratePart(ReasonerFailed):
-    """A part of an answer in which some texts say nothing.
+class DegenerateAnswer(ReasonerFailed):
+    """A part of an answer that has degenerate texts.
 
-    Attributes:
-        rest: The part without these texts.
+    The model does not see it again.
     """
 
-    def __init__(self, message: str, rest: object) -> None:
+
+class DegeneratePart(DegenerateAnswer):
+    """A part that can be used without its degenerate texts.
+
+    Attributes:
+        usable: The part without these texts.
+        refused: How many texts and names were refused.
+    """
+
+    def __init__(self, message: str, usable: object, refused: int) -> None:
         super().__init__(message)
-        self.rest = rest
-
-
-def _list_texts(data: Any) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, Mapping):
-        for value in data.values():
-            yield from _list_texts(value)
-    elif isinstance(data, list | tuple):
-        for value in data:
-            yield from _list_texts(value)
+        self.usable = usable
+        self.refused = refused
 
 
 def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[str, Any]:
@@ -167,7 +164,7 @@ def check_part(
     """Read a part of an answer, and check it.
 
     Args:
-        check: Checks the part's texts; None: against nothing that was told.
+        check: Checks the part's texts; None: against no question.
 
     Returns:
         The result of `part.read`, or a failure that tells the model in words what is wrong.
@@ -185,9 +182,11 @@ def check_part(
         return ReasonerFailed(
             f"{place}: {first['msg'].removeprefix('Value error, ')}"[:REASON_CHARS]
         )
+    except DegenerateText as error:
+        return DegenerateAnswer(f"{name}: {error}"[:REASON_CHARS])
     except ValueError as error:
         return ReasonerFailed(f"{name}: {error}"[:REASON_CHARS])
     if check.refused:
         reasons = "; ".join(dict.fromkeys(check.refused))
-        return DegeneratePart(f"{name}: {reasons}"[:REASON_CHARS], read)
+        return DegeneratePart(f"{name}: {reasons}"[:REASON_CHARS], read, len(check.refused))
     return read

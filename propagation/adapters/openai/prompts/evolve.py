@@ -66,10 +66,18 @@ def build_question(case: RouterCase) -> Question:
         {"router": _show(case)},
         {
             "decision": ExpectedPart(
-                Decision, lambda answer, check: read_decision(answer, case, check)
+                Decision,
+                lambda answer, check: read_decision(answer, case, check),
+                choices={"kind": list_kinds(case)},
             )
         },
     )
+
+
+def list_kinds(case: RouterCase) -> list[str]:
+    """Return the kinds of decision that can be carried out for a router."""
+    possible = {"keep": True, "split": case.halves, "merge": case.nearest, "rewrite": True}
+    return [kind for kind, given in possible.items() if given]
 
 
 def read_decision(answer: Decision, case: RouterCase, check: TextCheck) -> RouterDecision:
@@ -86,8 +94,8 @@ def read_decision(answer: Decision, case: RouterCase, check: TextCheck) -> Route
         raise ValueError("kind is merge, but there is no router to merge this one with")
     texts = tuple(
         (
-            limit_words(check.require_text(one.name), NAME_WORDS),
-            limit_words(check.require_text(one.text), TEXT_WORDS),
+            check.require_text(limit_words(one.name, NAME_WORDS)),
+            check.require_text(limit_words(one.text, TEXT_WORDS)),
         )
         for one in answer.routers
     )

@@ -1,12 +1,15 @@
 """Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
+    NAME_CHARS,
     RULES,
+    TEXT_CHARS,
+    TITLE_CHARS,
     Answer,
     ExpectedPart,
     Names,
@@ -18,11 +21,13 @@ from propagation.adapters.openai.prompting import (
     limit_attributes,
     limit_length,
     limit_words,
+    quote_as_data,
+    trim_to_word,
 )
-from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, Edit, Line
+from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, ClientKind, Edit, Line
 
 LINES, WEIGHT = 2, 2.0
-TITLE_CHARS = 4  # shorter titles stand in any text
+SHORTEST_TITLE = 4
 PROMPT = Prompt(
     "extract@2",
     RULES
@@ -49,13 +54,14 @@ class ProfileAnswer(Answer, stands_for="lines"):
 
 def build_question(clients: Sequence[Client]) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
-    titles = {client.title for client in clients if len(client.title) >= TITLE_CHARS}
+    titles = {client.ref: _find_main_title(client) for client in clients}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
             f"client_{place}": ExpectedPart(
-                ProfileAnswer, partial(build_edits, client.title, titles - {client.title})
+                ProfileAnswer,
+                partial(build_edits, titles[client.ref], _list_others(client.ref, titles)),
             )
             for place, client in enumerate(clients, 1)
         },
@@ -67,12 +73,12 @@ def build_edits(
 ) -> Sequence[Edit]:
     """Turn the answer into new catalogue lines.
 
-    A line that names another client of the call and not its own is refused: small models take one
-    item for another.
+    A line of an item that names another item of the call and not this one is refused: small models
+    take one item for another.
 
     Args:
-        title: The client's own title.
-        others: Titles of the other clients in the call.
+        title: The item's own title, without what stands in brackets; "" for a user.
+        others: Titles of other items in the call.
 
     Returns:
         The lines; none if all are refused.
@@ -85,16 +91,19 @@ def build_edits(
         raise ValueError("lines is empty: write at least one")
     lines = []
     for line in given:
-        if title not in line.text and (other := _find_title(line.text, others)):
-            check.refuse(f"a line is about {other!r}")
+        named = [other for other in others if _names(line.text, other)]
+        if named and not _names(line.text, title):
+            check.refuse(f"a line is about {named[0]!r}, another item")
         elif check.keep_text(line.text):
             lines.append(line)
     return [
         AddLine(
             line=Line(
                 id=0,
-                text=limit_words(line.text, LINE_MAX_WORDS),
-                attributes=limit_attributes(check.keep_names(line.attributes)),
+                text=limit_words(trim_to_word(line.text, TEXT_CHARS), LINE_MAX_WORDS),
+                attributes=limit_attributes(
+                    trim_to_word(name, NAME_CHARS) for name in check.keep_names(line.attributes)
+                ),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,
             )
@@ -103,9 +112,26 @@ def build_edits(
     ]
 
 
-def _find_title(text: str, titles: Collection[str]) -> str | None:
-    """Return a title that stands in a text as whole words."""
-    return next(
-        (title for title in sorted(titles) if re.search(rf"(?<!\w){re.escape(title)}(?!\w)", text)),
-        None,
+def _find_main_title(client: Client) -> str:
+    """Return an item's title as the prompt shows it, without brackets; "" for a user."""
+    if client.key.kind is not ClientKind.ITEM:
+        return ""
+    return quote_as_data(client.title, TITLE_CHARS).partition("(")[0].strip(" ,:;-")
+
+
+def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
+    """List the titles of other items that no text about this item has by chance.
+
+    Titles of fewer than SHORTEST_TITLE characters stand in any text. A user may name any item.
+    """
+    own = titles[ref]
+    return sorted(
+        title
+        for other, title in titles.items()
+        if own and other != ref and len(title) >= SHORTEST_TITLE and title not in own
     )
+
+
+def _names(text: str, title: str) -> bool:
+    """Return whether a text has a title as whole words."""
+    return re.search(rf"(?<![A-Za-z0-9]){re.escape(title)}(?![A-Za-z0-9])", text) is not None

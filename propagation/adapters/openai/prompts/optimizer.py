@@ -177,7 +177,7 @@ def build_rules(
     """Turn the answer into rules.
 
     A rule about a message becomes a rule about its router; any other name is an attribute. A rule
-    about another client's message, or about a whole sentence, is left out. A text that says nothing
+    about another client's message, or about a whole sentence, is left out. A degenerate text
     is replaced by a plain one.
     """
     routers = {letter: message.router for letter, message in letters.list_heard_by(party).items()}

@@ -26,6 +26,7 @@ from propagation.adapters.openai.prompting import (
 from propagation.ports import Party
 
 LINES, CANDIDATES = 3, 1_000
+MOST_LISTED = 50  # a long enumeration costs some servers seconds
 PROMPT = Prompt(
     "rank@2",
     RULES
@@ -49,6 +50,7 @@ class Ranking(Answer, stands_for="order"):
 def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     """Ask for an order of the candidates, as the only part `ranking`."""
     count = len(candidates)
+    listed = count <= MOST_LISTED
     return Question(
         PROMPT,
         {
@@ -61,8 +63,8 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
             "ranking": ExpectedPart(
                 Ranking,
                 lambda answer, check: read_order(answer, count),
-                choices={"order": range(1, count + 1)},
-                lengths={"order": (count, count)},
+                choices={"order": range(1, count + 1)} if listed else {},
+                lengths={"order": (count, count)} if listed else {},
             )
         },
     )
@@ -72,13 +74,13 @@ def read_order(answer: Ranking, count: int) -> list[int]:
     """Return the places of the candidates (from 0), best first.
 
     No grammar prevents that a number comes twice. So its first place counts, and the numbers that
-    are missing follow, in the order in which they were shown, if they are less than half.
+    are missing follow, in the order in which they were shown, if they are at most half.
 
     Raises:
-        ValueError: Half of the numbers are missing.
+        ValueError: More than half of the numbers are missing.
     """
     given = [number for number in dict.fromkeys(answer.order) if 1 <= number <= count]
     missing = [number for number in range(1, count + 1) if number not in set(given)]
-    if 2 * len(missing) >= count:
+    if 2 * len(missing) > count:
         raise ValueError(f"order must hold each number from 1 to {count} once")
     return [number - 1 for number in (*given, *missing)]

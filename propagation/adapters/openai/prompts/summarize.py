@@ -72,7 +72,7 @@ def read_summary(answer: Router, check: TextCheck) -> Summary:
     """Turn the answer into a bounded name and text.
 
     Raises:
-        ValueError: The name or the text is empty, or says nothing.
+        ValueError: The name or the text is empty or degenerate.
     """
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:

@@ -104,7 +104,7 @@ async def record_and_retain(engine):
     await engine.drain()
     await record_history(engine, 501, 60)
     await retain(engine)
-    return [one.event_id for one in events], {one.sequence for one in done}
+    return [one.event_id for one in events], {one.sequence for one in done.outcomes}
 
 
 @pytest.mark.parametrize("store", STORES)

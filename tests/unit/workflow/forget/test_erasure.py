@@ -149,11 +149,11 @@ async def test_erased_events_are_rejected_and_the_id_starts_anew(engine):
     (ref,) = await engine.store.find_refs([key])
     await engine.forgetting.forget(key, wipe=True)
     again = await engine.record(mine)
-    assert {outcome.status for outcome in again} == {RecordStatus.FORGOTTEN}
+    assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
     with pytest.raises(NotFound):
         await engine.forgetting.forget(key, wipe=True)
     fresh = await engine.record([event(9_999, 1, 5)])
-    assert fresh[0].status == RecordStatus.ACCEPTED
+    assert fresh.outcomes[0].status == RecordStatus.ACCEPTED
     await engine.drain()
     (new,) = await engine.store.find_refs([key])
     assert new not in (None, ref)
@@ -214,7 +214,7 @@ async def test_a_retraction_withdraws_what_the_event_wrote(engine):
         (False, EventStatus.UNKNOWN),
     ]
     repeat = await engine.record(mine)
-    assert {outcome.status for outcome in repeat} == {RecordStatus.DUPLICATE}
+    assert {outcome.status for outcome in repeat.outcomes} == {RecordStatus.DUPLICATE}
     await assert_sound(engine)
     await assert_masses_add_up(engine)
 

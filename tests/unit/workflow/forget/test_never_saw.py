@@ -154,7 +154,7 @@ async def test_no_text_of_others_is_dated_by_an_erased_event(tmp_path, store, re
         await record_history(engine, 1, 60)
         events = [event(9_000 + n, LONER, item) for n, item in enumerate(CHOSEN) if item < ITEMS]
         recorded = await engine.record(events)
-        gone = {outcome.sequence for outcome in recorded}
+        gone = {outcome.sequence for outcome in recorded.outcomes}
         await engine.drain()
         await engine.run_round()
         assert gone & await read_text_sequences(engine), "items hear when they are chosen"

@@ -133,7 +133,7 @@ async def test_where_an_answer_may_not_be_so_long_a_shorter_one_is_asked_for(ser
         assert forward.prediction is True
         asked = [body["max_tokens"] for body in server.asked]
         assert all(most >= 64 for most in asked)
-        assert len(asked) == (6 if words in ("OpenAI", "TGI") else 12), (
+        assert len(asked) == (4 if words in ("OpenAI", "TGI") else 8), (
             "a limit of its own is remembered"
         )
         assert "max_completion_tokens" not in {name for body in server.asked for name in body}

@@ -4,14 +4,21 @@ import pytest
 
 from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.openai.answer_json import ParsedAnswer
-from propagation.adapters.openai.prompting import DegeneratePart, TextCheck, check_part, find_fault
+from propagation.adapters.openai.answers.questions import Exchange
+from propagation.adapters.openai.prompting import (
+    AskedTexts,
+    DegeneratePart,
+    TextCheck,
+    check_part,
+    find_fault,
+)
 from propagation.adapters.openai.prompts import backward, extract, merge, summarize
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
-from propagation.model import AddLine, Client, ClientKey, ClientKind, ReplaceLine
+from propagation.model import AddLine, Client, ClientKey, ClientKind, ReasonerFailed, ReplaceLine
 from services.fake_llm import server
 from tests.unit.parties import item, line, message, party, user, work
 
-TOLD = f"{merge.PROMPT.instructions}\n{OUTCOMES[1]}"
+ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
 
 
 @pytest.mark.parametrize(
@@ -20,6 +27,10 @@ TOLD = f"{merge.PROMPT.instructions}\n{OUTCOMES[1]}"
         ("soul soul soul soul and more", "repeats itself"),
         ("It likes jazz and it likes jazz and it likes jazz and so on", "repeats itself"),
         ("aaaaaaaaaaaaaaaa", "repeats itself"),
+        (
+            "The user chose the item `chosen` and passed over `passed`, so it likes films of war",
+            "repeats the instructions",
+        ),
         ("好听好听好听好听好听好听", "repeats itself"),
         ("a b a c a b a c b a c a b b a c a b", "repeats itself"),
         ("The user chose the item `chosen` and passed over `passed`.", "repeats the instructions"),
@@ -29,17 +40,18 @@ TOLD = f"{merge.PROMPT.instructions}\n{OUTCOMES[1]}"
         ("", "has no words"),
         ("1.", "has no words"),
         ("M1", "has no words"),
+        ("b", "has no words"),
     ],
 )
 def test_texts_that_say_nothing(text, fault):
-    assert find_fault(text, TOLD) == fault
+    assert find_fault(text, ASKED) == fault
 
 
 @pytest.mark.parametrize(
     "name", ["a", "7", "m1", "M12", "edits", "client_2", "Candidate 1", "line 3", "da da da da da"]
 )
 def test_names_that_are_no_attributes(name):
-    check = TextCheck(TOLD)
+    check = TextCheck(ASKED)
     assert check.keep_names([name, "soul"]) == ["soul"]
     assert len(check.refused) == 1
 
@@ -48,16 +60,25 @@ def test_names_that_are_no_attributes(name):
     "name", ["3d", "tv", "1984", "爱", "film noir", "rock & roll", "u2", "new york, new york"]
 )
 def test_names_that_may_be_attributes(name):
-    assert TextCheck(TOLD).keep_names([name]) == [name]
+    assert TextCheck(ASKED).keep_names([name]) == [name]
 
 
 def test_a_name_of_a_field_may_be_an_attribute_where_the_data_says_it():
-    assert TextCheck(TOLD, "A course on text and message design").keep_names(["text"]) == ["text"]
-    assert TextCheck(TOLD, "A course on soul").keep_names(["text"]) == []
+    asked = AskedTexts.of(
+        "", {"messages": {"M1": {"says": "A band, M83"}}, "listed": ["R", "wifi router"]}
+    )
+    for name in ("m83", "R", "router"):
+        assert TextCheck(asked).keep_names([name]) == [name]
+    heard = AskedTexts.of(
+        "", {"outcome": OUTCOMES[1], "user": {"messages": ["M1"], "title": "Line in context"}}
+    )
+    for name in ("m1", "text", "chosen", "passed", "c"):
+        assert TextCheck(heard).keep_names([name]) == []
+    assert TextCheck(heard).keep_names(["line"]) == ["line"]
 
 
 def ask(parts, name, value):
-    return check_part(ParsedAnswer({name: value}), name, parts[name], TextCheck(TOLD))
+    return check_part(ParsedAnswer({name: value}), name, parts[name], TextCheck(ASKED))
 
 
 def test_a_line_that_stands_there_already_is_refused_and_the_other_edit_stays():
@@ -71,18 +92,18 @@ def test_a_line_that_stands_there_already_is_refused_and_the_other_edit_stays():
     assert isinstance(found, DegeneratePart)
     assert "stands there already" in str(found)
     assert "'m1' is no attribute" in str(found)
-    [edit] = found.rest.optimized.edits
+    [edit] = found.usable.optimized.edits
     assert (type(edit), edit.line.text, edit.line.attributes) == (AddLine, "Likes dub.", ("dub",))
     again = ask(parts, "user", {"edits": [{**edits[0], "op": "replace", "line": 1}]})
     [edit] = again.optimized.edits
     assert isinstance(edit, ReplaceLine), "its own text again adds a source"
     other = ask(parts, "user", {"edits": [{**edits[0], "op": "replace", "line": 2}]})
     assert isinstance(other, DegeneratePart)
-    assert other.rest.optimized.edits == []
+    assert other.usable.optimized.edits == []
 
 
 def film(title, number):
-    return Client(number, ClientKey(ClientKind.ITEM, f"i{number}"), title=title)
+    return Client(2 * number + 1, ClientKey(ClientKind.ITEM, f"i{number}"), title=title)
 
 
 def test_a_description_of_another_item_of_the_call_is_refused():
@@ -94,10 +115,75 @@ def test_a_description_of_another_item_of_the_call_is_refused():
 
     found = read("client_1", "Toy Story, a tale of toys.", "Heat of the night, for many.")
     assert "about 'Toy Story'" in str(found)
-    assert [edit.line.text for edit in found.rest] == ["Heat of the night, for many."]
-    assert read("client_2", "Heat and nothing else.").rest == []
+    assert [edit.line.text for edit in found.usable] == ["Heat of the night, for many."]
+    assert read("client_2", "Heat and nothing else.").usable == []
     assert len(read("client_2", "Toy Story, warmer than Heat.")) == 1, "it names itself, too"
     assert len(read("client_1", "Up and away with the robbers.")) == 1, "short titles are words"
+    fan = Client(9, ClientKey(ClientKind.USER, "u"), description="I love Heat.")
+    parts = extract.build_question([fan, film("Heat", 1), film("Heat (Deluxe)", 2)]).parts
+    assert len(read("client_1", "Loves Heat.")) == 1, "a user may name any item"
+    assert len(read("client_3", "Heat is for many.")) == 1, "its own title, without brackets"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "They share a love of noir, and what is new among them is jazz.",
+        "Keep it: it spoke of what was chosen.",
+        "Trust less how far it trusts what it hears of horror.",
+        "爵士",
+        "爱情片的爱好者",
+        "哈哈哈哈哈哈，喜剧迷的最爱",
+        "هههههههه كوميديا",
+        "مرحبـــــــا",
+        "Fill in the ________: a quiz for many.",
+        "R&B of the 80s",
+    ],
+)
+def test_natural_texts_are_kept(text):
+    for prompt in (merge.PROMPT, backward.PROMPT, summarize.PROMPT):
+        assert find_fault(text, AskedTexts(prompt.instructions, OUTCOMES[1])) is None
+
+
+def test_a_title_that_repeats_a_word_may_be_named():
+    title = "It's a Mad, Mad, Mad, Mad World (1963)"
+    asked = AskedTexts.of("", {"client_1": {"title": title}})
+    assert find_fault(f"{title}, a chase for many.", asked) is None
+    assert find_fault(f"{title}, a chase for many.") == "repeats itself"
+    assert find_fault("Mad fun, mad fun, mad fun, mad fun.", asked) == "repeats itself"
+
+
+def test_what_stands_for_nothing_is_no_fault():
+    check = TextCheck(ASKED)
+    assert check.keep_text("N/A") == check.keep_text("-") == ""
+    assert check.keep_names(["none", "soul"]) == ["soul"]
+    assert check.refused == []
+
+
+def test_edits_that_swap_two_lines_are_carried_out():
+    reader = party(user(), line(1, "jazz", text="Likes jazz."), line(2, "dub", text="Likes dub."))
+    parts = backward.build_question(work(), 1, {"user": reader}).parts
+    edits = [
+        {"op": "replace", "line": 1, "text": "Likes dub.", "attributes": ["dub"]},
+        {"op": "replace", "line": 2, "text": "Likes jazz.", "attributes": ["jazz"]},
+    ]
+    assert len(ask(parts, "user", {"edits": edits}).optimized.edits) == 2
+    edits = [
+        {"op": "drop", "line": 1, "text": "n/a", "attributes": ["m1"]},
+        {"op": "add", "line": 0, "text": "Likes jazz.", "attributes": ["jazz"]},
+    ]
+    assert len(ask(parts, "user", {"edits": edits}).optimized.edits) == 2
+
+
+def test_a_second_answer_that_is_worse_does_not_replace_the_first():
+    exchange = Exchange(None, "", {}, 0)
+    first, worse = DegeneratePart("a", "line", 1), DegeneratePart("b", "", 2)
+    for found in (first, worse, ReasonerFailed("c")):
+        exchange.note("client", found)
+    assert exchange.parts["client"] is first
+    better = DegeneratePart("d", "lines", 0)
+    exchange.note("client", better)
+    assert exchange.parts["client"] is better
 
 
 async def test_degenerate_answers_are_asked_for_once_more_and_then_left_out(
@@ -138,8 +224,8 @@ def test_no_good_text_is_refused():
             description=f"A {name} of 1942 that people come back to, year after year.",
         )
         for edit in extract_lines(client):
-            assert find_fault(edit.line.text, TOLD) is None
-            assert TextCheck(TOLD).keep_names(edit.line.attributes) == [*edit.line.attributes]
+            assert find_fault(edit.line.text, ASKED) is None
+            assert TextCheck(ASKED).keep_names(edit.line.attributes) == [*edit.line.attributes]
     for text in (
         "Drawn to slow, slow burning thrillers and to the cities they are set in.",
         "Likes what soul and funk says, not opera at home.",
@@ -150,7 +236,7 @@ def test_no_good_text_is_refused():
         "10000000 records sold: pop for millions.",
         "Ha ha ha, comedies of all kinds.",
     ):
-        assert find_fault(text, TOLD) is None, text
+        assert find_fault(text, ASKED) is None, text
 
 
 def test_a_router_s_text_that_says_nothing_is_a_lost_part():
@@ -161,7 +247,7 @@ def test_a_router_s_text_that_says_nothing_is_a_lost_part():
         ParsedAnswer({"router_1": answer}),
         "router_1",
         summarize.ExpectedPart(summarize.Router, summarize.read_summary),
-        TextCheck(TOLD),
+        TextCheck(ASKED),
     )
     assert "repeats itself" in str(found)
 
@@ -175,4 +261,4 @@ def test_messages_judged_without_words_bring_no_gradient():
         {"heard": [{"message": "M1", "helped": True, "gradient": "This was foreseen."}]},
     )
     assert isinstance(found, DegeneratePart)
-    assert found.rest == []
+    assert found.usable == []

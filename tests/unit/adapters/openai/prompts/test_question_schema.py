@@ -67,6 +67,8 @@ def test_an_order_has_each_number_and_a_number_that_comes_twice_counts_once():
     assert read(5, 4, 3, 2, 1) == [4, 3, 2, 1, 0]
     assert read(5, 5, 2, 2, 3) == [4, 1, 2, 0, 3], "1 and 4 follow as they were shown"
     assert isinstance(read(1, 1, 1, 1, 2), ReasonerFailed)
+    two = rank.build_question(party(user()), candidates[:2]).parts["ranking"]
+    assert check_part(ParsedAnswer({"ranking": {"order": [2]}}), "ranking", two) == [1, 0]
 
 
 def fill(schema):

@@ -1,0 +1,84 @@
+"""Numbers wait for no language model, from the first minute on."""
+
+import time
+from contextlib import asynccontextmanager
+
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
+from propagation.workflow.settings import WorkflowSettings
+from propagation_client import Credentials
+from services.config.settings import ServerSettings, Settings
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from services.server import run_service
+from tests.service.conftest import SMALL, Client
+from tests.service.scenarios import plant_two_communities
+from tests.waiting import wait_until
+
+ANSWER_SECONDS, PROMISED_SECONDS = 60.0, 2.0
+
+
+@asynccontextmanager
+async def start_service(folder, model, **workflow):
+    settings = Settings(
+        database=folder / "graph.db",
+        reasoner="openai",
+        openai=OpenAIOptions(base_url=model.base_url, model="scripted", timeout=90.0),
+        server=ServerSettings(port=0, grace_seconds=1),
+        workflow=WorkflowSettings(**{**SMALL, "auto_create": True, **workflow}),
+    )
+    async with (
+        run_service(settings) as service,
+        Credentials().channel(service.address) as channel,
+    ):
+        yield Client(PropagationServiceStub(channel), channel, service)
+
+
+async def test_the_first_epoch_opens_and_recommendations_follow_while_the_model_is_silent(tmp_path):
+    async with (
+        fake_llm(Script(latency=ANSWER_SECONDS)) as model,
+        start_service(tmp_path, model, bootstrap_items=20) as service,
+    ):
+        started = time.monotonic()
+        await plant_two_communities(service)
+        await wait_until(lambda: service.engine.numbers.view.epoch == 1, 20)
+        for number in range(3):
+            event = pb.Interaction(event_id=f"late-{number}", user_id="late", item_id=f"i{number}")
+            recorded = await service.stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=[event])
+            )
+            answer = await service.stub.Recommend(
+                pb.RecommendRequest(user_id="late", min_sequence=recorded.sequence),
+                timeout=PROMISED_SECONDS,
+            )
+            assert answer.reflects.applied_through >= recorded.sequence
+            assert event.item_id not in {one.item_id for one in answer.recommendations}
+        status = await service.stub.GetStatus(pb.GetStatusRequest())
+        assert (status.bootstrapped, status.clients_to_describe > 0) == (True, True)
+        assert time.monotonic() - started < ANSWER_SECONDS, "no answer can have come yet"
+
+
+async def test_what_a_model_described_late_reaches_the_index_and_the_routers(tmp_path):
+    async with (
+        fake_llm(Script(latency=0.5)) as model,
+        start_service(tmp_path, model, bootstrap_items=20, update_size=10) as service,
+    ):
+        engine = service.engine
+        await plant_two_communities(service)
+        await wait_until(lambda: engine.numbers.view.epoch == 1, 20)
+        await wait_until(lambda: not engine.cold_start.outstanding, 60)
+        await wait_until(lambda: not engine.index_problem, 60)
+        await service.stub.RunRound(pb.RunRoundRequest(drain=True))
+        messages = await engine.store.get_router_versions(range(4))
+        assert messages, "the first round follows the descriptions"
+        near = await service.stub.SimilarClients(
+            pb.SimilarClientsRequest(
+                key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i0"),
+                kind=pb.CLIENT_KIND_ITEM,
+                by=pb.SIMILARITY_PROFILE,
+            )
+        )
+        assert near.neighbours
+        assert await engine.index_maintenance.repair() == 0
+        assert await engine.store.check() == []
