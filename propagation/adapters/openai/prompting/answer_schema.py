@@ -76,7 +76,9 @@ def _select_keys(node: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def trim_to_word(text: str, chars: int) -> str:
-    """End a text at a word if a grammar may have cut it.
+    """End a text at a word where a grammar cut it.
+
+    A text shorter than the bound was not cut.
 
     Args:
         chars: The bound of the grammar.

@@ -96,7 +96,10 @@ class AskedTexts:
 
     @classmethod
     def of(cls, instructions: str, data: Mapping[str, Any]) -> "AskedTexts":
-        """Collect the texts of a prompt and its data, without names of fields."""
+        """Collect the texts of a prompt and its data.
+
+        Names of fields are left out.
+        """
         shown = {name: value for name, value in data.items() if name != OUTCOME}
         texts = (text.removeprefix(HEARD).casefold() for text in _list_texts(shown))
         return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts))
@@ -104,7 +107,8 @@ class AskedTexts:
     def have_name(self, name: str) -> bool:
         """Return whether the data has a name.
 
-        It has it as a text of its own, or as whole words. A single character must be a text of its own.
+        It has it as a text of its own, or as whole words. A single character must be a text of its
+        own.
         """
         if name in self.data:
             return True
@@ -112,7 +116,7 @@ class AskedTexts:
         return len(name) > 1 and any(map(whole.search, self.data))
 
     def have_phrase(self, phrase: str) -> bool:
-        """Return whether a text of the data has these words in a row."""
+        """Return whether the data has these words in a row."""
         return any(phrase in " ".join(_split(text)) for text in self.data)
 
 
@@ -217,7 +221,10 @@ def _list_texts(data: Any) -> Iterator[str]:
 
 
 def _find_loop(text: str, asked: AskedTexts) -> bool:
-    """Return whether a text repeats itself, but for what the data repeats, such as a title."""
+    """Return whether a text repeats itself.
+
+    It may repeat what the data repeats, such as a title.
+    """
     words = _split(text)
     if len(words) >= MANY_WORDS and len(set(words)) < DISTINCT_SHARE * len(words):
         return True
@@ -230,7 +237,11 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
 
 
 def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Find where the same words follow each other; yield the start and the end of each run."""
+    """Find where the same words follow each other.
+
+    Yields:
+        The start and the end of each run.
+    """
     for size, times in LOOPS.items():
         same = 0
         for place in range(size, len(words) + 1):

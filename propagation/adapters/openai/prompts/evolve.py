@@ -75,7 +75,7 @@ def build_question(case: RouterCase) -> Question:
 
 
 def list_kinds(case: RouterCase) -> list[str]:
-    """Return the kinds of decision that can be carried out for a router."""
+    """Return the kinds of decision that are possible for a router."""
     possible = {"keep": True, "split": case.halves, "merge": case.nearest, "rewrite": True}
     return [kind for kind, given in possible.items() if given]
 

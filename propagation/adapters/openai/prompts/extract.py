@@ -113,14 +113,17 @@ def build_edits(
 
 
 def _find_main_title(client: Client) -> str:
-    """Return an item's title as the prompt shows it, without brackets; "" for a user."""
+    """Return an item's title without brackets; "" for a user.
+
+    It is the title that the prompt shows.
+    """
     if client.key.kind is not ClientKind.ITEM:
         return ""
     return quote_as_data(client.title, TITLE_CHARS).partition("(")[0].strip(" ,:;-")
 
 
 def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
-    """List the titles of other items that no text about this item has by chance.
+    """List titles of other items that stand in no text by chance.
 
     Titles of fewer than SHORTEST_TITLE characters stand in any text. A user may name any item.
     """
