@@ -183,10 +183,14 @@ class Engine:
 
     # Learn, reason, rounds
 
-    async def learn(self) -> int:
+    async def learn(self, *, wait_for_model: bool = True) -> int:
         """Learn the next entries of the log.
 
         The first bootstrap follows as soon as the catalogue is large enough.
+
+        Args:
+            wait_for_model: Whether that bootstrap waits until a model has described all clients. If
+                not, `update_index` must be called from time to time: it makes the index anew.
 
         Returns:
             How many log entries were covered.
@@ -196,7 +200,7 @@ class Engine:
             await self.replica_sync.follow_embedder()
         self.memory.pending_events.drop_learned(self.applied_through)
         if covered:
-            await self.stage0.run_first_if_due()
+            await self.stage0.run_first_if_due(wait_for_model=wait_for_model)
         return covered
 
     async def reason(self, limit: int = CLAIM, *, shown: bool = True) -> int:

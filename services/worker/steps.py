@@ -135,7 +135,7 @@ async def learn(context: WorkerContext) -> int:
         How many log entries it covered.
     """
     start = time.monotonic()
-    done = await context.engine.learn()
+    done = await context.engine.learn(wait_for_model=False)
     if done:
         context.progress.advance()
         context.wakes["reason"].set()

@@ -71,15 +71,16 @@ class Stage0:
     exclusion: Exclusion
     _next_count: int = 0
 
-    async def run_first_if_due(self) -> None:
+    async def run_first_if_due(self, *, wait_for_model: bool) -> None:
         """Bootstrap if nothing was bootstrapped yet and `bootstrap_items` items have text.
 
-        The numbers wait for no model: if a model describes clients, the epoch opens with what the
-        catalogue says of them.
+        Args:
+            wait_for_model: Whether all clients are described first. If not, and a model describes
+                them, the epoch opens with what the catalogue says of them.
         """
         async with self.exclusion.run(Activity.CHECK_BOOTSTRAP):
             if await self._is_due():
-                if self.cold_start.reasoner.asks_model:
+                if self.cold_start.reasoner.asks_model and not wait_for_model:
                     await self._open_beside_reasoning()
                 else:
                     await self.run(first=True)
