@@ -208,7 +208,11 @@ async def _described(
     for start in range(0, len(clients), EVENTS):
         await stub.UpsertClients(pb.UpsertClientsRequest(clients=clients[start : start + EVENTS]))
     status = await stub.GetStatus(pb.GetStatusRequest())
-    while not (status.bootstrapped and status.reasoned_through >= status.recorded_through):
+    while (
+        status.clients_to_describe
+        or not status.bootstrapped
+        or status.reasoned_through < status.recorded_through
+    ):
         await asyncio.sleep(LOOK_SECONDS)
         status = await stub.GetStatus(pb.GetStatusRequest())
     return await _still(server)
