@@ -17,7 +17,7 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
-    CHARS_A_TOKEN,
+    USUAL_SHARE,
     DegenerateAnswer,
     DegeneratePart,
     ExpectedPart,
@@ -76,7 +76,7 @@ class Exchange:
         data: The document that the prompt shows.
         missing: The expected parts that have no usable answer yet.
         tokens: The most tokens that the next answer may have if the server enforces the bounds of
-            its schema. Elsewhere a quarter must do: an answer that loops goes on to the end.
+            its schema. Elsewhere half of it must do: an answer that loops goes on to the end.
         before: Messages with the last answer and a complaint about it; empty at first.
         raw: The usable parts as the model wrote them.
         parts: The parts as they were read.
@@ -219,7 +219,7 @@ class QuestionAsker:
         messages = _write_messages(exchange, mode)
         about = sum(count_tokens_in(message["content"]) for message in messages)
         room = self._endpoint.options.context_tokens - about
-        tokens = exchange.tokens if mode is Mode.BOUNDED else exchange.tokens // CHARS_A_TOKEN
+        tokens = exchange.tokens if mode is Mode.BOUNDED else exchange.tokens // USUAL_SHARE
         tokens += self._for_thoughts
         if room < min(tokens, 100):
             raise ReasonerGaveUp(

@@ -36,8 +36,8 @@ from propagation.adapters.openai.prompting.profile_edits import (
     read_word,
 )
 from propagation.adapters.openai.prompting.prompt import (
-    CHARS_A_TOKEN,
     RULES,
+    USUAL_SHARE,
     DegenerateAnswer,
     DegeneratePart,
     ExpectedPart,

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 TEXT_CHARS, NAME_CHARS, LIST_ITEMS = 160, 30, 4
 NUMBER_CHARS = 6
-SPACE_FACTOR = 1.2
+SPACE_FACTOR, CHARS_A_TOKEN = 1.2, 2
 Choices = Mapping[str, Sequence[str | int]]
 """By the name of a field, the values that it, or each item of its list, may have."""
 Lengths = Mapping[str, tuple[int, int]]
@@ -105,13 +105,14 @@ def describe_schema(schema: Mapping[str, Any]) -> str:
 def count_tokens_allowed(schema: Mapping[str, Any]) -> int:
     """Count the tokens of the longest answer that a schema allows.
 
-    A token is taken to have one character, as it may in a text that makes no sense, and a fifth is
-    added for spaces between the parts. In a rare script a character may be several tokens.
+    A token is taken to have two characters, as in texts of single letters; those of words have
+    four. A fifth is added for spaces between the parts. In a rare script a character may be several
+    tokens, but sentences there have fewer characters.
 
     Args:
         schema: A bounded one.
     """
-    return int(SPACE_FACTOR * _count_chars(schema)) + 1
+    return int(SPACE_FACTOR * _count_chars(schema) / CHARS_A_TOKEN) + 1
 
 
 def _count_chars(schema: Mapping[str, Any]) -> int:

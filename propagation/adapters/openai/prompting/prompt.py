@@ -29,7 +29,7 @@ repeat them.
 
 REASON_CHARS = 200
 WRAPPERS = 8
-CHARS_A_TOKEN = 4
+USUAL_SHARE = 2
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Question:
     @property
     def usual_tokens(self) -> int:
         """About as many tokens as a sensible answer has at most."""
-        return self.most_tokens // CHARS_A_TOKEN
+        return self.most_tokens // USUAL_SHARE
 
     @cached_property
     def texts(self) -> AskedTexts:
