@@ -15,7 +15,7 @@ from tests.neo4j_server.shared import get_server
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
-TOKENS, EVENTS, USERS, QUIET_SECONDS = 60_000, 300, 12, 3.0
+TOKENS, EVENTS, USERS, QUIET_SECONDS = 90_000, 300, 12, 3.0
 STYLES = ("opera", "jazz", "folk", "dub")
 TOLD = (
     "reasoner=openai",
