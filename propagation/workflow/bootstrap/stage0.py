@@ -109,9 +109,7 @@ class Stage0:
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
                 if first and self.numbers.view.epoch:
                     return None
-                self.learner.mark_ahead()
-                epoch = await self._open_epoch(lease, on_step)
-                await self.learner.reload()
+                epoch = await self._go_live(lease, on_step)
             on_step("embedding profiles, attributes and routers")
             await self.index_maintenance.reindex()
             log.info("epoch %d is open at sequence %d", epoch.number, epoch.sequence)
@@ -135,13 +133,11 @@ class Stage0:
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
                 if self.numbers.view.epoch:
                     return
-                self.learner.mark_ahead()
                 self.index_maintenance.put_off(
                     "the vector index is made again for the first epoch, once the model has"
                     " answered the questions under way"
                 )
-                epoch = await self._open_epoch(lease, lambda step: None)
-                await self.learner.reload()
+                epoch = await self._go_live(lease, lambda step: None)
             await self.replica_sync.follow_embedder()
             log.info(
                 "epoch %d is open at sequence %d; %d clients are described later",
@@ -185,6 +181,13 @@ class Stage0:
         with_text = len(await build_catalogue(self.store))
         self._next_count = changes + needed - with_text  # counting reads the whole catalogue
         return with_text >= needed
+
+    async def _go_live(self, lease: Lease, on_step: OnStep) -> Epoch:
+        """Open the next epoch, and load its numbers."""
+        self.learner.mark_ahead()
+        epoch = await self._open_epoch(lease, on_step)
+        await self.learner.reload()
+        return epoch
 
     async def _open_epoch(self, lease: Lease, on_step: OnStep) -> Epoch:
         """Make the next epoch and publish it under the learner's lease."""

@@ -4,6 +4,7 @@ Small models loop, repeat their instructions, and give letters, digits or names 
 attributes.
 """
 
+import math
 import re
 import string
 import unicodedata
@@ -12,8 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
+
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
-OUTCOME, HEARD = "outcome", "(heard) "
+OUTCOME = "outcome"
 WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 6, 12, 0.8
 """How many words in a row are an echo.
 
@@ -101,14 +104,14 @@ class AskedTexts:
         Names of fields are left out.
         """
         shown = {name: value for name, value in data.items() if name != OUTCOME}
-        texts = (text.removeprefix(HEARD).casefold() for text in _list_texts(shown))
+        texts = (text.removeprefix(HEARD_MARK).casefold() for text in _list_texts(shown))
         return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts))
 
     def have_name(self, name: str) -> bool:
-        """Return whether the data has a name.
+        """Return whether a name stands in the data.
 
-        It has it as a text of its own, or as whole words. A single character must be a text of its
-        own.
+        Either a whole text is the name, or a text contains it as whole words. A single letter or
+        digit counts only as a whole text.
         """
         if name in self.data:
             return True
@@ -124,7 +127,7 @@ NOTHING_ASKED = AskedTexts()
 
 
 class DegenerateText(ValueError):
-    """A text without which its part cannot be used is degenerate."""
+    """A text that its part cannot do without is degenerate."""
 
 
 class TextCheck:
@@ -257,7 +260,7 @@ def _echoes(words: Sequence[str], asked: AskedTexts) -> bool:
     count = len(words)
     if count < WHOLE_ECHO_WORDS:
         return False
-    most = min(ECHO_WORDS, max(WHOLE_ECHO_WORDS, -int(-ECHO_SHARE * count // 1)))
+    most = min(ECHO_WORDS, max(WHOLE_ECHO_WORDS, math.ceil(ECHO_SHARE * count)))
     return _have_common_run(words, asked.instructions, most) or _have_common_run(
         words, asked.outcome, min(OUTCOME_ECHO_WORDS, count)
     )

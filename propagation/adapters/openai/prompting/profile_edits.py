@@ -22,7 +22,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     read_several,
 )
 from propagation.adapters.openai.prompting.degenerate_text import TextCheck, is_same_text
-from propagation.adapters.openai.prompting.prompt_data import Letters
+from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK, Letters
 from propagation.model import (
     LINE_MAX_WORDS,
     TITLE,
@@ -116,13 +116,24 @@ def list_line_choices(profile: Profile, *, heard: bool, hidden: Collection[int] 
         heard: Whether the edits are those of reception.
         hidden: Ids of lines that the prompt does not show.
     """
-    editable = HEARD if heard else OWN
-    numbers = [
-        number
-        for number, line in enumerate(profile.lines, 1)
-        if line.author in editable and line.id not in hidden
-    ]
+    numbers = _number_editable(profile, HEARD if heard else OWN, hidden)
     return {"op": ["add", "replace", "drop"] if numbers else ["add"], "line": [0, *numbers]}
+
+
+def _number_editable(
+    profile: Profile, authors: Collection[Author], hidden: Collection[int]
+) -> dict[int, Line]:
+    """Return the lines that an edit may change, by their numbers.
+
+    Args:
+        authors: The authors whose lines may be changed.
+        hidden: Ids of lines that the prompt does not show.
+    """
+    return {
+        number: line
+        for number, line in enumerate(profile.lines, 1)
+        if line.author in authors and line.id not in hidden
+    }
 
 
 def _drop_none(value: Any) -> Any:
@@ -142,7 +153,7 @@ def limit_words(text: str, most: int) -> str:
     Marks that models put around the text ("- ", quotes) are left out. In a text without spaces
     (Chinese, Japanese, Thai) two characters count as a word.
     """
-    plain = " ".join(text.split()).strip('-*•"“” ').removeprefix("(heard) ")[:LINE_CHARS]
+    plain = " ".join(text.split()).strip('-*•"“” ').removeprefix(HEARD_MARK)[:LINE_CHARS]
     kept: list[str] = []
     room = most
     for part in plain.split():
@@ -266,7 +277,7 @@ def _build_edits(
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored. A degenerate text is refused, and one that stands in another line which stays.
+    ignored. A degenerate text is refused, and so is the text of another line, if that line stays.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
@@ -279,11 +290,7 @@ def _build_edits(
     """
     out: list[Edit] = []
     edited: set[int] = set()
-    by_number = {
-        number: line
-        for number, line in enumerate(profile.lines, 1)
-        if line.author in editable and line not in hidden
-    }
+    by_number = _number_editable(profile, editable, {line.id for line in hidden})
     changed = {
         by_number[answer.line].id
         for answer in answers[:EDITS]

@@ -125,7 +125,8 @@ def _find_main_title(client: Client) -> str:
 def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
     """List titles of other items that stand in no text by chance.
 
-    Titles of fewer than SHORTEST_TITLE characters stand in any text. A user may name any item.
+    Titles of fewer than SHORTEST_TITLE characters are left out, because any text may contain them.
+    For a user there are none, because a user may name any item.
     """
     own = titles[ref]
     return sorted(

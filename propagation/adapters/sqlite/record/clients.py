@@ -81,7 +81,11 @@ def read_clients(
 
 
 def keep_contents(connection: sqlite3.Connection, clients: Sequence[Client], until: int) -> None:
-    """Keep stored contents of clients as those until a sequence."""
+    """Copy clients' present contents to `client_before`.
+
+    Args:
+        until: The sequence at which new contents replace them.
+    """
     connection.execute(KEEP_BEFORE, (until, to_json([client.ref for client in clients])))
 
 

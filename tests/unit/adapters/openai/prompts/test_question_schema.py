@@ -1,4 +1,6 @@
-"""The schema of each question names what exists, and its limit of tokens cuts no allowed answer."""
+"""Each question's schema lists the names that exist.
+
+Its limit of tokens cuts no answer that the schema allows."""
 
 import json
 
