@@ -115,6 +115,12 @@ class ErasureStore(Protocol):
     ) -> Sequence[MessageMerge]:
         """Return all merges and drops of these messages (router, version)."""
 
+    async def prepare_withdrawal(self) -> None:
+        """Do what makes the next `withdraw` faster, and can be done during the search.
+
+        Nothing depends on it: a caller may cancel it.
+        """
+
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
     ) -> WithdrawalResult:

@@ -181,6 +181,7 @@ class Withdrawer:
             async with (
                 run_in_background(finder.find()) as changes,
                 run_in_background(own) as staged,
+                run_in_background(self.store.prepare_withdrawal()),
             ):
                 promoted = await self._subtract(request)
                 rest = await self.numbers.run(borrow_remainder, *_list_own_rows(request))

@@ -7,8 +7,8 @@ from typing import Any
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
-from propagation.adapters.neo4j.forget.withdrawal import withdraw
-from propagation.adapters.neo4j.maintenance.sweeper import Neo4jSweeper
+from propagation.adapters.neo4j.forget.withdrawal import COMMIT_STATEMENTS, withdraw
+from propagation.adapters.neo4j.maintenance.sweeper import SWEEPS, Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import (
     TEXTS_PER_READ,
     list_bodies,
@@ -49,6 +49,14 @@ from propagation.model import (
 from propagation.ports import Lease
 
 CLIENTS_PER_READ = 10_000
+WIPING_STATEMENTS = (
+    "forget/wiping/pending_clients",
+    "maintenance/sweep/delete_gradients_of_client",
+    "forget/wiping/count_erasures",
+    "forget/learned_rows/marked_blocks",
+    "forget/learned_rows/write_block",
+    "forget/wiping/finish_wiping",
+)
 
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
@@ -189,6 +197,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
                 keys=[list(key) for key in messages],
             )
         ]
+
+    async def prepare_withdrawal(self) -> None:
+        await self._database.plan([*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS])
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
