@@ -28,7 +28,7 @@ def neo4j_settings(run: Run, name: str) -> Iterator[Settings]:
 @contextmanager
 def neo4j_server(run: Run, name: str) -> Iterator[Neo4jServer]:
     """Yield the server itself, for a benchmark that kills it."""
-    server = Neo4jServer(run.scratch / f"neo4j-{name}", memory=HEAP)
+    server = Neo4jServer(run.scratch / f"neo4j-{name}", java_options=HEAP)
     server.start()
     variables = {
         "PROPAGATION_STORE": "neo4j",

@@ -16,6 +16,9 @@ from propagation.adapters.neo4j.settings import Neo4jSettings
 from tests.neo4j_server.build import describe_missing_programs
 from tests.neo4j_server.server import Neo4jServer, Server
 
+KEEP_PLANS = "dbms.cypher.min_replan_interval=1h"
+"""Otherwise the server plans most statements anew for each test, because each fills a database."""
+
 
 def skip_where_missing() -> None:
     """Skip the test if no Neo4j can be started; fail in CI."""
@@ -35,7 +38,7 @@ def get_shared_server() -> Server:
     skip_where_missing()
     folder = tempfile.TemporaryDirectory(prefix="neo4j-")
     atexit.register(folder.cleanup)
-    server = Neo4jServer(Path(folder.name))
+    server = Neo4jServer(Path(folder.name), options=[KEEP_PLANS])
     server.start()
     atexit.register(server.stop)
     return server
