@@ -76,7 +76,7 @@ def _choose_clients_a_call(names: Sequence[Names], sizes: Sequence[int]) -> int:
         for one in names
         if one.other <= SWAPPED_SHARE * one.items and one.own >= least_own * one.items
     ]
-    return max(good, default=1)
+    return max(good, default=names[0].clients_a_call)
 
 
 def _choose_in_flight(figures: Figures) -> int:
@@ -100,12 +100,10 @@ def estimate_costs(
 ) -> Estimate:
     """Estimate time, tokens and money for the data."""
     costs = {cost.work: cost for cost in figures.costs}
-    described = [cost for cost in figures.costs if cost.work.startswith("description")]
     size = suitable.clients_a_call
-    description = costs.get(f"description by {size}", described[-1])
     work: list[tuple[Cost, float]] = [
         (costs["interaction"], events),
-        (description, items / max(1, size)),
+        (costs[f"description by {size}"], items / size),
     ]
     money = sum(cost.money * times for cost, times in work)
     return Estimate(

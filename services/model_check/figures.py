@@ -94,7 +94,8 @@ class Cost(BaseModel):
     """What one kind of work costs, on average.
 
     Attributes:
-        work: "choice", "interaction", or "description by N" with the clients a call.
+        work: "choice", "interaction", or "description by N", a call about N clients (fewer than
+            were to be described at once if more do not fit into the context).
         questions: How often it was measured.
         calls: Calls for one, with those that asked again.
         seconds_a_call: Time of a call, with `in_flight` calls at once.
@@ -151,8 +152,8 @@ def compute_figures(measured: Measured, in_flight: int) -> Figures:
     choices = [one.usage for one in measured.choices]
     together = _average("choice", choices[len(measured.alone) :])
     described = defaultdict(list)
-    for size, usage in measured.descriptions:
-        described[size].append(usage)
+    for asked in filter(_is_description, measured.questions):
+        described[len(asked.question.parts)].append(asked.usage)
     return Figures(
         validity=_compute_validity(measured.questions),
         choices=compute_choices(measured.choices),
@@ -225,9 +226,7 @@ def _compute_error(clusters: Sequence[Sequence[float]]) -> float | None:
 
 def _compute_names(questions: Sequence[AskedQuestion]) -> list[Names]:
     found: dict[int, list[str]] = defaultdict(list)
-    for asked in questions:
-        if not _is_description(asked):
-            continue
+    for asked in filter(_is_description, questions):
         titles = {
             place: extract.find_main_title(asked.question.data[name].get("title", ""))
             for place, name in enumerate(asked.readings)

@@ -18,6 +18,8 @@ from services.model_check.figures import Figures, compute_figures
 from services.model_check.run import CountProgress, ask_sample
 from services.model_check.sample import draw_sample
 
+SHOWN_AS_DAYS = 48
+
 
 class ModelReport(BaseModel):
     """What a check found.
@@ -48,7 +50,7 @@ class ModelReport(BaseModel):
         )
         yield (
             f"{pluralize(estimate.events, 'event')} and {pluralize(estimate.items, 'item')} take"
-            f" about {estimate.hours:,.1f} hours at this pace and {estimate.tokens / 1e6:,.1f}"
+            f" about {_format_hours(estimate.hours)} at this pace and {estimate.tokens / 1e6:,.1f}"
             f" million tokens; {money}. Rounds and evolution come on top."
         )
         yield (
@@ -58,6 +60,11 @@ class ModelReport(BaseModel):
             f" openai.context_tokens={suitable.context_tokens} or more."
         )
         yield self.advice
+
+
+def _format_hours(hours: float) -> str:
+    days = f" ({hours / 24:,.0f} days)" if hours >= SHOWN_AS_DAYS else ""
+    return f"{hours:,.1f} hours{days}"
 
 
 async def measure_model(

@@ -61,7 +61,6 @@ class Measured:
     Attributes:
         alone: Usage of the choices that were asked one at a time.
         interactions: Usage of each whole interaction.
-        descriptions: For each call, how many clients it described, and its usage.
         busy_seconds: Sum of the calls' times while several were in flight.
         wall_seconds: How long that took.
     """
@@ -69,7 +68,6 @@ class Measured:
     choices: list[ChoiceAnswer] = field(default_factory=list)
     alone: list[Usage] = field(default_factory=list)
     interactions: list[Usage] = field(default_factory=list)
-    descriptions: list[tuple[int, Usage]] = field(default_factory=list)
     questions: Sequence[AskedQuestion] = ()
     busy_seconds: float = 0.0
     wall_seconds: float = 0.0
@@ -141,8 +139,11 @@ class ModelCheck:
             partial(self._interact, pair, chosen_first=number % 2 == 0)
             for number, pair in enumerate(self._sample.interactions)
         ]
-        rest += [partial(self._describe, call) for call in self._sample.descriptions]
+        calls = sorted(self._sample.descriptions, key=len, reverse=True)
+        rest += [partial(self._describe, call) for call in calls if len(call) == 1]
         self._random.shuffle(rest)
+        # The longest answers first: at the end they would run alone, and the pace would look slow.
+        rest = [partial(self._describe, call) for call in calls if len(call) > 1] + rest
         self._total = len(alone) + len(rest)
         self._count_progress(0, self._total)
         for ask in alone:
@@ -221,6 +222,4 @@ class ModelCheck:
         return usage
 
     async def _describe(self, clients: Sequence[Client]) -> Usage:
-        answer = await self._reasoner.extract(clients)
-        self._measured.descriptions.append((len(clients), answer.usage))
-        return answer.usage
+        return (await self._reasoner.extract(clients)).usage

@@ -147,3 +147,14 @@ async def test_the_paper_s_prompts_one_by_one(check):
     # One client heard something: a merge, a prediction, three gradients, three profiles, a filter.
     assert interaction.calls == 9
     assert report.figures.validity.accepted == report.figures.validity.parts
+
+
+async def test_calls_that_the_context_splits_are_shown_as_they_were_made(check):
+    report = await check(context_tokens=2_048)
+    sizes = [one.clients_a_call for one in report.figures.names]
+    assert sizes[0] == 1
+    assert 1 < sizes[-1] < 10
+    described = [one.work for one in report.figures.costs][2:]
+    assert described == [f"description by {size}" for size in sizes]
+    assert sum(one.items for one in report.figures.names) == 28
+    assert report.estimate.hours > 0
