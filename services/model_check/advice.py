@@ -125,6 +125,11 @@ def give_advice(figures: Figures, suitable: SuitableSettings) -> str:
             f"Only {usable:.0%} of this model's answers can be used as they are: use another model,"
             " or preset=small-model with the offline reasoner for predictions."
         )
+    if choices.error is None:
+        return (
+            f"The data has too few users to judge predictions ({choices.answered} choices): give"
+            " --data a folder with more users, or leave it out."
+        )
     if not choices.beats_chance:
         texts = ", and preset=small-model for its texts" if small else ""
         if choices.by_place is not None and choices.by_place >= PLACE_SHARE:
@@ -132,7 +137,7 @@ def give_advice(figures: Figures, suitable: SuitableSettings) -> str:
                 f"This model answers by place ({choices.by_place:.0%} of pairs), so its predictions"
                 f" mean nothing: use the offline reasoner for predictions{texts}."
             )
-        error = choices.error or 0.0
+        error = choices.error
         measured = f"({choices.right:.2f}, standard error {error:.2f})"
         if choices.right - CHANCE > error:
             return (

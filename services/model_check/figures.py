@@ -278,6 +278,7 @@ def _average(work: str, usages: Sequence[Usage]) -> Cost:
 def _compute_pace(measured: Measured, in_flight: int, seconds_together: float) -> Pace:
     alone = sorted(divide(usage.total.seconds, usage.total.calls) for usage in measured.alone)
     seconds_alone = alone[len(alone) // 2]
+    seconds_together = seconds_together or seconds_alone  # with few users all were asked alone
     at_once = max(1.0, divide(measured.busy_seconds, measured.wall_seconds))
     return Pace(
         in_flight=in_flight,

@@ -1,5 +1,6 @@
 """The report of a check: its figures, and what follows from them."""
 
+import math
 from collections.abc import Iterator
 
 from pydantic import BaseModel
@@ -50,8 +51,8 @@ class ModelReport(BaseModel):
         )
         yield (
             f"{pluralize(estimate.events, 'event')} and {pluralize(estimate.items, 'item')} take"
-            f" about {_format_hours(estimate.hours)} at this pace and {estimate.tokens / 1e6:,.1f}"
-            f" million tokens; {money}. Rounds and evolution come on top."
+            f" about {_format_hours(estimate.hours)} at this pace and"
+            f" {_format_tokens(estimate.tokens)}; {money}. Rounds and evolution come on top."
         )
         yield (
             f"Settings that suit: {pluralize(suitable.clients_a_call, 'client')} a call;"
@@ -63,8 +64,14 @@ class ModelReport(BaseModel):
 
 
 def _format_hours(hours: float) -> str:
+    if hours < 1:
+        return pluralize(math.ceil(hours * 60), "minute")
     days = f" ({hours / 24:,.0f} days)" if hours >= SHOWN_AS_DAYS else ""
     return f"{hours:,.1f} hours{days}"
+
+
+def _format_tokens(tokens: float) -> str:
+    return f"{tokens / 1e6:,.1f} million tokens" if tokens >= 1e6 else f"{tokens:,.0f} tokens"
 
 
 async def measure_model(

@@ -98,6 +98,7 @@ def _run(settings: "Settings", data: Path | None, questions: int, seed: int) -> 
 
 
 def _show(report: "ModelReport") -> None:
+    from propagation.plurals import pluralize
     from services.model_check.figures import divide
 
     figures = report.figures
@@ -131,25 +132,28 @@ def _show(report: "ModelReport") -> None:
             (
                 "answer follows the place (by luck: .50)",
                 _format_share(choices.by_place),
-                f"{choices.pairs} pairs asked in both orders",
+                f"{pluralize(choices.pairs, 'pair')} asked in both orders",
             ),
         ],
         ("share",),
     )
-    print_table(
-        "Descriptions of items, as the model wrote them first",
-        ("clients a call", "items", "name their item", "name another of the call"),
-        [
-            (
-                one.clients_a_call,
-                one.items,
-                f"{divide(one.own, one.items):.0%}",
-                f"{divide(one.other, one.items):.0%}",
-            )
-            for one in figures.names
-        ],
-        ("clients a call", "items", "name their item", "name another of the call"),
-    )
+    if figures.names:
+        print_table(
+            "Descriptions of items, as the model wrote them first",
+            ("clients a call", "items", "name their item", "name another of the call"),
+            [
+                (
+                    one.clients_a_call,
+                    one.items,
+                    f"{divide(one.own, one.items):.0%}",
+                    f"{divide(one.other, one.items):.0%}",
+                )
+                for one in figures.names
+            ],
+            ("clients a call", "items", "name their item", "name another of the call"),
+        )
+    else:
+        print_text("No item has a title, so it is not known whether descriptions name their items.")
     columns = ("calls", "seconds a call", "seconds", "tokens sent", "tokens received", "money")
     print_table(
         f"Cost of one, with {pace.at_once:.1f} of at most {pace.in_flight} calls in flight",

@@ -93,6 +93,10 @@ def choices(**changed):
             {"choices": choices(right=0.6, error=0.08)},
             "This model may be better than chance (0.60, standard error 0.08): ask it more",
         ),
+        (
+            {"choices": choices(right=1.0, error=None, answered=2)},
+            "The data has too few users to judge predictions (2 choices): give --data",
+        ),
         ({"choices": choices(right=0.55, error=0.08)}, "This model is at chance (0.55, "),
         ({"choices": choices(right=0.2, error=0.08)}, "This model is below chance (0.20, "),
         (

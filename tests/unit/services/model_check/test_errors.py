@@ -133,6 +133,18 @@ async def test_little_data_is_asked_about_as_far_as_it_goes(open_model, tmp_path
     )
 
 
+async def test_items_without_titles(open_model, tmp_path, capsys):
+    texts = {"a": "A record of slow blues.", "b": "A novel of the sea.", "c": "A soul record."}
+    clients = [{"kind": "item", "id": name, "description": text} for name, text in texts.items()]
+    data = write_data(tmp_path / "small", clients, EVENTS)
+    async with open_model() as model:
+        await run(model.base_url, data=data)
+    printed = capsys.readouterr().out
+    assert "No item has a title" in printed
+    assert "3 events and 3 items take about 1 minute at this pace" in printed
+    assert "The data has too few users to judge predictions (2 choices)" in printed
+
+
 async def test_prices_of_the_settings(open_model, capsys):
     async with open_model() as model:
         await run(model.base_url, "openai.price_prompt=2", "openai.price_completion=8", json=True)
