@@ -29,6 +29,7 @@ from services.cli.query.inspect import inspect
 from services.cli.query.routing import routers, trace
 from services.cli.research.datasets import import_, replay
 from services.cli.research.evaluate import evaluate
+from services.cli.research.model_check import model_check
 from services.cli.research.playground import demo, fake_llm
 
 # In the order of `propagation --help`.
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate,
     "demo": demo,
     "fake-llm": fake_llm,
+    "model-check": model_check,
     "init": init,
     "rebuild": rebuild,
     "reindex": reindex,

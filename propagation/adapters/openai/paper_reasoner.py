@@ -6,6 +6,7 @@ gradients, three profiles and three filter memories. Each router takes a call of
 
 from collections.abc import Sequence
 
+from propagation.adapters.openai.answers.questions import QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
@@ -147,8 +148,11 @@ def _drop_repeats(gradients: Sequence[Gradient]) -> list[Gradient]:
 
 
 def create_openai_reasoner(
-    endpoint: Endpoint, store: GraphStore, describe_from_catalogue: CatalogueLines
+    endpoint: Endpoint,
+    store: GraphStore,
+    describe_from_catalogue: CatalogueLines,
+    asker: QuestionAsker | None = None,
 ) -> OpenAIReasoner:
     """Build the reasoner that the options choose; see OpenAIReasoner."""
     reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
-    return reasoner(endpoint, store, describe_from_catalogue)
+    return reasoner(endpoint, store, describe_from_catalogue, asker)

@@ -58,17 +58,22 @@ class OpenAIReasoner(EndpointAdapter):
     routers_a_call = 12
 
     def __init__(
-        self, endpoint: Endpoint, store: GraphStore, describe_from_catalogue: CatalogueLines
+        self,
+        endpoint: Endpoint,
+        store: GraphStore,
+        describe_from_catalogue: CatalogueLines,
+        asker: QuestionAsker | None = None,
     ) -> None:
         """Build the reasoner.
 
         Args:
             store: Keeps answers and the server's JSON mode.
             describe_from_catalogue: Writes a client's lines if all of the model's are degenerate.
+            asker: Asks the questions; None: one that nobody observes.
         """
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
-        self._asker = QuestionAsker(endpoint, store)
+        self._asker = asker or QuestionAsker(endpoint, store)
         self._describe_from_catalogue = describe_from_catalogue
 
     async def close(self) -> None:

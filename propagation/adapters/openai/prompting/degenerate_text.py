@@ -17,6 +17,7 @@ from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
 
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
 OUTCOME = "outcome"
+ECHO, REPETITION = "repeats the instructions", "repeats itself"
 WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 6, 12, 0.8
 """How many words in a row are an echo.
 
@@ -190,11 +191,11 @@ def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
     if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
         return "has no words"
     if _find_loop(text, asked):
-        return "repeats itself"
+        return REPETITION
     if MARKER.search(text):
         return "names a part of this question"
     if _echoes(words, asked):
-        return "repeats the instructions"
+        return ECHO
     return None
 
 

@@ -54,14 +54,14 @@ class ProfileAnswer(Answer, stands_for="lines"):
 
 def build_question(clients: Sequence[Client]) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
-    titles = {client.ref: _find_main_title(client) for client in clients}
+    titles = {client.ref: _find_own_title(client) for client in clients}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
             f"client_{place}": ExpectedPart(
                 ProfileAnswer,
-                partial(build_edits, titles[client.ref], _list_others(client.ref, titles)),
+                partial(build_edits, titles[client.ref], list_others(client.ref, titles)),
             )
             for place, client in enumerate(clients, 1)
         },
@@ -91,8 +91,8 @@ def build_edits(
         raise ValueError("lines is empty: write at least one")
     lines = []
     for line in given:
-        named = [other for other in others if _names(line.text, other)]
-        if named and not _names(line.text, title):
+        named = [other for other in others if names_title(line.text, other)]
+        if named and not names_title(line.text, title):
             check.refuse(f"a line is about {named[0]!r}, another item")
         elif check.keep_text(line.text):
             lines.append(line)
@@ -112,17 +112,19 @@ def build_edits(
     ]
 
 
-def _find_main_title(client: Client) -> str:
-    """Return an item's title without brackets; "" for a user.
-
-    It is the title that the prompt shows.
-    """
+def _find_own_title(client: Client) -> str:
+    """Return an item's title without brackets; "" for a user."""
     if client.key.kind is not ClientKind.ITEM:
         return ""
-    return quote_as_data(client.title, TITLE_CHARS).partition("(")[0].strip(" ,:;-")
+    return find_main_title(quote_as_data(client.title, TITLE_CHARS))
 
 
-def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
+def find_main_title(shown: str) -> str:
+    """Return a title, as the prompt shows it, without brackets."""
+    return shown.partition("(")[0].strip(" ,:;-")
+
+
+def list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
     """List titles of other items that stand in no text by chance.
 
     Titles of fewer than SHORTEST_TITLE characters are left out, because any text may contain them.
@@ -136,6 +138,6 @@ def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
     )
 
 
-def _names(text: str, title: str) -> bool:
+def names_title(text: str, title: str) -> bool:
     """Return whether a text has a title as whole words."""
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(title)}(?![A-Za-z0-9])", text) is not None

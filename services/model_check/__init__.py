@@ -1,0 +1,1 @@
+"""`propagation model-check`: measures a model with the service's own questions."""
