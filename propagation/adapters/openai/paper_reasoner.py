@@ -1,4 +1,4 @@
-"""The paper's prompts one by one, for comparison with the fused ones.
+"""The paper's prompts one by one, for small models and for comparison with the fused ones.
 
 An interaction takes 13 calls if every party heard something: three merges, one prediction, three
 gradients, three profiles and three filter memories. Each router takes a call of its own.
@@ -6,6 +6,7 @@ gradients, three profiles and three filter memories. Each router takes a call of
 
 from collections.abc import Sequence
 
+from propagation.adapters.openai.answers.questions import QuestionTooLong
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
@@ -47,7 +48,9 @@ class PaperReasoner(OpenAIReasoner):
     ) -> ForwardAnswer:
         parties = (user, *candidates)
         hearing = [party for party in parties if party.messages]
-        answers = await self._ask_all([merge.build_question(party) for party in hearing])
+        answers = await self._ask_all(
+            [merge.build_question(party, self._form) for party in hearing]
+        )
         merged = {
             party.client.ref: answered.parts["client"]
             for party, answered in zip(hearing, answers, strict=True)
@@ -55,8 +58,10 @@ class PaperReasoner(OpenAIReasoner):
         merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, sum_usage(answers))
-        after = [_apply_reception(party, part) for party, part in zip(parties, merges, strict=True)]
-        answers += await self._ask_all([predict.build_question(*after)])
+        first, second, third = (
+            _apply_reception(party, part) for party, part in zip(parties, merges, strict=True)
+        )
+        answers += await self._ask_all([predict.build_question(first, second, third, self._form)])
         return ForwardAnswer(merges, answers[-1].parts["prediction"], sum_usage(answers))
 
     async def backward(
@@ -71,7 +76,10 @@ class PaperReasoner(OpenAIReasoner):
         credited = await self._ask_all(
             []
             if reward is None
-            else [gradient.build_question(work, reward, name, one) for name, one in parties.items()]
+            else [
+                gradient.build_question(work, reward, name, one, self._form)
+                for name, one in parties.items()
+            ]
         )
         gradients = [
             one
@@ -96,12 +104,15 @@ class PaperReasoner(OpenAIReasoner):
                 party,
                 positive if party is user else user,
                 of_clients[name],
+                self._form,
             )
             for name, party in parties.items()
         ]
         hearing = [name for name, party in parties.items() if party.messages]
         asked += [
-            optimizer.filter_question(work, reward, name, parties[name], of_clients[name])
+            optimizer.filter_question(
+                work, reward, name, parties[name], of_clients[name], self._form
+            )
             for name in hearing
         ]
         optimized = await self._ask_all(asked)
@@ -112,6 +123,37 @@ class PaperReasoner(OpenAIReasoner):
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
         return BackwardAnswer(_drop_repeats(gradients), clients, sum_usage(credited + optimized))
+
+
+class FusedReasoner(PaperReasoner):
+    """Asks the fused prompts; the paper's where the context is too small for a fused one."""
+
+    routers_a_call = OpenAIReasoner.routers_a_call
+
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
+        try:
+            return await OpenAIReasoner.forward(self, work, user, candidates, scores)
+        except QuestionTooLong:
+            return await super().forward(work, user, candidates, scores)
+
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        try:
+            return await OpenAIReasoner.backward(self, work, reward, user, positive, negative)
+        except QuestionTooLong:
+            return await super().backward(work, reward, user, positive, negative)
 
 
 def _join(
@@ -150,5 +192,5 @@ def create_openai_reasoner(
     endpoint: Endpoint, store: GraphStore, describe_from_catalogue: CatalogueLines
 ) -> OpenAIReasoner:
     """Build the reasoner that the options choose; see OpenAIReasoner."""
-    reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
+    reasoner = FusedReasoner if endpoint.options.fused else PaperReasoner
     return reasoner(endpoint, store, describe_from_catalogue)

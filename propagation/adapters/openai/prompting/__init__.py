@@ -23,6 +23,13 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     TextCheck,
     find_fault,
 )
+from propagation.adapters.openai.prompting.fitting import (
+    COMPLAINT_CHARS,
+    MESSAGE_TOKENS,
+    count_tokens_needed,
+    split_to_fit,
+    write_fitting_document,
+)
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
     LINE_CHARS,
@@ -33,6 +40,8 @@ from propagation.adapters.openai.prompting.profile_edits import (
     limit_attributes,
     limit_words,
     list_line_choices,
+    narrow_attributes,
+    narrow_edits,
     read_word,
 )
 from propagation.adapters.openai.prompting.prompt import (
@@ -64,4 +73,11 @@ from propagation.adapters.openai.prompting.prompt_data import (
     show_counts,
     show_party,
     write_document,
+)
+from propagation.adapters.openai.prompting.question_form import (
+    USUAL_FORM,
+    QuestionForm,
+    list_known_names,
+    list_message_names,
+    select_schema_names,
 )

@@ -10,17 +10,21 @@ from propagation.adapters.openai.prompting import (
     RULES,
     TEXT_CHARS,
     TITLE_CHARS,
+    USUAL_FORM,
     Answer,
     ExpectedPart,
     Names,
     Prompt,
     Question,
+    QuestionForm,
     Several,
     TextCheck,
     describe_own_text,
     limit_attributes,
     limit_length,
     limit_words,
+    list_known_names,
+    narrow_attributes,
     quote_as_data,
     trim_to_word,
 )
@@ -52,24 +56,38 @@ class ProfileAnswer(Answer, stands_for="lines"):
     lines: Annotated[Several[CatalogueLine], limit_length(LINES, least=1)]
 
 
-def build_question(clients: Sequence[Client]) -> Question:
+def build_question(clients: Sequence[Client], form: QuestionForm = USUAL_FORM) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
     titles = {client.ref: _find_main_title(client) for client in clients}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
-            f"client_{place}": ExpectedPart(
-                ProfileAnswer,
-                partial(build_edits, titles[client.ref], _list_others(client.ref, titles)),
-            )
+            f"client_{place}": _build_client_part(client, titles, list_known_names(form, [client]))
             for place, client in enumerate(clients, 1)
         },
     )
 
 
+def _build_client_part(
+    client: Client, titles: Mapping[int, str], allowed: Sequence[str]
+) -> ExpectedPart:
+    others = _list_others(client.ref, titles)
+    lengths, names = narrow_attributes(allowed)
+    return ExpectedPart(
+        ProfileAnswer,
+        partial(build_edits, titles[client.ref], others, allowed=allowed),
+        lengths=lengths,
+        names=names,
+    )
+
+
 def build_edits(
-    title: str, others: Collection[str], answer: ProfileAnswer, check: TextCheck
+    title: str,
+    others: Collection[str],
+    answer: ProfileAnswer,
+    check: TextCheck,
+    allowed: Collection[str] = (),
 ) -> Sequence[Edit]:
     """Turn the answer into new catalogue lines.
 
@@ -79,6 +97,7 @@ def build_edits(
     Args:
         title: The item's own title, without what stands in brackets; "" for a user.
         others: Titles of other items in the call.
+        allowed: The attributes that lines may have; none: any.
 
     Returns:
         The lines; none if all are refused.
@@ -102,7 +121,8 @@ def build_edits(
                 id=0,
                 text=limit_words(trim_to_word(line.text, TEXT_CHARS), LINE_MAX_WORDS),
                 attributes=limit_attributes(
-                    trim_to_word(name, NAME_CHARS) for name in check.keep_names(line.attributes)
+                    (trim_to_word(name, NAME_CHARS) for name in check.keep_names(line.attributes)),
+                    allowed,
                 ),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,

@@ -1,0 +1,90 @@
+"""Fits a question into the model's context.
+
+What is shown is shortened, and parts are asked for in several calls. An answer is never cut.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from propagation.adapters.openai.prompting.answer_schema import describe_schema
+from propagation.adapters.openai.prompting.degenerate_text import OUTCOME
+from propagation.adapters.openai.prompting.prompt import ExpectedPart, Question, build_schema
+from propagation.adapters.openai.prompting.prompt_data import count_tokens_in, write_document
+
+MESSAGE_TOKENS = 8
+"""Tokens that a server's template adds to a message."""
+COMPLAINT_CHARS = 400
+LEVELS = (320, 240, 180, 130, 100, 75, 55, 40, 30, 22, 16)
+"""How many characters a text may have, from level to level."""
+
+
+def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
+    """Write the data of a prompt so that it has at most `room` tokens.
+
+    All texts are shortened to the same length. If the shortest are too long, those are written.
+    """
+    document = write_document(data)
+    for chars in LEVELS:
+        if count_tokens_in(document) <= room:
+            break
+        document = write_document(_shorten(data, chars))
+    return document
+
+
+def count_tokens_needed(question: Question) -> int:
+    """Count the tokens of a question as short as it gets, and of its longest answer.
+
+    The form in words and a complaint are included, so that there is room for asking again.
+    """
+    words = describe_schema(build_schema(question.parts, bounded=False, named=False))
+    texts = (
+        question.prompt.instructions,
+        words,
+        " " * COMPLAINT_CHARS,
+        write_document(_shorten(question.data, LEVELS[-1])),
+    )
+    return sum(count_tokens_in(text) + MESSAGE_TOKENS for text in texts) + question.most_tokens
+
+
+def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
+    """Split a question into questions about some of its parts, so that each fits the context.
+
+    All have the same data. A part that does not fit alone is a question of its own, too.
+    """
+    out: list[Question] = []
+    parts: dict[str, ExpectedPart] = {}
+    for name, part in question.parts.items():
+        longer = Question(question.prompt, question.data, {**parts, name: part})
+        if parts and count_tokens_needed(longer) > context_tokens:
+            out.append(Question(question.prompt, question.data, parts))
+            parts = {}
+        parts[name] = part
+    return [*out, Question(question.prompt, question.data, parts)] if out else [question]
+
+
+def _shorten(data: Any, chars: int, name: str = "") -> Any:
+    """Shorten all texts of a document, but for that of the outcome.
+
+    Names with counts are texts, too.
+    """
+    if isinstance(data, str):
+        return data if name == OUTCOME else _cut(data, chars)
+    if isinstance(data, Mapping):
+        return {
+            _cut(key, chars) if isinstance(value, int) else key: _shorten(value, chars, key)
+            for key, value in data.items()
+        }
+    if isinstance(data, Sequence):
+        return [_shorten(value, chars) for value in data]
+    return data
+
+
+def _cut(text: str, chars: int) -> str:
+    """Cut a text at a word; a character outside of ASCII counts as four, as it does in tokens."""
+    room = chars
+    for place, character in enumerate(text):
+        room -= 1 if character.isascii() else 4
+        if room < 0:
+            kept = text[:place]
+            return (kept.rsplit(" ", 1)[0] if " " in kept[chars // 2 :] else kept) + "…"
+    return text
