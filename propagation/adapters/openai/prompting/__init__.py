@@ -22,6 +22,7 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     AskedTexts,
     TextCheck,
     find_fault,
+    is_same_text,
 )
 from propagation.adapters.openai.prompting.fitting import (
     COMPLAINT_CHARS,

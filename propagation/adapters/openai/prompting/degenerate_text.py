@@ -28,6 +28,7 @@ LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
+ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 MESSAGE_NAME = re.compile(r"m\d{1,3}")
 PLACEHOLDER_NAME = re.compile(
     r"[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]\d+", re.IGNORECASE
@@ -191,6 +192,8 @@ def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
         return "has no words"
     if _find_loop(text, asked):
         return "repeats itself"
+    if ROLE.search(text):
+        return "has a mark of roles"
     if MARKER.search(text):
         return "names a part of this question"
     if _echoes(words, asked):

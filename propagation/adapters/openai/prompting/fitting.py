@@ -14,20 +14,36 @@ from propagation.adapters.openai.prompting.prompt_data import count_tokens_in, w
 MESSAGE_TOKENS = 8
 """Tokens that a server's template adds to a message."""
 COMPLAINT_CHARS = 400
-LEVELS = (320, 240, 180, 130, 100, 75, 55, 40, 30, 22, 16)
-"""How many characters a text may have, from level to level."""
+LEVELS = (
+    (320, 20),
+    (240, 20),
+    (180, 16),
+    (130, 12),
+    (100, 10),
+    (75, 8),
+    (55, 6),
+    (40, 4),
+    (30, 3),
+    (22, 2),
+    (16, 1),
+)
+"""How many characters a text may have, and how many texts a list, from level to level.
+
+The lines of a profile and the names of messages all stay, because answers name them.
+"""
 
 
 def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
     """Write the data of a prompt so that it has at most `room` tokens.
 
-    All texts are shortened to the same length. If the shortest are too long, those are written.
+    All texts are shortened to the same length, and lists to their first texts. If the shortest are
+    too long, those are written.
     """
     document = write_document(data)
-    for chars in LEVELS:
+    for level in LEVELS:
         if count_tokens_in(document) <= room:
             break
-        document = write_document(_shorten(data, chars))
+        document = write_document(_shorten(data, *level))
     return document
 
 
@@ -41,7 +57,7 @@ def count_tokens_needed(question: Question) -> int:
         question.prompt.instructions,
         words,
         " " * COMPLAINT_CHARS,
-        write_document(_shorten(question.data, LEVELS[-1])),
+        write_document(_shorten(question.data, *LEVELS[-1])),
     )
     return sum(count_tokens_in(text) + MESSAGE_TOKENS for text in texts) + question.most_tokens
 
@@ -62,20 +78,20 @@ def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
     return [*out, Question(question.prompt, question.data, parts)] if out else [question]
 
 
-def _shorten(data: Any, chars: int, name: str = "") -> Any:
-    """Shorten all texts of a document, but for that of the outcome.
+def _shorten(data: Any, chars: int, items: int, name: str = "") -> Any:
+    """Shorten the texts and lists of a document, but for the text of the outcome.
 
-    Names with counts are texts, too.
+    Names with counts are a list of texts, too.
     """
     if isinstance(data, str):
         return data if name == OUTCOME else _cut(data, chars)
     if isinstance(data, Mapping):
-        return {
-            _cut(key, chars) if isinstance(value, int) else key: _shorten(value, chars, key)
-            for key, value in data.items()
-        }
+        if data and all(isinstance(value, int) for value in data.values()):
+            return {_cut(key, chars): value for key, value in list(data.items())[:items]}
+        return {key: _shorten(value, chars, items, key) for key, value in data.items()}
     if isinstance(data, Sequence):
-        return [_shorten(value, chars) for value in data]
+        kept = data if name == "messages" else data[:items]
+        return [_shorten(value, chars, items) for value in kept]
     return data
 
 

@@ -188,11 +188,11 @@ def narrow_attributes(known: Sequence[str]) -> tuple[Lengths, Choices]:
     """Return the lengths and names of a part whose attributes are chosen from these.
 
     Args:
-        known: None: a model may give any.
+        known: If there are none, a model may give any.
     """
     if not known:
         return {}, {}
-    return {"attributes": (0, min(ATTRIBUTES, len(known)))}, {"attributes": known}
+    return {"attributes": (1, min(ATTRIBUTES, len(known)))}, {"attributes": known}
 
 
 def narrow_edits(form: QuestionForm, known: Sequence[str] = ()) -> dict[str, Any]:
