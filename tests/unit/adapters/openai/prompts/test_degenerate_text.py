@@ -37,6 +37,8 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("This was foreseen.", "repeats the instructions"),
         ("Answer for each client that has messages: jazz", "repeats the instructions"),
         ("client_2 likes films", "names a part of this question"),
+        ("<user>Drama", "has a mark of roles"),
+        ("Likes films.<|im_end|>", "has a mark of roles"),
         ("", "has no words"),
         ("1.", "has no words"),
         ("M1", "has no words"),
@@ -184,6 +186,42 @@ def test_a_second_answer_that_is_worse_does_not_replace_the_first():
     better = DegeneratePart("d", "lines", 0)
     exchange.note("client", better)
     assert exchange.parts["client"] is better
+
+
+def test_the_description_of_an_item_alone_names_it():
+    def read(title, *texts):
+        parts = extract.build_question([film(title, 1)]).parts
+        lines = [{"text": text, "attributes": []} for text in texts]
+        return ask(parts, "client_1", {"lines": lines})
+
+    refused = read("Rock, The (1996)", "The (1996)", "For all who like boxes.")
+    assert "no line names the item" in str(refused)
+    assert refused.usable == []
+    for title, text in (
+        ("Rock, The (1996)", "The Rock of 1996, loud and long."),
+        ("Star Wars: A New Hope (1977)", "Star Wars, a tale of space."),
+        ("Amélie", "AMÉLIE wanders about."),
+        ("爱情", "电影爱情，温柔的故事"),
+        ("???", "A riddle for many."),
+    ):
+        assert len(read(title, text)) == 1, title
+    assert len(read("Heat", "Heat, at night.", "For fans of robbers.")) == 2, "one line names it"
+    assert len(read("Heat", "Heat, at night.", "heat at night")) == 1, "the same line twice"
+    fan = Client(8, ClientKey(ClientKind.USER, "u"), description="I love films.")
+    parts = extract.build_question([fan]).parts
+    assert len(ask(parts, "client_1", {"lines": [{"text": "Loves films."}]})) == 1
+
+
+@pytest.mark.parametrize("fault", ["truncated", "malformed", "not_json", "refusal"])
+async def test_a_description_that_fails_twice_is_the_catalogue_s(open_reasoner, fault):
+    films = [film("Heat", 1), film("Toy Story", 2)]
+    async with open_reasoner(faults={fault: 1.0}, clients_a_call=1) as asked:
+        answer = await asked.reasoner.extract(films)
+        assert asked.calls == 4
+    assert list(answer.edits) == [extract_lines(one) for one in films]
+    assert answer.from_catalogue == {one.ref for one in films}
+    assert answer.usage.total.calls == 4
+    assert answer.usage.prompts == (), "no answer of the prompt was used"
 
 
 async def test_degenerate_answers_are_asked_for_once_more_and_then_left_out(
