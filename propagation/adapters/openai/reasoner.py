@@ -30,6 +30,7 @@ from propagation.model import (
     NO_USAGE,
     Client,
     Edit,
+    PromptCost,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
@@ -230,7 +231,11 @@ class OpenAIReasoner(EndpointAdapter):
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
-            return Answered(dict.fromkeys(question.parts, error), error.usage)
+            lost = Usage(((question.prompt.label, PromptCost(lost=len(question.parts))),))
+            return Answered(
+                dict.fromkeys(question.parts, error),
+                error.usage + self.endpoint.ledger.note(lost),
+            )
 
     def _split_into_calls(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
