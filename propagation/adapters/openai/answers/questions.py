@@ -27,9 +27,11 @@ from propagation.adapters.openai.prompting import (
     TextCheck,
     build_schema,
     check_part,
+    count_data_tokens,
     count_tokens_in,
     count_tokens_needed,
     describe_schema,
+    fits_easily,
     list_answer_names,
     match_parts,
     split_to_fit,
@@ -137,6 +139,8 @@ class QuestionAsker:
             QuestionTooLong: A part does not fit, even alone and with the data shortened.
         """
         context = self._endpoint.options.context_tokens
+        if fits_easily(question, context):
+            return [question]
         pieces = split_to_fit(question, context)
         if (most := max(map(count_tokens_needed, pieces))) > context:
             raise QuestionTooLong(
@@ -273,7 +277,11 @@ def _check_part(
 
 
 def _count_tokens(messages: Messages) -> int:
-    return sum(count_tokens_in(message["content"]) + MESSAGE_TOKENS for message in messages)
+    """Estimate the tokens of messages, of which those of the system are sentences."""
+    return MESSAGE_TOKENS * len(messages) + sum(
+        (count_tokens_in if message["role"] == "system" else count_data_tokens)(message["content"])
+        for message in messages
+    )
 
 
 def _write_messages(exchange: Exchange, mode: Mode, context: int, tokens: int) -> Messages:
@@ -289,7 +297,7 @@ def _write_messages(exchange: Exchange, mode: Mode, context: int, tokens: int) -
     """
     before = exchange.before
     room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
-    if len(before) > 1 and count_tokens_in(write_document(exchange.question.data)) > room:
+    if len(before) > 1 and count_data_tokens(write_document(exchange.question.data)) > room:
         before = before[1:]
         room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
     document = write_fitting_document(exchange.question.data, room)

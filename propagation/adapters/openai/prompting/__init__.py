@@ -27,7 +27,9 @@ from propagation.adapters.openai.prompting.degenerate_text import (
 from propagation.adapters.openai.prompting.fitting import (
     COMPLAINT_CHARS,
     MESSAGE_TOKENS,
+    count_data_tokens,
     count_tokens_needed,
+    fits_easily,
     split_to_fit,
     write_fitting_document,
 )

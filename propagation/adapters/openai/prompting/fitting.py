@@ -3,6 +3,7 @@
 What is shown is shortened, and parts are asked for in several calls. An answer is never cut.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,11 +27,28 @@ LEVELS = (
     (30, 3),
     (22, 2),
     (16, 1),
+    (12, 0),
+    (8, 0),
 )
 """How many characters a text may have, and how many texts a list, from level to level.
 
 The lines of a profile and the names of messages all stay, because answers name them.
 """
+
+
+CHARS_A_TOKEN, TOKENS_A_CHARACTER = 2.5, 2
+"""Data has more tokens than sentences: names, digits and brackets.
+
+Of films in JSON, SmolLM2's tokenizer makes a token of 2.7 characters, and two tokens of a Chinese
+character.
+"""
+
+
+def count_data_tokens(text: str) -> int:
+    """Estimate the tokens of a prompt's data, rather too many than too few."""
+    ascii_chars = sum(character.isascii() for character in text)
+    others = len(text) - ascii_chars
+    return math.ceil(ascii_chars / CHARS_A_TOKEN) + TOKENS_A_CHARACTER * others
 
 
 def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
@@ -41,7 +59,7 @@ def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
     """
     document = write_document(data)
     for level in LEVELS:
-        if count_tokens_in(document) <= room:
+        if count_data_tokens(document) <= room:
             break
         document = write_document(_shorten(data, *level))
     return document
@@ -53,13 +71,23 @@ def count_tokens_needed(question: Question) -> int:
     The form in words and a complaint are included, so that there is room for asking again.
     """
     words = describe_schema(build_schema(question.parts, bounded=False, named=False))
-    texts = (
-        question.prompt.instructions,
-        words,
-        " " * COMPLAINT_CHARS,
-        write_document(_shorten(question.data, *LEVELS[-1])),
-    )
-    return sum(count_tokens_in(text) + MESSAGE_TOKENS for text in texts) + question.most_tokens
+    document = write_document(_shorten(question.data, *LEVELS[-1]))
+    return _count_tokens(question, document) + count_tokens_in(words)
+
+
+def fits_easily(question: Question, context_tokens: int) -> bool:
+    """Return whether a question fits with all of its data; faster than counting exactly.
+
+    The form in words is shorter than the longest answer.
+    """
+    counted = _count_tokens(question, write_document(question.data))
+    return counted + question.most_tokens <= context_tokens
+
+
+def _count_tokens(question: Question, document: str) -> int:
+    """Count a question's instructions, a complaint, its data and its longest answer."""
+    said = count_tokens_in(question.prompt.instructions + " " * COMPLAINT_CHARS)
+    return said + count_data_tokens(document) + 4 * MESSAGE_TOKENS + question.most_tokens
 
 
 def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
@@ -96,11 +124,11 @@ def _shorten(data: Any, chars: int, items: int, name: str = "") -> Any:
 
 
 def _cut(text: str, chars: int) -> str:
-    """Cut a text at a word; a character outside of ASCII counts as four, as it does in tokens."""
+    """Cut a text at a word; a character outside of ASCII counts as five, as it does in tokens."""
     room = chars
     for place, character in enumerate(text):
-        room -= 1 if character.isascii() else 4
+        room -= 1 if character.isascii() else 5
         if room < 0:
             kept = text[:place]
-            return (kept.rsplit(" ", 1)[0] if " " in kept[chars // 2 :] else kept) + "…"
+            return (kept.rsplit(" ", 1)[0] if " " in kept[chars // 2 :] else kept) + "..."
     return text

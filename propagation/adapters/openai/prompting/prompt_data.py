@@ -108,10 +108,10 @@ def show_party(
 def show_candidate(of: Party, lines: int, *, titles: bool = False) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
     genres = _list_genres(of.client) if titles else None
+    title = quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None
     shown = list(number_lines(of.profile, catalogue=genres is None).values())
     return drop_none(
-        title=quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
-        listed_under=genres,
+        title=f"{title or 'Something'}: {', '.join(genres)}" if genres else title,
         profile=shown[:lines] if shown or genres is None else None,
     )
 

@@ -4,6 +4,7 @@ import pytest
 
 from propagation.adapters.openai.prompting import (
     MESSAGE_TOKENS,
+    count_data_tokens,
     count_tokens_in,
     count_tokens_needed,
     split_to_fit,
@@ -130,7 +131,13 @@ async def test_each_call_has_room_for_its_longest_answer(
 
         async def watch(label, messages, tokens, *rest, **named):
             if not label.startswith("probe"):
-                used = sum(count_tokens_in(one["content"]) + MESSAGE_TOKENS for one in messages)
+                used = sum(
+                    count_data_tokens(one["content"])
+                    if one["role"] == "user"
+                    else count_tokens_in(one["content"])
+                    for one in messages
+                )
+                used += MESSAGE_TOKENS * len(messages)
                 calls.append((label, used, tokens))
             return await chat(label, messages, tokens, *rest, **named)
 

@@ -178,7 +178,7 @@ def test_items_may_be_shown_by_title_and_genres():
     }
     assert shown["user"] == {"profile": {"1": "A quiet listener."}}
     ranked = rank.build_question(reader, [party(item(), told), chosen], form).data["candidates"]
-    assert ranked["1"] == {"title": "Kind of Blue", "listed_under": ["jazz"]}
+    assert ranked["1"] == {"title": "Kind of Blue: jazz"}
     assert ranked["2"]["profile"] == ["Liked by night owls."]
     bare = predict.build_question(reader, party(item(categories=()), told), chosen, form).data
     assert bare["candidate_1"]["profile"] == {"1": "A record of 1959."}, "it has no genres"
