@@ -190,6 +190,8 @@ def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
     words = _split(text)
     if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
         return "has no words"
+    if len(words) == 1 and words[0] in FIELDS and not asked.have_name(words[0]):
+        return "is the name of a field"
     if _find_loop(text, asked):
         return "repeats itself"
     if ROLE.search(text):
@@ -231,7 +233,7 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
 
     It may repeat what the data repeats, such as a title.
     """
-    words = _split(text)
+    words = _split(text.replace("_", " "))
     if len(words) >= MANY_WORDS and len(set(words)) < DISTINCT_SHARE * len(words):
         return True
     loop = LOOP_OF_CHARACTERS.search(text.casefold())

@@ -37,6 +37,8 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("This was foreseen.", "repeats the instructions"),
         ("Answer for each client that has messages: jazz", "repeats the instructions"),
         ("client_2 likes films", "names a part of this question"),
+        ("Gradient.", "is the name of a field"),
+        ("white_white_white_white", "repeats itself"),
         ("<user>Drama", "has a mark of roles"),
         ("Likes films.<|im_end|>", "has a mark of roles"),
         ("", "has no words"),
