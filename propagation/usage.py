@@ -63,7 +63,7 @@ class Usage:
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Prompts that were asked, or answered from the cache, and of which answers were used."""
+        """Prompts of which answers were used, also answers from the cache."""
         return tuple(
             prompt
             for prompt, spent in self.by_prompt

@@ -1,4 +1,6 @@
-"""The paper's prompts one by one, for small models and for comparison with the fused ones.
+"""The paper's prompts one by one.
+
+Small models are asked so, and the fused prompts are compared with them.
 
 An interaction takes 13 calls if every party heard something: three merges, one prediction, three
 gradients, three profiles and three filter memories. Each router takes a call of its own.
@@ -126,7 +128,10 @@ class PaperReasoner(OpenAIReasoner):
 
 
 class FusedReasoner(PaperReasoner):
-    """Asks the fused prompts; the paper's where the context is too small for a fused one."""
+    """Asks the fused prompts.
+
+    Where the context is too small for one, the paper's are asked.
+    """
 
     routers_a_call = OpenAIReasoner.routers_a_call
 

@@ -175,7 +175,7 @@ class OpenAIReasoner(EndpointAdapter):
         return decision
 
     async def _ask(self, question: Question) -> Answered:
-        """Ask a question, in several calls if one has no room for the answer.
+        """Ask a question, in several calls if one has no room.
 
         Raises:
             QuestionTooLong: A part does not fit the context.

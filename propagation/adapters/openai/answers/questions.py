@@ -63,7 +63,7 @@ COMPLAINTS: Mapping[Fault | None, str] = {
 
 
 class QuestionTooLong(ReasonerGaveUp):
-    """A question does not fit the context, however much of its data is left out."""
+    """A question does not fit the context, even with its data shortened."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,9 @@ class QuestionAsker:
         self._for_thoughts = 0
 
     def split(self, question: Question) -> list[Question]:
-        """Split a question into questions about some of its parts, so that each fits the context.
+        """Split a question so that each piece fits the context.
+
+        Each asks about some of the parts.
 
         Raises:
             QuestionTooLong: A part does not fit, even alone and with the data shortened.
@@ -277,7 +279,7 @@ def _check_part(
 
 
 def _count_tokens(messages: Messages) -> int:
-    """Estimate the tokens of messages, of which those of the system are sentences."""
+    """Estimate the tokens of messages; those of the system are sentences."""
     return MESSAGE_TOKENS * len(messages) + sum(
         (count_tokens_in if message["role"] == "system" else count_data_tokens)(message["content"])
         for message in messages

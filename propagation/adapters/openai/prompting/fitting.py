@@ -45,14 +45,14 @@ character.
 
 
 def count_data_tokens(text: str) -> int:
-    """Estimate the tokens of a prompt's data, rather too many than too few."""
+    """Estimate the tokens of data, rather too many than too few."""
     ascii_chars = sum(character.isascii() for character in text)
     others = len(text) - ascii_chars
     return math.ceil(ascii_chars / CHARS_A_TOKEN) + TOKENS_A_CHARACTER * others
 
 
 def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
-    """Write the data of a prompt so that it has at most `room` tokens.
+    """Write the data of a prompt in at most `room` tokens.
 
     All texts are shortened to the same length, and lists to their first texts. If the shortest are
     too long, those are written.
@@ -66,9 +66,10 @@ def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
 
 
 def count_tokens_needed(question: Question) -> int:
-    """Count the tokens of a question as short as it gets, and of its longest answer.
+    """Count the least tokens of a question with its longest answer.
 
-    The form in words and a complaint are included, so that there is room for asking again.
+    Its data is as short as it gets. The form in words and a complaint are included, so that there
+    is room for asking again.
     """
     words = describe_schema(build_schema(question.parts, bounded=False, named=False))
     document = write_document(_shorten(question.data, *LEVELS[-1]))
@@ -76,9 +77,9 @@ def count_tokens_needed(question: Question) -> int:
 
 
 def fits_easily(question: Question, context_tokens: int) -> bool:
-    """Return whether a question fits with all of its data; faster than counting exactly.
+    """Return whether a question fits with all of its data.
 
-    The form in words is shorter than the longest answer.
+    This is faster than counting exactly. The form in words is shorter than the longest answer.
     """
     counted = _count_tokens(question, write_document(question.data))
     return counted + question.most_tokens <= context_tokens
@@ -91,9 +92,10 @@ def _count_tokens(question: Question, document: str) -> int:
 
 
 def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
-    """Split a question into questions about some of its parts, so that each fits the context.
+    """Split a question so that each piece fits the context.
 
-    All have the same data. A part that does not fit alone is a question of its own, too.
+    Each asks about some of the parts, with the same data. A part that does not fit alone is a piece
+    of its own, too.
     """
     out: list[Question] = []
     parts: dict[str, ExpectedPart] = {}
@@ -107,9 +109,9 @@ def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
 
 
 def _shorten(data: Any, chars: int, items: int, name: str = "") -> Any:
-    """Shorten the texts and lists of a document, but for the text of the outcome.
+    """Shorten the texts and lists of a document.
 
-    Names with counts are a list of texts, too.
+    The text of the outcome stays. Names with counts are a list of texts, too.
     """
     if isinstance(data, str):
         return data if name == OUTCOME else _cut(data, chars)
@@ -124,7 +126,10 @@ def _shorten(data: Any, chars: int, items: int, name: str = "") -> Any:
 
 
 def _cut(text: str, chars: int) -> str:
-    """Cut a text at a word; a character outside of ASCII counts as five, as it does in tokens."""
+    """Cut a text at a word.
+
+    A character outside of ASCII counts as five, as it does in tokens.
+    """
     room = chars
     for place, character in enumerate(text):
         room -= 1 if character.isascii() else 5

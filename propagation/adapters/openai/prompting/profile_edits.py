@@ -185,7 +185,7 @@ def limit_attributes(found: Iterable[str], known: Collection[str] = ()) -> tuple
 
 
 def narrow_attributes(known: Sequence[str]) -> tuple[Lengths, Choices]:
-    """Return the lengths and names of a part whose attributes are chosen from these.
+    """Narrow a part to these attributes: return its lengths and names.
 
     Args:
         known: If there are none, a model may give any.

@@ -117,7 +117,7 @@ def show_candidate(of: Party, lines: int, *, titles: bool = False) -> dict[str, 
 
 
 def _list_genres(client: Client) -> list[str] | None:
-    """Return an item's attributes and categories; None if it has none, and for a user."""
+    """Return what the catalogue lists an item under; None if nothing."""
     return list_own_names(client) or None if client.key.kind == ClientKind.ITEM else None
 
 

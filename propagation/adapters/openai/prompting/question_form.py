@@ -36,9 +36,9 @@ def list_known_names(
     messages: Iterable[RouterVersion] = (),
     parties: Iterable[Party] = (),
 ) -> list[str]:
-    """List the attributes from which a model chooses; none: it may give any.
+    """List the attributes from which a model chooses.
 
-    First come those of the catalogue, then those of messages, then those of profiles' lines, but
+    If there are none, it may give any. First come those of the catalogue, then those of messages, then those of profiles' lines, but
     for lines that rest on too few users.
     """
     if not form.known_attributes:

@@ -174,9 +174,10 @@ def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
 
 
 def _is_title_in(text: str, title: str) -> bool:
-    """Return whether a text has the words of a title, or those before its colon, in any order.
+    """Return whether a text has all words of a title.
 
-    "The Godfather" names "Godfather, The".
+    Their order is free, and the words before its colon are enough.
+        "The Godfather" names "Godfather, The".
     """
     said = text.casefold()
     return any(
