@@ -8,6 +8,7 @@ import math
 import re
 import string
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
 
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
 OUTCOME = "outcome"
-WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 6, 12, 0.8
+WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 5, 12, 0.8
 """How many words in a row are an echo.
 
 Of the instructions: ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS. Of the
@@ -25,6 +26,8 @@ outcome: OUTCOME_ECHO_WORDS, or a whole text.
 """
 LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
+REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
+"""How many words, how many times anywhere in a text, are a loop."""
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
@@ -239,9 +242,12 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
     loop = LOOP_OF_CHARACTERS.search(text.casefold())
     if loop and not any(loop.group() in one for one in asked.data):
         return True
-    return any(
-        not asked.have_phrase(" ".join(words[start:end])) for start, end in _find_runs(words)
-    )
+    refrains = Counter(_iterate_runs(words, REFRAIN_WORDS))
+    phrases = [
+        *(words[start:end] for start, end in _find_runs(words)),
+        *(run for run, times in refrains.items() if times >= REFRAIN_TIMES),
+    ]
+    return any(not asked.have_phrase(" ".join(phrase)) for phrase in phrases)
 
 
 def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -176,8 +176,8 @@ def _list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
 def _is_title_in(text: str, title: str) -> bool:
     """Return whether a text has all words of a title.
 
-    Their order is free, and the words before its colon are enough.
-        "The Godfather" names "Godfather, The".
+    Their order is free ("The Godfather" names "Godfather, The"), and the words before its colon are
+    enough.
     """
     said = text.casefold()
     return any(

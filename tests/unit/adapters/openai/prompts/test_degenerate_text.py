@@ -37,6 +37,15 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("This was foreseen.", "repeats the instructions"),
         ("Answer for each client that has messages: jazz", "repeats the instructions"),
         ("client_2 likes films", "names a part of this question"),
+        (
+            "This is new, I am not sure about it, and I am not sure about my role, and I am not"
+            " sure about films",
+            "repeats itself",
+        ),
+        (
+            "The user chose the item 'Heat (1995)' and passed over 'passed' to the profile",
+            "repeats the instructions",
+        ),
         ("Gradient.", "is the name of a field"),
         ("white_white_white_white", "repeats itself"),
         ("<user>Drama", "has a mark of roles"),
@@ -104,6 +113,19 @@ def test_a_line_that_stands_there_already_is_refused_and_the_other_edit_stays():
     other = ask(parts, "user", {"edits": [{**edits[0], "op": "replace", "line": 2}]})
     assert isinstance(other, DegeneratePart)
     assert other.usable.optimized.edits == []
+
+
+def test_a_line_about_profiles_is_refused():
+    parts = backward.build_question(work(), 1, {"user": party(user())}).parts
+    for text, kept in (
+        ("A change to the items that are the client's profiles, not the user's profile.", 0),
+        ("A user of high-profile thrillers.", 1),
+    ):
+        edits = [{"op": "add", "line": 0, "text": text, "attributes": []}]
+        found = ask(parts, "user", {"edits": edits})
+        assert isinstance(found, DegeneratePart) == (not kept)
+        answer = found if kept else found.usable
+        assert len(answer.optimized.edits) == kept
 
 
 def film(title, number):
