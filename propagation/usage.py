@@ -1,6 +1,6 @@
 """Costs of reasoning: calls, tokens, time and money, by prompt and version."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,35 @@ class Usage:
     Attributes:
         by_prompt: Costs by prompt, as `name@version`.
         fallback: Fallback that answered instead of the reasoner; "" if none did.
+        unused: Prompts of which no answer was used.
     """
 
     by_prompt: tuple[tuple[str, PromptCost], ...] = ()
     fallback: str = ""
+    unused: frozenset[str] = frozenset()
 
     def __add__(self, other: "Usage") -> "Usage":
         sums = dict(self.by_prompt)
         for prompt, spent in other.by_prompt:
             sums[prompt] = sums[prompt] + spent if prompt in sums else spent
-        return Usage(tuple(sums.items()), self.fallback or other.fallback)
+        unused = (self.unused | other.unused).difference(self.prompts, other.prompts)
+        return Usage(tuple(sums.items()), self.fallback or other.fallback, unused)
 
     def __bool__(self) -> bool:
         return bool(self.by_prompt or self.fallback)
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Prompts that were asked, or answered from the cache."""
-        return tuple(prompt for prompt, spent in self.by_prompt if spent.calls or spent.cached)
+        """Prompts of which answers were used, also answers from the cache."""
+        return tuple(
+            prompt
+            for prompt, spent in self.by_prompt
+            if (spent.calls or spent.cached) and prompt not in self.unused
+        )
+
+    def with_unused(self, prompt: str) -> "Usage":
+        """Return this usage with a prompt of which no answer was used."""
+        return replace(self, unused=self.unused | {prompt})
 
     @property
     def author(self) -> str:

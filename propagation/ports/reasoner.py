@@ -56,10 +56,13 @@ class ExtractAnswer:
 
     Attributes:
         edits: Edits for each client, in order.
+        from_catalogue: Clients (ref) for which the catalogue's own lines stand in, because no line
+            of the model was usable.
     """
 
     edits: Sequence[AnswerPart[Sequence[Edit]]]
     usage: Usage = NO_USAGE
+    from_catalogue: frozenset[int] = frozenset()
 
 
 @value

@@ -263,6 +263,16 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "centres": "attributes",
         "evolve_every_rounds": 1,
     },
+    # For models of a few hundred million parameters: each question is about one client, and asks
+    # for little.
+    "small-model": {
+        "openai.fused": False,
+        "openai.clients_a_call": 1,
+        "openai.edits": 1,
+        "openai.items": "titles",
+        "openai.attributes": "known",
+        "openai.context_tokens": 4_096,
+    },
 }
 
 

@@ -117,12 +117,41 @@ class OpenAIOptions(Term):
         description="How freely the model chooses its words; none: the server's default.",
     )
     context_tokens: int = Field(
-        8_192, ge=2_048, description="How many tokens a prompt and its answer may have together."
+        8_192,
+        ge=1_024,
+        description=(
+            "How many tokens a prompt and its answer may have together. What a prompt shows is "
+            "shortened to fit; below 2,048 an answer has one edit."
+        ),
     )
     fused: bool = Field(
         True,
         description=(
             "Ask several of the paper's prompts in one call; if off, each is a call of its own."
+        ),
+    )
+    clients_a_call: int = Field(
+        10, ge=1, le=50, description="The most clients that one call describes."
+    )
+    edits: int = Field(
+        2,
+        ge=1,
+        le=2,
+        description="The most edits of a profile, and the most filter rules, in one answer.",
+    )
+    items: Literal["lines", "titles"] = Field(
+        "lines",
+        description=(
+            "How prompts show items: by all lines of their profiles, or by title and genres "
+            "(attributes and categories of the catalogue) with the lines that interactions and "
+            "messages wrote."
+        ),
+    )
+    attributes: Literal["free", "known"] = Field(
+        "free",
+        description=(
+            "Which attributes a model may give: any, or only those that the question's clients "
+            "and messages have; any, too, where these have none."
         ),
     )
     cached_answers: int = Field(

@@ -1,4 +1,6 @@
-"""The paper's prompts one by one, for comparison with the fused ones.
+"""The paper's prompts one by one.
+
+Small models are asked so, and the fused prompts are compared with them.
 
 An interaction takes 13 calls if every party heard something: three merges, one prediction, three
 gradients, three profiles and three filter memories. Each router takes a call of its own.
@@ -6,7 +8,7 @@ gradients, three profiles and three filter memories. Each router takes a call of
 
 from collections.abc import Sequence
 
-from propagation.adapters.openai.answers.questions import QuestionAsker
+from propagation.adapters.openai.answers.questions import QuestionAsker, QuestionTooLong
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompts import (
     gradient,
@@ -48,7 +50,9 @@ class PaperReasoner(OpenAIReasoner):
     ) -> ForwardAnswer:
         parties = (user, *candidates)
         hearing = [party for party in parties if party.messages]
-        answers = await self._ask_all([merge.build_question(party) for party in hearing])
+        answers = await self._ask_all(
+            [merge.build_question(party, self._form) for party in hearing]
+        )
         merged = {
             party.client.ref: answered.parts["client"]
             for party, answered in zip(hearing, answers, strict=True)
@@ -56,8 +60,10 @@ class PaperReasoner(OpenAIReasoner):
         merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
         if len(candidates) == 1:
             return ForwardAnswer(merges, None, sum_usage(answers))
-        after = [_apply_reception(party, part) for party, part in zip(parties, merges, strict=True)]
-        answers += await self._ask_all([predict.build_question(*after)])
+        first, second, third = (
+            _apply_reception(party, part) for party, part in zip(parties, merges, strict=True)
+        )
+        answers += await self._ask_all([predict.build_question(first, second, third, self._form)])
         return ForwardAnswer(merges, answers[-1].parts["prediction"], sum_usage(answers))
 
     async def backward(
@@ -72,7 +78,10 @@ class PaperReasoner(OpenAIReasoner):
         credited = await self._ask_all(
             []
             if reward is None
-            else [gradient.build_question(work, reward, name, one) for name, one in parties.items()]
+            else [
+                gradient.build_question(work, reward, name, one, self._form)
+                for name, one in parties.items()
+            ]
         )
         gradients = [
             one
@@ -97,12 +106,15 @@ class PaperReasoner(OpenAIReasoner):
                 party,
                 positive if party is user else user,
                 of_clients[name],
+                self._form,
             )
             for name, party in parties.items()
         ]
         hearing = [name for name, party in parties.items() if party.messages]
         asked += [
-            optimizer.filter_question(work, reward, name, parties[name], of_clients[name])
+            optimizer.filter_question(
+                work, reward, name, parties[name], of_clients[name], self._form
+            )
             for name in hearing
         ]
         optimized = await self._ask_all(asked)
@@ -113,6 +125,40 @@ class PaperReasoner(OpenAIReasoner):
             for name, part in zip(parties, parts[: len(parties)], strict=True)
         ]
         return BackwardAnswer(_drop_repeats(gradients), clients, sum_usage(credited + optimized))
+
+
+class FusedReasoner(PaperReasoner):
+    """Asks the fused prompts.
+
+    Where the context is too small for one, the paper's are asked.
+    """
+
+    routers_a_call = OpenAIReasoner.routers_a_call
+
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
+        try:
+            return await OpenAIReasoner.forward(self, work, user, candidates, scores)
+        except QuestionTooLong:
+            return await super().forward(work, user, candidates, scores)
+
+    async def backward(
+        self,
+        work: ReasonWork,
+        reward: int | None,
+        user: Party,
+        positive: Party,
+        negative: Party | None,
+    ) -> BackwardAnswer:
+        try:
+            return await OpenAIReasoner.backward(self, work, reward, user, positive, negative)
+        except QuestionTooLong:
+            return await super().backward(work, reward, user, positive, negative)
 
 
 def _join(
@@ -154,5 +200,5 @@ def create_openai_reasoner(
     asker: QuestionAsker | None = None,
 ) -> OpenAIReasoner:
     """Build the reasoner that the options choose; see OpenAIReasoner."""
-    reasoner = OpenAIReasoner if endpoint.options.fused else PaperReasoner
+    reasoner = FusedReasoner if endpoint.options.fused else PaperReasoner
     return reasoner(endpoint, store, describe_from_catalogue, asker)

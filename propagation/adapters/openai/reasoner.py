@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 
 from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, EndpointAdapter
-from propagation.adapters.openai.prompting import Question, count_tokens_in, write_document
+from propagation.adapters.openai.prompting import (
+    Question,
+    QuestionForm,
+    count_tokens_in,
+    count_tokens_needed,
+    write_document,
+)
 from propagation.adapters.openai.prompts import (
     backward,
     evolve,
@@ -24,7 +30,9 @@ from propagation.model import (
     NO_USAGE,
     Client,
     Edit,
+    PromptCost,
     ReasonerFailed,
+    ReasonerGaveUp,
     ReasonerUnavailable,
     ReasonWork,
     RouterCase,
@@ -44,7 +52,7 @@ from propagation.ports import (
     SummarizeAnswer,
 )
 
-CLIENTS_A_CALL = 10
+SMALL_CONTEXT = 2_048
 SHARE_FOR_DATA = 0.5
 T = TypeVar("T")
 CatalogueLines = Callable[[Client], Sequence[Edit]]
@@ -68,11 +76,17 @@ class OpenAIReasoner(EndpointAdapter):
 
         Args:
             store: Keeps answers and the server's JSON mode.
-            describe_from_catalogue: Writes a client's lines if all of the model's are degenerate.
+            describe_from_catalogue: Writes a client's lines if none of the model's are usable.
             asker: Asks the questions; None: one that nobody observes.
         """
         super().__init__(endpoint, endpoint.options.model)
-        self.concurrency = endpoint.options.in_flight
+        options = endpoint.options
+        self.concurrency = options.in_flight
+        self._form = QuestionForm(
+            edits=options.edits if options.context_tokens >= SMALL_CONTEXT else 1,
+            known_attributes=options.attributes == "known",
+            titles=options.items == "titles",
+        )
         self._asker = asker or QuestionAsker(endpoint, store)
         self._describe_from_catalogue = describe_from_catalogue
 
@@ -86,15 +100,26 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         with_text = [client for client in clients if client.has_text]
-        found, usage = await self._ask_several(with_text, extract.build_question, CLIENTS_A_CALL)
-        by_ref = {
-            client.ref: self._describe_from_catalogue(client) if edits == [] else edits
-            for client, edits in zip(with_text, found, strict=True)
-        }
-        return ExtractAnswer([by_ref.get(client.ref, ()) for client in clients], usage)
+        found, usage = await self._ask_several(
+            with_text,
+            lambda some: extract.build_question(some, self._form),
+            self.endpoint.options.clients_a_call,
+        )
+        by_ref: dict[int, AnswerPart[Sequence[Edit]]] = {}
+        unusable = set()
+        for client, edits in zip(with_text, found, strict=True):
+            by_ref[client.ref] = edits
+            if isinstance(edits, ReasonerFailed) or not edits:
+                by_ref[client.ref] = self._describe_from_catalogue(client)
+                unusable.add(client.ref)
+        if len(unusable) == len(with_text):
+            usage = usage.with_unused(extract.PROMPT.label)
+        return ExtractAnswer(
+            [by_ref.get(client.ref, ()) for client in clients], usage, frozenset(unusable)
+        )
 
     async def merge(self, party: Party) -> MergeAnswer:
-        answered = await self._asker.ask(merge.build_question(party))
+        answered = await self._ask(merge.build_question(party, self._form))
         answer: MergeAnswer = answered.parts["client"]
         return MergeAnswer(answer.edits, answer.outcomes, answered.usage)
 
@@ -105,8 +130,8 @@ class OpenAIReasoner(EndpointAdapter):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        question = forward.build_question(user, candidates)
-        answered = await self._asker.ask(question) if question.parts else Answered({}, NO_USAGE)
+        question = forward.build_question(user, candidates, self._form)
+        answered = await self._ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [
             answered.parts.get(name, MergeAnswer()) for name in forward.NAMES[: 1 + len(candidates)]
         ]
@@ -121,7 +146,7 @@ class OpenAIReasoner(EndpointAdapter):
         negative: Party | None,
     ) -> BackwardAnswer:
         parties = name_parties(user, positive, negative)
-        answered = await self._asker.ask(backward.build_question(work, reward, parties))
+        answered = await self._ask(backward.build_question(work, reward, parties, self._form))
         of_clients: list[AnswerPart[backward.ClientAnswer]] = [
             answered.parts[name] for name in parties
         ]
@@ -146,13 +171,34 @@ class OpenAIReasoner(EndpointAdapter):
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        answered = await self._asker.ask(rank.build_question(user, candidates))
+        answered = await self._ask(rank.build_question(user, candidates, self._form))
         return RankAnswer(answered.parts["ranking"], answered.usage)
 
     async def decide_router(self, case: RouterCase) -> RouterDecision:
-        answered = await self._asker.ask(evolve.build_question(case))
+        answered = await self._ask(evolve.build_question(case))
         decision: RouterDecision = answered.parts["decision"]
         return decision
+
+    async def _ask(self, question: Question) -> Answered:
+        """Ask a question, in several calls if one has no room.
+
+        Raises:
+            QuestionTooLong: A part does not fit the context.
+            ReasonerFailed: No part of the answer is usable.
+            ReasonerUnavailable: The endpoint answers no call now.
+        """
+        pieces = self._asker.split(question)
+        if len(pieces) == 1:
+            return await self._asker.ask(question)
+        answers = await self._ask_all(pieces)
+        parts = {name: part for one in answers for name, part in one.parts.items()}
+        failed = [part for part in parts.values() if isinstance(part, ReasonerFailed)]
+        if len(failed) == len(parts):
+            gave_up = any(isinstance(part, ReasonerGaveUp) for part in failed)
+            raise (ReasonerGaveUp if gave_up else ReasonerFailed)(
+                "; ".join(dict.fromkeys(map(str, failed))), sum_usage(answers)
+            )
+        return Answered(parts, sum_usage(answers))
 
     async def _ask_several(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
@@ -186,30 +232,39 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def _ask_or_fail_parts(self, question: Question) -> Answered:
         try:
-            return await self._asker.ask(question)
+            return await self._ask(question)
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
-            return Answered(dict.fromkeys(question.parts, error), error.usage)
+            lost = Usage(((question.prompt.label, PromptCost(lost=len(question.parts))),))
+            return Answered(
+                dict.fromkeys(question.parts, error),
+                error.usage + self.endpoint.ledger.note(lost),
+            )
 
     def _split_into_calls(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int
     ) -> list[list[T]]:
         """Split subjects into calls of at most `most` subjects.
 
-        Each call fits into the model's context.
+        Each call fits into the model's context, if the data of one subject does.
         """
-        room = self.endpoint.options.context_tokens * SHARE_FOR_DATA
+        context = self.endpoint.options.context_tokens
+        room = context * SHARE_FOR_DATA
         out: list[list[T]] = []
-        used = 0.0
+        used = needed = 0.0
         for subject in subjects:
             asked = question([subject])
             size = count_tokens_in(write_document(asked.data)) + asked.usual_tokens
-            if not out or len(out[-1]) == most or used + size > room:
+            alone = count_tokens_needed(asked)
+            more = alone - count_tokens_needed(Question(asked.prompt, {}, {}))
+            full = not out or len(out[-1]) == most or used + size > room
+            if full or needed + more > context:
                 out.append([])
-                used = 0.0
+                used, needed = 0.0, alone - more
             out[-1].append(subject)
             used += size
+            needed += more
         return out
 
 

@@ -148,7 +148,8 @@ class ReasonStore(InteractionReader, Protocol):
             sequence: The sequence that the versions belong to.
             after_withdrawal: Result of `get_last_withdrawal` before the texts were read; None: do
                 not check it.
-            written_by: Prompts or fallback that wrote the texts, as in RouterVersion.
+            written_by: Prompts or fallback that wrote the texts, as in RouterVersion, or
+                "catalogue" where the catalogue's lines stand in for a model's.
 
         Raises:
             VersionClash: A text's version does not follow the stored one, or there was another

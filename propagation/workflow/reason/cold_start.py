@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from propagation.model import (
-    NO_USAGE,
     Client,
     ClientText,
     Edit,
@@ -25,11 +24,17 @@ from propagation.model import (
     ReasonerFailed,
     ReasonerUnavailable,
     RouterVersion,
-    Usage,
     group_pairs,
     split_into_batches,
 )
-from propagation.ports import AnswerPart, GraphStore, Lease, Reasoner, texts_read_after
+from propagation.ports import (
+    AnswerPart,
+    ExtractAnswer,
+    GraphStore,
+    Lease,
+    Reasoner,
+    texts_read_after,
+)
 from propagation.reception.merge import Reception, receive
 from propagation.routing import RoutingPolicy
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
@@ -41,6 +46,8 @@ from propagation.workflow.settings import WorkflowSettings
 
 PROGRESS = "described_through"
 FAILED = "undescribed"
+FROM_CATALOGUE = "catalogue"
+"""The author of lines that stand in for those of a model."""
 CLIENTS_A_STEP = 2_000
 RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
@@ -177,23 +184,27 @@ class ColdStart:
         before = await self.store.load_texts(list(clients))
         failed = self._failed.difference(refs)
         with texts_read_after(last_withdrawal):
-            edits, usage = await self._extract([clients[ref] for ref in before])
+            answer = await self._extract([clients[ref] for ref in before])
             own = {
                 ref: text
-                for (ref, old), part in zip(before.items(), edits, strict=True)
+                for (ref, old), part in zip(before.items(), answer.edits, strict=True)
                 if (text := self._apply_edits(old, part, failed)) is not old
             }
             await self.vectors.write([get_indexed_text(text) for text in own.values()])
             new = [ref for ref in own if welcome and not before[ref].profile.version]
             receptions = await self._welcome(new, clients, own)
         welcomed = [reception.text for reception in receptions]
-        if own:
+        stand_ins = [own[ref] for ref in own if ref in answer.from_catalogue]
+        if stand_ins:
+            await self.store.commit_texts(stand_ins, (), sequence, last_withdrawal, FROM_CATALOGUE)
+        rest = [own[ref] for ref in own if ref not in answer.from_catalogue]
+        if rest or welcomed:
             await self.store.commit_texts(
-                [*own.values(), *welcomed],
+                [*rest, *welcomed],
                 [merge for reception in receptions for merge in reception.merged],
                 sequence,
                 last_withdrawal,
-                sum((reception.usage for reception in receptions), usage).author,
+                sum((reception.usage for reception in receptions), answer.usage).author,
             )
         await self.vectors.publish(welcomed)
         await self._save_failed(lease, failed)
@@ -210,21 +221,18 @@ class ColdStart:
             self._failed = failed
             await self.store.put_blob(FAILED, orjson.dumps(sorted(failed)), lease)
 
-    async def _extract(
-        self, clients: Sequence[Client]
-    ) -> tuple[Sequence[AnswerPart[Sequence[Edit]]], Usage]:
+    async def _extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         """Ask for the catalogue lines of clients (eq. 1), in order.
 
         Returns:
-            Lines or a failure for each client, none for a client without text; and the usage.
+            Lines or a failure for each client, none for a client without text.
         """
         try:
-            answer = await self.reasoner.extract(clients)
+            return await self.reasoner.extract(clients)
         except ReasonerUnavailable:
             raise
         except ReasonerFailed as error:
-            return [error if client.has_text else () for client in clients], NO_USAGE
-        return answer.edits, answer.usage
+            return ExtractAnswer([error if client.has_text else () for client in clients])
 
     def _apply_edits(
         self, text: ClientText, edits: AnswerPart[Sequence[Edit]], failed: set[int]

@@ -17,6 +17,8 @@ from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
 from propagation.adapters.openai.prompting import (
+    COMPLAINT_CHARS,
+    MESSAGE_TOKENS,
     USUAL_SHARE,
     DegenerateAnswer,
     DegeneratePart,
@@ -25,11 +27,16 @@ from propagation.adapters.openai.prompting import (
     TextCheck,
     build_schema,
     check_part,
+    count_data_tokens,
     count_tokens_in,
+    count_tokens_needed,
     describe_schema,
+    fits_easily,
     list_answer_names,
     match_parts,
+    split_to_fit,
     write_document,
+    write_fitting_document,
 )
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import (
@@ -55,6 +62,10 @@ COMPLAINTS: Mapping[Fault | None, str] = {
 }
 
 
+class QuestionTooLong(ReasonerGaveUp):
+    """A question does not fit the context, even with its data shortened."""
+
+
 @dataclass(frozen=True)
 class Answered:
     """An answer to a question.
@@ -73,10 +84,10 @@ class Exchange:
     """A question under way.
 
     Attributes:
-        data: The document that the prompt shows.
         missing: The expected parts that have no usable answer yet.
-        tokens: The most tokens that the next answer may have if the server enforces the bounds of
-            its schema. Elsewhere half of it must do: an answer that loops goes on to the end.
+        tokens: The most tokens that the next answer may have if there is room and the server
+            enforces the bounds of its schema. Elsewhere half of it must do: an answer that loops
+            goes on to the end.
         before: Messages with the last answer and a complaint about it; empty at first.
         raw: The usable parts as the model wrote them.
         parts: The parts as they were read.
@@ -84,7 +95,6 @@ class Exchange:
     """
 
     question: Question
-    data: str
     missing: Mapping[str, ExpectedPart]
     tokens: int
     before: Messages = ()
@@ -122,8 +132,28 @@ class QuestionAsker:
         self.keeping = BackgroundWork()
         self._for_thoughts = 0
 
+    def split(self, question: Question) -> list[Question]:
+        """Split a question so that each piece fits the context.
+
+        Each asks about some of the parts.
+
+        Raises:
+            QuestionTooLong: A part does not fit, even alone and with the data shortened.
+        """
+        context = self._endpoint.options.context_tokens
+        if fits_easily(question, context):
+            return [question]
+        pieces = split_to_fit(question, context)
+        if (most := max(map(count_tokens_needed, pieces))) > context:
+            raise QuestionTooLong(
+                f"{question.prompt.label} needs about {most} tokens with the longest answer that "
+                f"it allows; set openai.context_tokens (now {context}) to at least that, if the "
+                "model takes as many"
+            )
+        return pieces
+
     async def ask(self, question: Question) -> Answered:
-        """Ask a question.
+        """Ask a question that fits the context.
 
         Raises:
             ReasonerFailed: No part of the answer is usable.
@@ -138,7 +168,7 @@ class QuestionAsker:
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
         after_withdrawal = await self._cache.get_last_withdrawal()
-        exchange = Exchange(question, data, question.parts, question.most_tokens)
+        exchange = Exchange(question, question.parts, question.most_tokens)
         try:
             await self._ask_model(exchange)
         except ReasonerUnavailable as error:
@@ -216,16 +246,11 @@ class QuestionAsker:
                 return reply
 
     async def _reply_in(self, mode: Mode, exchange: Exchange) -> Response:
-        messages = _write_messages(exchange, mode)
-        about = sum(count_tokens_in(message["content"]) for message in messages)
-        room = self._endpoint.options.context_tokens - about
-        tokens = exchange.tokens if mode is Mode.BOUNDED else exchange.tokens // USUAL_SHARE
-        tokens += self._for_thoughts
-        if room < min(tokens, 100):
-            raise ReasonerGaveUp(
-                f"the prompt has about {about} tokens; openai.context_tokens leaves no room "
-                "for an answer"
-            )
+        share = 1 if mode is Mode.BOUNDED else USUAL_SHARE
+        context = self._endpoint.options.context_tokens
+        messages = _write_messages(exchange, mode, context, exchange.question.most_tokens // share)
+        room = context - _count_tokens(messages)
+        tokens = exchange.tokens // share + self._for_thoughts
         return await self._endpoint.chat(
             exchange.question.prompt.label,
             messages,
@@ -253,19 +278,42 @@ def _check_part(
     return check_part(answer, name, part, TextCheck(question.texts))
 
 
-def _write_messages(exchange: Exchange, mode: Mode) -> Messages:
+def _count_tokens(messages: Messages) -> int:
+    """Estimate the tokens of messages; those of the system are sentences."""
+    return MESSAGE_TOKENS * len(messages) + sum(
+        (count_tokens_in if message["role"] == "system" else count_data_tokens)(message["content"])
+        for message in messages
+    )
+
+
+def _write_messages(exchange: Exchange, mode: Mode, context: int, tokens: int) -> Messages:
     """Write the messages of a question: the instructions, then the data.
 
     The instructions come first because they are the same every time. If no grammar enforces the
-    form of the answer, or after a bad answer, they describe the form in words.
+    form of the answer, or after a bad answer, they describe the form in words. In a small context
+    the data is shortened, and the last answer is not shown, so that the next one is not cut.
+
+    Args:
+        context: How many tokens the messages and the answer may have together.
+        tokens: How many of them the answer may need.
     """
-    instructions, before = exchange.question.prompt.instructions, exchange.before
+    before = exchange.before
+    room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
+    if len(before) > 1 and count_data_tokens(write_document(exchange.question.data)) > room:
+        before = before[1:]
+        room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
+    document = write_fitting_document(exchange.question.data, room)
+    return _write_around(document, exchange, mode, before)
+
+
+def _write_around(content: str, exchange: Exchange, mode: Mode, before: Messages) -> Messages:
+    """Write the messages of a question around its data."""
+    instructions = exchange.question.prompt.instructions
     if mode not in ENFORCED or before:
-        shape = describe_schema(build_schema(exchange.missing, bounded=False))
+        shape = describe_schema(build_schema(exchange.missing, bounded=False, named=False))
         instructions += f"\nAnswer with one JSON object and nothing else, in this form:\n{shape}"
     else:
         instructions += "\nAnswer in JSON."
-    content = exchange.data
     if before and before[0]["role"] == "user":
         # An empty answer is not shown, and some models refuse two messages of one role in a row.
         content, before = f"{content}\n{before[0]['content']}", ()
@@ -284,8 +332,9 @@ def _write_complaint(
     A cut answer, or one that repeats itself, is not shown again: a model goes on with what it sees.
     """
     part = ", ".join(f'"{name}"' for name in wrong)
+    ending = f" Answer again with one JSON object of {part} only."
     what = COMPLAINTS.get(answer.fault, f"Not usable: {'; '.join(wrong.values())}.")
-    text = f"{what} Answer again with one JSON object of {part} only."
+    text = what[: max(COMPLAINT_CHARS - len(ending), 0)] + ending
     shown = "" if answer.fault is Fault.TRUNCATED or degenerate else reply.text or ""
     shown = shown.strip()[:SHOWN_AGAIN]
     return ([{"role": "assistant", "content": shown}] if shown else []) + [

@@ -22,6 +22,16 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     AskedTexts,
     TextCheck,
     find_fault,
+    is_same_text,
+)
+from propagation.adapters.openai.prompting.fitting import (
+    COMPLAINT_CHARS,
+    MESSAGE_TOKENS,
+    count_data_tokens,
+    count_tokens_needed,
+    fits_easily,
+    split_to_fit,
+    write_fitting_document,
 )
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
@@ -33,6 +43,8 @@ from propagation.adapters.openai.prompting.profile_edits import (
     limit_attributes,
     limit_words,
     list_line_choices,
+    narrow_attributes,
+    narrow_edits,
     read_word,
 )
 from propagation.adapters.openai.prompting.prompt import (
@@ -64,4 +76,11 @@ from propagation.adapters.openai.prompting.prompt_data import (
     show_counts,
     show_party,
     write_document,
+)
+from propagation.adapters.openai.prompting.question_form import (
+    USUAL_FORM,
+    QuestionForm,
+    list_known_names,
+    list_message_names,
+    select_schema_names,
 )

@@ -8,6 +8,7 @@ import math
 import re
 import string
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +19,7 @@ from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
 OUTCOME = "outcome"
 ECHO, REPETITION = "repeats the instructions", "repeats itself"
-WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 6, 12, 0.8
+WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 5, 12, 0.8
 """How many words in a row are an echo.
 
 Of the instructions: ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS. Of the
@@ -26,9 +27,12 @@ outcome: OUTCOME_ECHO_WORDS, or a whole text.
 """
 LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
+REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
+"""How many words, how many times anywhere in a text, are a loop."""
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
+ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 MESSAGE_NAME = re.compile(r"m\d{1,3}")
 PLACEHOLDER_NAME = re.compile(
     r"[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]\d+", re.IGNORECASE
@@ -190,8 +194,12 @@ def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
     words = _split(text)
     if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
         return "has no words"
+    if len(words) == 1 and words[0] in FIELDS and not asked.have_name(words[0]):
+        return "is the name of a field"
     if _find_loop(text, asked):
         return REPETITION
+    if ROLE.search(text):
+        return "has a mark of roles"
     if MARKER.search(text):
         return "names a part of this question"
     if _echoes(words, asked):
@@ -229,15 +237,18 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
 
     It may repeat what the data repeats, such as a title.
     """
-    words = _split(text)
+    words = _split(text.replace("_", " "))
     if len(words) >= MANY_WORDS and len(set(words)) < DISTINCT_SHARE * len(words):
         return True
     loop = LOOP_OF_CHARACTERS.search(text.casefold())
     if loop and not any(loop.group() in one for one in asked.data):
         return True
-    return any(
-        not asked.have_phrase(" ".join(words[start:end])) for start, end in _find_runs(words)
-    )
+    refrains = Counter(_iterate_runs(words, REFRAIN_WORDS))
+    phrases = [
+        *(words[start:end] for start, end in _find_runs(words)),
+        *(run for run, times in refrains.items() if times >= REFRAIN_TIMES),
+    ]
+    return any(not asked.have_phrase(" ".join(phrase)) for phrase in phrases)
 
 
 def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """Turn a model's edits of profile lines into edits of the profile."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -10,6 +11,7 @@ from propagation.adapters.openai.prompting.answer_schema import (
     NAME_CHARS,
     TEXT_CHARS,
     Choices,
+    Lengths,
     trim_to_word,
 )
 from propagation.adapters.openai.prompting.answer_types import (
@@ -23,6 +25,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 )
 from propagation.adapters.openai.prompting.degenerate_text import TextCheck, is_same_text
 from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK, Letters
+from propagation.adapters.openai.prompting.question_form import MOST_EDITS, QuestionForm
 from propagation.model import (
     LINE_MAX_WORDS,
     TITLE,
@@ -41,7 +44,6 @@ from propagation.model import (
     normalize_name,
 )
 
-EDITS = 2
 ATTRIBUTES = 4
 SOURCES = 8
 HEARD_WEIGHT, OWN_WEIGHT = 0.4, 1.0
@@ -49,6 +51,9 @@ LINE_CHARS, LONGEST_WORD = 400, 30
 HEARD = frozenset({Author.RECEPTION})
 OWN = frozenset(Author) - {Author.CATALOGUE}
 """Authors whose lines reception may change, and those whose lines an interaction may."""
+
+
+ABOUT_PROFILES = re.compile(r"\b(?:client|user)s?['’]?s? profiles?\b", re.IGNORECASE)
 
 
 OPS = {
@@ -144,7 +149,7 @@ def _drop_none(value: Any) -> Any:
     ]
 
 
-Edits = Annotated[Several[EditAnswer], BeforeValidator(_drop_none), limit_length(EDITS)]
+Edits = Annotated[Several[EditAnswer], BeforeValidator(_drop_none), limit_length(MOST_EDITS)]
 
 
 def limit_words(text: str, most: int) -> str:
@@ -166,13 +171,47 @@ def limit_words(text: str, most: int) -> str:
     return plain
 
 
-def limit_attributes(found: Iterable[str]) -> tuple[str, ...]:
-    """Normalise attributes: at most four, each of at most five words."""
+def limit_attributes(found: Iterable[str], known: Collection[str] = ()) -> tuple[str, ...]:
+    """Normalise attributes: at most four, each of at most five words.
+
+    Args:
+        known: If there are any, all others are left out.
+    """
     return tuple(
         dict.fromkeys(
-            name for one in found if (name := normalize_name(one)) and len(name.split()) <= 5
+            name
+            for one in found
+            if (name := normalize_name(one))
+            and len(name.split()) <= 5
+            and (not known or name in known)
         )
     )[:ATTRIBUTES]
+
+
+def narrow_attributes(known: Sequence[str]) -> tuple[Lengths, Choices]:
+    """Narrow a part to these attributes: return its lengths and names.
+
+    Args:
+        known: If there are none, a model may give any.
+    """
+    if not known:
+        return {}, {}
+    return {"attributes": (1, min(ATTRIBUTES, len(known)))}, {"attributes": known}
+
+
+def narrow_edits(form: QuestionForm, known: Sequence[str] = ()) -> dict[str, Any]:
+    """Narrow a part with edits or rules to what the settings allow.
+
+    Args:
+        known: The attributes from which a model chooses, if there are any.
+
+    Returns:
+        The fields `lengths` and `names` of ExpectedPart.
+    """
+    lengths, names = narrow_attributes(known)
+    if form.edits < MOST_EDITS:
+        lengths = {**lengths, "edits": (0, form.edits), "rules": (0, form.edits)}
+    return {"lengths": lengths, "names": names}
 
 
 def build_heard_edits(
@@ -182,6 +221,7 @@ def build_heard_edits(
     sources: Sequence[Source],
     weight: float,
     check: TextCheck,
+    allowed: Collection[str] = (),
 ) -> list[Edit]:
     """Turn a model's edits into those of reception.
 
@@ -190,6 +230,7 @@ def build_heard_edits(
     Args:
         sources: The messages on which the edits rest.
         weight: The weight of each edited line.
+        allowed: The attributes that lines may have; none: any.
 
     Source: RecNet, eq. 5.
     """
@@ -201,6 +242,7 @@ def build_heard_edits(
         HEARD,
         lambda old: (weight, sources[:SOURCES]),
         check,
+        allowed=allowed,
     )
 
 
@@ -212,6 +254,7 @@ def build_own_edits(
     check: TextCheck,
     hidden: Collection[int] = (),
     known: Collection[str] = (),
+    allowed: Collection[str] = (),
 ) -> list[Edit]:
     """Turn a model's edits into those of an interaction.
 
@@ -225,6 +268,7 @@ def build_own_edits(
     Args:
         hidden: Ids of lines that the prompt does not show.
         known: Attributes that the prompt names.
+        allowed: The attributes that lines may have; none: any.
 
     Raises:
         ValueError: Every edit names a line that does not exist.
@@ -253,6 +297,7 @@ def build_own_edits(
         check,
         [line for line in profile.lines if line.id in hidden],
         lambda old, new: is_user or _find_named_in(new, known) <= _find_named_in(old, known),
+        allowed,
     )
 
 
@@ -272,12 +317,14 @@ def _build_edits(
     check: TextCheck,
     hidden: Sequence[Line] = (),
     may_replace: Callable[[Line, Line], bool] = lambda old, new: True,
+    allowed: Collection[str] = (),
 ) -> list[Edit]:
     """Return the edits that answers ask for, at most one a line.
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored. A degenerate text is refused, and so is the text of another line, if that line stays.
+    ignored. A degenerate text is refused, and so is the text of another line, if that line stays,
+    and a line about profiles.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
@@ -287,17 +334,18 @@ def _build_edits(
         check: Checks the texts and attributes, and notes what is refused.
         hidden: Lines that the prompt does not show.
         may_replace: Whether the second line may take the place of the first.
+        allowed: The attributes that lines may have; none: any.
     """
     out: list[Edit] = []
     edited: set[int] = set()
     by_number = _number_editable(profile, editable, {line.id for line in hidden})
     changed = {
         by_number[answer.line].id
-        for answer in answers[:EDITS]
+        for answer in answers[:MOST_EDITS]
         if answer.op != "add" and answer.line in by_number
     }
     standing = [line for line in profile.lines if line.id not in changed and line not in hidden]
-    for answer in answers[:EDITS]:
+    for answer in answers[:MOST_EDITS]:
         if answer.op == "drop":
             dropped = by_number.get(answer.line)
             if dropped is not None and dropped.id not in edited:
@@ -305,11 +353,15 @@ def _build_edits(
                 out.append(DropLine(id=dropped.id))
             continue
         attributes = limit_attributes(
-            trim_to_word(name, NAME_CHARS) for name in check.keep_names(answer.attributes)
+            (trim_to_word(name, NAME_CHARS) for name in check.keep_names(answer.attributes)),
+            allowed,
         )
         given = trim_to_word(check.keep_text(answer.text), TEXT_CHARS)
         text = limit_words(letters.spell(given), LINE_MAX_WORDS)
         if not text:
+            continue
+        if ABOUT_PROFILES.search(text):
+            check.refuse("a line is about a profile, not about taste")
             continue
         old = (
             by_number.get(answer.line)

@@ -56,12 +56,15 @@ class ExpectedPart:
             ValueError with a message for the model.
         choices: Values that fields may have; see `answer_schema.Choices`.
         lengths: Lengths of lists; see `answer_schema.Lengths`.
+        names: More choices, of names that come from the data. Only a schema lists them: a prompt
+            says nothing of the data outside of it.
     """
 
     model: type[BaseModel]
     read: Callable[[Any, TextCheck], object]
     choices: Choices = field(default_factory=dict)
     lengths: Lengths = field(default_factory=dict)
+    names: Choices = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,23 @@ class DegeneratePart(DegenerateAnswer):
         self.refused = refused
 
 
-def build_schema(parts: Mapping[str, ExpectedPart], *, bounded: bool) -> dict[str, Any]:
-    """Build the JSON schema of an answer to one question; see `build_shape`."""
+def build_schema(
+    parts: Mapping[str, ExpectedPart], *, bounded: bool, named: bool = True
+) -> dict[str, Any]:
+    """Build the JSON schema of an answer to one question; see `build_shape`.
+
+    Args:
+        named: Whether it lists the names that come from the data.
+    """
     return {
         "type": "object",
         "properties": {
-            name: build_shape(part.model, part.choices, part.lengths, bounded=bounded)
+            name: build_shape(
+                part.model,
+                {**part.choices, **part.names} if named else part.choices,
+                part.lengths,
+                bounded=bounded,
+            )
             for name, part in parts.items()
         },
         "required": list(parts),

@@ -52,20 +52,20 @@ def drop_none(**fields: Any) -> dict[str, Any]:
 
 
 def number_lines(
-    profile: Profile, most: int | None = None, hidden: Collection[int] = ()
+    profile: Profile, hidden: Collection[int] = (), *, catalogue: bool = True
 ) -> dict[str, str]:
     """Return a profile's lines by their number from 1.
 
     Heard lines are marked "(heard)"; lines with a hidden id are left out.
 
     Args:
-        most: Only so many lines, from the first; None: all.
+        catalogue: Whether the catalogue's lines are shown.
     """
     return {
         str(place): (HEARD_MARK if line.author is Author.RECEPTION else "")
         + quote_as_data(line.text, LINE_CHARS)
-        for place, line in enumerate(profile.lines[:most], 1)
-        if line.id not in hidden
+        for place, line in enumerate(profile.lines, 1)
+        if line.id not in hidden and (catalogue or line.author is not Author.CATALOGUE)
     }
 
 
@@ -76,7 +76,11 @@ def list_line_names(parties: Iterable[Party]) -> frozenset[str]:
 
 
 def show_party(
-    party: Party, letters: "Letters | None" = None, *, whole: bool = False
+    party: Party,
+    letters: "Letters | None" = None,
+    *,
+    whole: bool = False,
+    titles: bool = False,
 ) -> dict[str, Any]:
     """Show a client as reasoning sees it.
 
@@ -86,22 +90,41 @@ def show_party(
         letters: None: messages and rules are not shown.
         whole: Show unshared lines, too. Only for prompts whose answer is not written into another
             client's text.
+        titles: Show an item's title and genres in place of the catalogue's lines.
     """
     heard = letters.list_heard_by(party) if letters else {}
+    genres = _list_genres(party.client) if titles else None
     return drop_none(
         title=_find_item_title(party.client),
-        profile=number_lines(party.profile, hidden=() if whole else party.unshared),
+        listed_under=genres,
+        profile=number_lines(
+            party.profile, () if whole else party.unshared, catalogue=genres is None
+        ),
         messages=list(heard) or None,
         rules=(_show_rules(party, heard) or None) if heard else None,
     )
 
 
-def show_candidate(of: Party, lines: int) -> dict[str, Any]:
+def show_candidate(of: Party, lines: int, *, titles: bool = False) -> dict[str, Any]:
     """Show a candidate of a ranking: its title and first lines."""
+    genres = _list_genres(of.client) if titles else None
+    title = quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None
+    shown = list(number_lines(of.profile, catalogue=genres is None).values())
     return drop_none(
-        title=quote_as_data(of.client.title, TITLE_CHARS) if of.client.title else None,
-        profile=list(number_lines(of.profile, lines).values()),
+        title=f"{title or 'Something'}: {', '.join(genres)}" if genres else title,
+        profile=shown[:lines] if shown or genres is None else None,
     )
+
+
+def _list_genres(client: Client) -> list[str] | None:
+    """Return what the catalogue lists an item under; None if nothing."""
+    return list_own_names(client) or None if client.key.kind == ClientKind.ITEM else None
+
+
+def list_own_names(client: Client) -> list[str]:
+    """Return the first attributes and categories of a client, as data."""
+    names = (*client.attributes, *client.categories)
+    return list(dict.fromkeys(quote_as_data(name, TITLE_CHARS) for name in names))[:NAMES]
 
 
 def _find_item_title(client: Client) -> str | None:
@@ -196,13 +219,10 @@ def describe_own_text(client: Client) -> dict[str, Any]:
 
     No user's name is shown.
     """
-    names = dict.fromkeys(
-        quote_as_data(name, TITLE_CHARS) for name in (*client.attributes, *client.categories)
-    )
     return drop_none(
         kind=client.key.kind.name.lower(),
         title=_find_item_title(client),
-        listed_under=list(names)[:NAMES] or None,
+        listed_under=list_own_names(client) or None,
         description=(
             quote_as_data(client.description, DESCRIPTION_CHARS) if client.description else None
         ),

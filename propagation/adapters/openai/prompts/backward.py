@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 
 from propagation.adapters.openai.prompting import (
     RULES,
+    USUAL_FORM,
     Edits,
     ExpectedPart,
     Letters,
     Prompt,
     Question,
+    QuestionForm,
     TextCheck,
     build_own_edits,
     drop_none,
+    list_known_names,
     list_line_choices,
     list_line_names,
+    narrow_edits,
     show_party,
 )
 from propagation.adapters.openai.prompts.gradient import (
@@ -36,6 +40,7 @@ from propagation.adapters.openai.prompts.optimizer import (
     RULE_HOW,
     RuleAnswers,
     build_rules,
+    list_subjects,
 )
 from propagation.model import Gradient, ReasonWork
 from propagation.ports import OptimizeAnswer, Party
@@ -70,7 +75,12 @@ class HeardClient(ClientCredit, stands_for="edits"):
     rules: RuleAnswers
 
 
-def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, Party]) -> Question:
+def build_question(
+    work: ReasonWork,
+    reward: int | None,
+    parties: Mapping[str, Party],
+    form: QuestionForm = USUAL_FORM,
+) -> Question:
     """Ask about all parties.
 
     The answer has one part for each party, read as a ClientAnswer. If the parties heard messages,
@@ -82,8 +92,14 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
     """
     letters = Letters(parties.values())
     known = list_line_names(parties.values())
+    allowed = list_known_names(
+        form,
+        [party.client for party in parties.values()],
+        letters.messages.values(),
+        parties.values(),
+    )
     parts = {
-        name: _build_client_part(work, reward, party, letters, known)
+        name: _build_client_part(work, reward, party, letters, known, form, allowed)
         for name, party in parties.items()
     }
     if letters.messages:
@@ -99,20 +115,44 @@ def build_question(work: ReasonWork, reward: int | None, parties: Mapping[str, P
         drop_none(
             outcome=OUTCOMES[reward],
             messages=letters.show() or None,
-            **{name: show_party(party, letters) for name, party in parties.items()},
+            **{
+                name: show_party(party, letters, titles=form.titles)
+                for name, party in parties.items()
+            },
         ),
         parts,
     )
 
 
 def _build_client_part(
-    work: ReasonWork, reward: int | None, party: Party, letters: Letters, known: frozenset[str]
+    work: ReasonWork,
+    reward: int | None,
+    party: Party,
+    letters: Letters,
+    known: frozenset[str],
+    form: QuestionForm,
+    allowed: Sequence[str],
 ) -> ExpectedPart:
+    narrowed = narrow_edits(form, allowed)
+    if party.messages:
+        narrowed["names"] = {**narrowed["names"], "about": list_subjects(party, letters)}
+
     def read(answer: Any, check: TextCheck) -> ClientAnswer:
         edits = build_own_edits(
-            party.profile, answer.edits, letters, work.sequence, check, party.unshared, known
+            party.profile,
+            answer.edits[: form.edits],
+            letters,
+            work.sequence,
+            check,
+            party.unshared,
+            known,
+            allowed,
         )
-        rules = build_rules(work, party, letters, answer.rules, check) if party.messages else ()
+        rules = (
+            build_rules(work, party, letters, answer.rules[: form.edits], check)
+            if party.messages
+            else ()
+        )
         gradients = (
             [] if reward is None else build_client_gradients(work, party, letters, answer, check)
         )
@@ -122,4 +162,5 @@ def _build_client_part(
         HeardClient if party.messages else Unheard,
         read,
         choices=list_line_choices(party.profile, heard=False, hidden=party.unshared),
+        **narrowed,
     )

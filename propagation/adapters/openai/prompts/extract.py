@@ -10,17 +10,22 @@ from propagation.adapters.openai.prompting import (
     RULES,
     TEXT_CHARS,
     TITLE_CHARS,
+    USUAL_FORM,
     Answer,
     ExpectedPart,
     Names,
     Prompt,
     Question,
+    QuestionForm,
     Several,
     TextCheck,
     describe_own_text,
+    is_same_text,
     limit_attributes,
     limit_length,
     limit_words,
+    list_known_names,
+    narrow_attributes,
     quote_as_data,
     trim_to_word,
 )
@@ -52,33 +57,59 @@ class ProfileAnswer(Answer, stands_for="lines"):
     lines: Annotated[Several[CatalogueLine], limit_length(LINES, least=1)]
 
 
-def build_question(clients: Sequence[Client]) -> Question:
+def build_question(clients: Sequence[Client], form: QuestionForm = USUAL_FORM) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
     titles = {client.ref: _find_own_title(client) for client in clients}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
-            f"client_{place}": ExpectedPart(
-                ProfileAnswer,
-                partial(build_edits, titles[client.ref], list_others(client.ref, titles)),
+            f"client_{place}": _build_client_part(
+                client, titles, list_known_names(form, [client]), min(LINES, form.edits)
             )
             for place, client in enumerate(clients, 1)
         },
     )
 
 
+def _build_client_part(
+    client: Client, titles: Mapping[int, str], allowed: Sequence[str], lines: int
+) -> ExpectedPart:
+    lengths, names = narrow_attributes(allowed)
+    if lines < LINES:
+        lengths = {**lengths, "lines": (1, lines)}
+    read = partial(
+        build_edits,
+        titles[client.ref],
+        list_others(client.ref, titles),
+        allowed=allowed,
+        most=lines,
+        must_name=len(titles) == 1,
+    )
+    return ExpectedPart(ProfileAnswer, read, lengths=lengths, names=names)
+
+
 def build_edits(
-    title: str, others: Collection[str], answer: ProfileAnswer, check: TextCheck
+    title: str,
+    others: Collection[str],
+    answer: ProfileAnswer,
+    check: TextCheck,
+    allowed: Collection[str] = (),
+    most: int = LINES,
+    *,
+    must_name: bool = False,
 ) -> Sequence[Edit]:
     """Turn the answer into new catalogue lines.
 
     A line of an item that names another item of the call and not this one is refused: small models
-    take one item for another.
+    take one item for another. So are lines of which none names the item, in a call about it alone.
 
     Args:
         title: The item's own title, without what stands in brackets; "" for a user.
         others: Titles of other items in the call.
+        allowed: The attributes that lines may have; none: any.
+        most: The most lines.
+        must_name: Whether one of the lines must name the item.
 
     Returns:
         The lines; none if all are refused.
@@ -86,23 +117,29 @@ def build_edits(
     Raises:
         ValueError: The answer has no line with a text.
     """
-    given = [line for line in answer.lines if line.text.strip()][:LINES]
+    given = [line for line in answer.lines if line.text.strip()][:most]
     if not given:
         raise ValueError("lines is empty: write at least one")
-    lines = []
+    lines: list[CatalogueLine] = []
     for line in given:
+        if any(is_same_text(line.text, other.text) for other in lines):
+            continue
         named = [other for other in others if names_title(line.text, other)]
         if named and not names_title(line.text, title):
             check.refuse(f"a line is about {named[0]!r}, another item")
         elif check.keep_text(line.text):
             lines.append(line)
+    if must_name and lines and not _is_title_in(" ".join(line.text for line in lines), title):
+        check.refuse("no line names the item: begin with its title")
+        return []
     return [
         AddLine(
             line=Line(
                 id=0,
                 text=limit_words(trim_to_word(line.text, TEXT_CHARS), LINE_MAX_WORDS),
                 attributes=limit_attributes(
-                    trim_to_word(name, NAME_CHARS) for name in check.keep_names(line.attributes)
+                    (trim_to_word(name, NAME_CHARS) for name in check.keep_names(line.attributes)),
+                    allowed,
                 ),
                 weight=WEIGHT,
                 author=Author.CATALOGUE,
@@ -135,6 +172,19 @@ def list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
         title
         for other, title in titles.items()
         if own and other != ref and len(title) >= SHORTEST_TITLE and title not in own
+    )
+
+
+def _is_title_in(text: str, title: str) -> bool:
+    """Return whether a text has all words of a title.
+
+    Their order is free ("The Godfather" names "Godfather, The"), and the words before its colon are
+    enough.
+    """
+    said = text.casefold()
+    return any(
+        all(word in said for word in re.findall(r"\w+", part.casefold()))
+        for part in (title, title.partition(":")[0])
     )
 
 

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from propagation.adapters.openai.prompting import (
     RULES,
+    USUAL_FORM,
     ExpectedPart,
     Letters,
     Prompt,
     Question,
+    QuestionForm,
     drop_none,
     show_party,
 )
@@ -24,7 +26,9 @@ PROMPT = Prompt(
 NAMES = ("user", "candidate_1", "candidate_2")
 
 
-def build_question(user: Party, candidates: Sequence[Party]) -> Question:
+def build_question(
+    user: Party, candidates: Sequence[Party], form: QuestionForm = USUAL_FORM
+) -> Question:
     """Ask about a user and one or two candidates.
 
     The answer has a part for each of user, candidate_1 and candidate_2 that has messages. With two
@@ -33,7 +37,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
     parties = (user, *candidates)
     letters = Letters(parties)
     parts: dict[str, ExpectedPart] = {
-        name: merge.build_reception_part(party, letters)
+        name: merge.build_reception_part(party, letters, form)
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
@@ -44,7 +48,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         drop_none(
             messages=letters.show() or None,
             **{
-                name: show_party(party, letters, whole=not letters.messages)
+                name: show_party(party, letters, whole=not letters.messages, titles=form.titles)
                 for name, party in zip(NAMES, parties, strict=False)
             },
         ),

@@ -8,11 +8,13 @@ from pydantic import BeforeValidator
 from propagation.adapters.openai.prompting import (
     NAME_CHARS,
     RULES,
+    USUAL_FORM,
     Answer,
     ExpectedPart,
     Letters,
     Prompt,
     Question,
+    QuestionForm,
     Several,
     TextCheck,
     Truth,
@@ -69,7 +71,9 @@ class Messages(Answer, stands_for="heard"):
     heard: Annotated[Several[MessageCredit], limit_length(MESSAGES)]
 
 
-def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Question:
+def build_question(
+    work: ReasonWork, reward: int, name: str, party: Party, form: QuestionForm = USUAL_FORM
+) -> Question:
     """Ask for the rewards and gradients of one client and its messages.
 
     The answer has a part `client` and, if the client heard messages, a part `messages`.
@@ -93,7 +97,7 @@ def build_question(work: ReasonWork, reward: int, name: str, party: Party) -> Qu
             "outcome": OUTCOMES[reward],
             "client_is": name,
             "messages": letters.show(),
-            "client": show_party(party, letters),
+            "client": show_party(party, letters, titles=form.titles),
         },
         parts,
     )

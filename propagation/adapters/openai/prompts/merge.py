@@ -3,11 +3,13 @@
 The filter memory is applied.
 """
 
+from collections.abc import Collection
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
     HEARD_WEIGHT,
     RULES,
+    USUAL_FORM,
     Answer,
     Edits,
     ExpectedPart,
@@ -15,11 +17,14 @@ from propagation.adapters.openai.prompting import (
     Names,
     Prompt,
     Question,
+    QuestionForm,
     TextCheck,
     build_heard_edits,
     find_letter_in,
     limit_length,
+    list_known_names,
     list_line_choices,
+    narrow_edits,
     show_party,
 )
 from propagation.model import MERGED_OUTCOME, RouterVersion, Source
@@ -44,37 +49,51 @@ class ReceptionAnswer(Answer, stands_for="edits"):
     edits: Edits
 
 
-def build_question(party: Party) -> Question:
+def build_question(party: Party, form: QuestionForm = USUAL_FORM) -> Question:
     """Ask what a client takes in, as the only part `client`."""
     letters = Letters([party])
     return Question(
         PROMPT,
-        {"messages": letters.show(), "client": show_party(party, letters)},
-        {"client": build_reception_part(party, letters)},
+        {"messages": letters.show(), "client": show_party(party, letters, titles=form.titles)},
+        {"client": build_reception_part(party, letters, form)},
     )
 
 
-def build_reception_part(party: Party, letters: Letters) -> ExpectedPart:
+def build_reception_part(
+    party: Party, letters: Letters, form: QuestionForm = USUAL_FORM
+) -> ExpectedPart:
     """Build the expected part of one client."""
-    known = list(letters.list_heard_by(party))
+    heard = letters.list_heard_by(party)
+    known = list(heard)
+    allowed = list_known_names(form, [party.client], heard.values(), [party])
+    narrowed = narrow_edits(form, allowed)
     return ExpectedPart(
         ReceptionAnswer,
-        lambda answer, check: merge_of(party, letters, answer, check),
+        lambda answer, check: merge_of(party, letters, answer, check, form, allowed),
         choices={
             "used": known,
             **list_line_choices(party.profile, heard=True, hidden=party.unshared),
         },
-        lengths={"used": (0, len(known))},
+        lengths={"used": (0, len(known)), **narrowed["lengths"]},
+        names=narrowed["names"],
     )
 
 
 def merge_of(
-    party: Party, letters: Letters, answer: ReceptionAnswer, check: TextCheck
+    party: Party,
+    letters: Letters,
+    answer: ReceptionAnswer,
+    check: TextCheck,
+    form: QuestionForm = USUAL_FORM,
+    allowed: Collection[str] = (),
 ) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
     The edits rest on the used messages, or on all of the client's messages if the answer names
     none. A message on which no edit rests was declined.
+
+    Args:
+        allowed: The attributes that lines may have; none: any.
 
     Raises:
         ValueError: The answer names only messages that the client does not have.
@@ -100,7 +119,13 @@ def merge_of(
     )
     sources = [Source(router=message.router, version=message.version) for message in used.values()]
     edits = build_heard_edits(
-        party.profile, answer.edits, letters, sources, min(HEARD_WEIGHT * factor, 0.9), check
+        party.profile,
+        answer.edits[: form.edits],
+        letters,
+        sources,
+        min(HEARD_WEIGHT * factor, 0.9),
+        check,
+        allowed,
     )
     return MergeAnswer(
         edits=edits,

@@ -10,12 +10,14 @@ from propagation.adapters.openai.prompting import (
     LINE_CHARS,
     NAME_CHARS,
     RULES,
+    USUAL_FORM,
     Answer,
     Edits,
     ExpectedPart,
     Letters,
     Prompt,
     Question,
+    QuestionForm,
     Several,
     TextCheck,
     Words,
@@ -24,17 +26,21 @@ from propagation.adapters.openai.prompting import (
     limit_chars,
     limit_length,
     limit_words,
+    list_known_names,
     list_line_choices,
     list_line_names,
+    list_message_names,
+    narrow_edits,
     quote_as_data,
     read_word,
+    select_schema_names,
     show_party,
 )
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
 from propagation.model import FilterRule, Gradient, ReasonWork, normalize_name
 from propagation.ports import OptimizeAnswer, Party
 
-RULES_A_CALL, RULE_WORDS, EVIDENCE = 2, 25, 8
+RULES_A_CALL, RULE_WORDS, EVIDENCE, SUBJECTS = 2, 25, 8, 12
 FACTORS = {"more": 1.25, "less": 0.8}
 LEFT_OUT = 0.4
 EDIT_HOW = """- `edits`: at most two changes of the client's profile that carry this out. `op` add with `line` 0 adds a line;
@@ -98,6 +104,7 @@ def build_profile_question(
     party: Party,
     other: Party,
     gradients: Sequence[Gradient],
+    form: QuestionForm = USUAL_FORM,
 ) -> Question:
     """Ask for the edits of a client's profile.
 
@@ -108,12 +115,19 @@ def build_profile_question(
         other: The client that it met: the chosen item for the user, or else the user.
         gradients: Those of this client's profile and filter memory.
     """
+    allowed = list_known_names(form, [other.client, party.client], (), [party, other])
 
     def read(answer: ProfileEdits, check: TextCheck) -> OptimizeAnswer:
         known = list_line_names([party, other])
         return OptimizeAnswer(
             build_own_edits(
-                party.profile, answer.edits, Letters(()), work.sequence, check, known=known
+                party.profile,
+                answer.edits[: form.edits],
+                Letters(()),
+                work.sequence,
+                check,
+                known=known,
+                allowed=allowed,
             )
         )
 
@@ -122,20 +136,28 @@ def build_profile_question(
         {
             "outcome": OUTCOMES[reward],
             "client_is": name,
-            "client": show_party(party, whole=True),
-            "it_met": show_party(other),
+            "client": show_party(party, whole=True, titles=form.titles),
+            "it_met": show_party(other, titles=form.titles),
             "gradients": show_gradients(gradients),
         },
         {
             "client": ExpectedPart(
-                ProfileEdits, read, choices=list_line_choices(party.profile, heard=False)
+                ProfileEdits,
+                read,
+                choices=list_line_choices(party.profile, heard=False),
+                **narrow_edits(form, allowed),
             )
         },
     )
 
 
 def filter_question(
-    work: ReasonWork, reward: int | None, name: str, party: Party, gradients: Sequence[Gradient]
+    work: ReasonWork,
+    reward: int | None,
+    name: str,
+    party: Party,
+    gradients: Sequence[Gradient],
+    form: QuestionForm = USUAL_FORM,
 ) -> Question:
     """Ask for the filter rules of a client that heard something.
 
@@ -144,7 +166,8 @@ def filter_question(
     letters = Letters([party])
 
     def read(answer: FilterRules, check: TextCheck) -> OptimizeAnswer:
-        return OptimizeAnswer((), build_rules(work, party, letters, answer.rules, check))
+        rules = answer.rules[: form.edits]
+        return OptimizeAnswer((), build_rules(work, party, letters, rules, check))
 
     return Question(
         FILTER,
@@ -152,11 +175,29 @@ def filter_question(
             "outcome": OUTCOMES[reward],
             "client_is": name,
             "messages": letters.show(),
-            "client": show_party(party, letters),
+            "client": show_party(party, letters, titles=form.titles),
             "gradients": show_gradients(gradients),
         },
-        {"client": ExpectedPart(FilterRules, read)},
+        {
+            "client": ExpectedPart(
+                FilterRules,
+                read,
+                lengths=narrow_edits(form)["lengths"],
+                names={"about": list_subjects(party, letters)},
+            )
+        },
     )
+
+
+def list_subjects(party: Party, letters: Letters) -> list[str]:
+    """List what a rule may be about.
+
+    These are the client's messages, the attributes of its rules, and those of the messages.
+    """
+    heard = letters.list_heard_by(party)
+    ruled = (rule.attribute for rule in party.filter_memory.rules if rule.attribute)
+    names = select_schema_names((*ruled, *list_message_names(heard.values())), SUBJECTS)
+    return [*heard, *(name for name in names if not LETTER.fullmatch(name.upper()))]
 
 
 def show_gradients(gradients: Sequence[Gradient]) -> list[str]:

@@ -5,11 +5,13 @@ A candidate is known by its number only.
 
 from propagation.adapters.openai.prompting import (
     RULES,
+    USUAL_FORM,
     Answer,
     ExpectedPart,
     Number,
     Prompt,
     Question,
+    QuestionForm,
     TextCheck,
     Words,
     show_party,
@@ -29,14 +31,16 @@ class Choice(Answer, stands_for="choice"):
     why: Words = ""
 
 
-def build_question(user: Party, first: Party, second: Party) -> Question:
+def build_question(
+    user: Party, first: Party, second: Party, form: QuestionForm = USUAL_FORM
+) -> Question:
     """Ask which item the user would choose, as the only part `prediction`."""
     return Question(
         PROMPT,
         {
             "user": show_party(user),
-            "candidate_1": show_party(first, whole=True),
-            "candidate_2": show_party(second, whole=True),
+            "candidate_1": show_party(first, whole=True, titles=form.titles),
+            "candidate_2": show_party(second, whole=True, titles=form.titles),
         },
         {"prediction": CHOICE},
     )

@@ -13,11 +13,13 @@ from pydantic import BeforeValidator, Field
 
 from propagation.adapters.openai.prompting import (
     RULES,
+    USUAL_FORM,
     Answer,
     ExpectedPart,
     Number,
     Prompt,
     Question,
+    QuestionForm,
     limit_length,
     show_candidate,
     show_party,
@@ -47,7 +49,9 @@ class Ranking(Answer, stands_for="order"):
     ]
 
 
-def build_question(user: Party, candidates: Sequence[Party]) -> Question:
+def build_question(
+    user: Party, candidates: Sequence[Party], form: QuestionForm = USUAL_FORM
+) -> Question:
     """Ask for an order of the candidates, as the only part `ranking`."""
     count = len(candidates)
     listed = count <= MOST_LISTED
@@ -56,7 +60,8 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         {
             "user": show_party(user),
             "candidates": {
-                str(place): show_candidate(one, LINES) for place, one in enumerate(candidates, 1)
+                str(place): show_candidate(one, LINES, titles=form.titles)
+                for place, one in enumerate(candidates, 1)
             },
         },
         {
@@ -64,7 +69,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
                 Ranking,
                 lambda answer, check: read_order(answer, count),
                 choices={"order": range(1, count + 1)} if listed else {},
-                lengths={"order": (count, count)} if listed else {},
+                lengths={"order": (count, count)},
             )
         },
     )

@@ -56,6 +56,14 @@ def test_a_preset_may_come_from_anywhere(load):
     assert load(environment={"PROPAGATION_PRESET": "paper"}).settings.workflow.taste.k == 20
 
 
+def test_the_preset_of_small_models_sets_what_can_be_set_alone(load):
+    asked = load(flags=["preset=small-model", "openai.context_tokens=1024"]).settings.openai
+    assert (asked.fused, asked.clients_a_call, asked.edits) == (False, 1, 1)
+    assert (asked.items, asked.attributes, asked.context_tokens) == ("titles", "known", 1_024)
+    alone = load(flags=["openai.attributes=known"]).settings.openai
+    assert (alone.attributes, alone.items, alone.edits) == ("known", "lines", 2)
+
+
 @pytest.mark.parametrize(
     ("toml", "environment", "flags", "parts"),
     [
@@ -84,6 +92,8 @@ def test_a_preset_may_come_from_anywhere(load):
         ("[server]\nport = true", {}, [], ["server.port", "True", "propagation.toml"]),
         ("policy = 'magic'", {}, [], ["policy", "'magic'", "propagation.toml", "adoption"]),
         ("preset = 'pape'", {}, [], ["preset", "'pape'", "paper"]),
+        ("", {}, ["openai.context_tokens=1023"], ["openai.context_tokens", "'1023'", "1024"]),
+        ("", {}, ["openai.items=covers"], ["openai.items", "'covers'", "titles"]),
         ("taste = 3", {}, [], ["taste", "not a setting"]),
         ("taste.k = ", {}, [], ["propagation.toml", "not TOML"]),
         ("", {}, ["taste.k"], ["--set taste.k", "KEY=VALUE"]),

@@ -1,5 +1,6 @@
 """Retries, dead letters and their replay, and concurrent writers."""
 
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,9 @@ from propagation.model import (
     LeaseLost,
     Line,
     NewInteraction,
+    PromptCost,
     ReasonerFailed,
+    Usage,
 )
 from propagation.ports import Collection, OptimizeAnswer, VersionClash
 from propagation.workflow.compose import compose
@@ -39,6 +42,7 @@ class Flaky(OfflineReasoner):
         failures: How often to fail on an item before answering, by title.
         strange: Titles of items for which the answer drops an unknown line.
         mute: Whether every extraction fails.
+        stand_ins: Titles of items for which the catalogue's lines stand in for a model's.
     """
 
     def __init__(self):
@@ -46,11 +50,17 @@ class Flaky(OfflineReasoner):
         self.failures = {}
         self.strange = set()
         self.mute = False
+        self.stand_ins = set()
 
     async def extract(self, clients):
         if self.mute:
             raise ReasonerFailed("the model timed out")
-        return await super().extract(clients)
+        answer = await super().extract(clients)
+        if not self.stand_ins:
+            return answer
+        usage = Usage((("extract@2", PromptCost(calls=1)),))
+        refs = frozenset(one.ref for one in clients if one.title in self.stand_ins)
+        return replace(answer, usage=usage, from_catalogue=refs)
 
     async def optimize(self, work, reward, party, other):
         title = other.client.title
@@ -413,3 +423,18 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
     await engine.record(events("Coda"))
     await engine.drain()
     assert await engine.store.get_dead_letters(1) == [], "no event failed"
+
+
+async def test_lines_that_stand_in_for_a_model_s_are_recorded_as_the_catalogue_s(engine):
+    engine.reasoner.stand_ins.add("Aida")
+    await engine.drain()
+    with sqlite3.connect(engine.store.database.path) as connection:
+        rows = connection.execute("SELECT ref, written_by FROM profile_version").fetchall()
+    clients = await engine.store.get_clients([ref for ref, _ in rows])
+    titles = {client.ref: client.title for client in clients}
+    assert {titles[ref]: author for ref, author in rows} == {
+        "Aida": "catalogue",
+        "Blue": "extract@2",
+        "Coda": "extract@2",
+        "Dusk": "extract@2",
+    }

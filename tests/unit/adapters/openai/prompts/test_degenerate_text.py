@@ -37,6 +37,19 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("This was foreseen.", "repeats the instructions"),
         ("Answer for each client that has messages: jazz", "repeats the instructions"),
         ("client_2 likes films", "names a part of this question"),
+        (
+            "This is new, I am not sure about it, and I am not sure about my role, and I am not"
+            " sure about films",
+            "repeats itself",
+        ),
+        (
+            "The user chose the item 'Heat (1995)' and passed over 'passed' to the profile",
+            "repeats the instructions",
+        ),
+        ("Gradient.", "is the name of a field"),
+        ("white_white_white_white", "repeats itself"),
+        ("<user>Drama", "has a mark of roles"),
+        ("Likes films.<|im_end|>", "has a mark of roles"),
         ("", "has no words"),
         ("1.", "has no words"),
         ("M1", "has no words"),
@@ -100,6 +113,19 @@ def test_a_line_that_stands_there_already_is_refused_and_the_other_edit_stays():
     other = ask(parts, "user", {"edits": [{**edits[0], "op": "replace", "line": 2}]})
     assert isinstance(other, DegeneratePart)
     assert other.usable.optimized.edits == []
+
+
+def test_a_line_about_profiles_is_refused():
+    parts = backward.build_question(work(), 1, {"user": party(user())}).parts
+    for text, kept in (
+        ("A change to the items that are the client's profiles, not the user's profile.", 0),
+        ("A user of high-profile thrillers.", 1),
+    ):
+        edits = [{"op": "add", "line": 0, "text": text, "attributes": []}]
+        found = ask(parts, "user", {"edits": edits})
+        assert isinstance(found, DegeneratePart) == (not kept)
+        answer = found if kept else found.usable
+        assert len(answer.optimized.edits) == kept
 
 
 def film(title, number):
@@ -184,6 +210,42 @@ def test_a_second_answer_that_is_worse_does_not_replace_the_first():
     better = DegeneratePart("d", "lines", 0)
     exchange.note("client", better)
     assert exchange.parts["client"] is better
+
+
+def test_the_description_of_an_item_alone_names_it():
+    def read(title, *texts):
+        parts = extract.build_question([film(title, 1)]).parts
+        lines = [{"text": text, "attributes": []} for text in texts]
+        return ask(parts, "client_1", {"lines": lines})
+
+    refused = read("Rock, The (1996)", "The (1996)", "For all who like boxes.")
+    assert "no line names the item" in str(refused)
+    assert refused.usable == []
+    for title, text in (
+        ("Rock, The (1996)", "The Rock of 1996, loud and long."),
+        ("Star Wars: A New Hope (1977)", "Star Wars, a tale of space."),
+        ("Amélie", "AMÉLIE wanders about."),
+        ("爱情", "电影爱情，温柔的故事"),
+        ("???", "A riddle for many."),
+    ):
+        assert len(read(title, text)) == 1, title
+    assert len(read("Heat", "Heat, at night.", "For fans of robbers.")) == 2, "one line names it"
+    assert len(read("Heat", "Heat, at night.", "heat at night")) == 1, "the same line twice"
+    fan = Client(8, ClientKey(ClientKind.USER, "u"), description="I love films.")
+    parts = extract.build_question([fan]).parts
+    assert len(ask(parts, "client_1", {"lines": [{"text": "Loves films."}]})) == 1
+
+
+@pytest.mark.parametrize("fault", ["truncated", "malformed", "not_json", "refusal"])
+async def test_a_description_that_fails_twice_is_the_catalogue_s(open_reasoner, fault):
+    films = [film("Heat", 1), film("Toy Story", 2)]
+    async with open_reasoner(faults={fault: 1.0}, clients_a_call=1) as asked:
+        answer = await asked.reasoner.extract(films)
+        assert asked.calls == 4
+    assert list(answer.edits) == [extract_lines(one) for one in films]
+    assert answer.from_catalogue == {one.ref for one in films}
+    assert answer.usage.total.calls == 4
+    assert answer.usage.prompts == (), "no answer of the prompt was used"
 
 
 async def test_degenerate_answers_are_asked_for_once_more_and_then_left_out(
