@@ -68,6 +68,7 @@ class OpenAIReasoner(EndpointAdapter):
         """
         super().__init__(endpoint, endpoint.options.model)
         self.concurrency = endpoint.options.in_flight
+        self._predicts = endpoint.options.predict == "model"
         self._asker = QuestionAsker(endpoint, store)
         self._describe_from_catalogue = describe_from_catalogue
 
@@ -100,7 +101,7 @@ class OpenAIReasoner(EndpointAdapter):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        question = forward.build_question(user, candidates)
+        question = forward.build_question(user, candidates, predicts=self._predicts)
         answered = await self._asker.ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [
             answered.parts.get(name, MergeAnswer()) for name in forward.NAMES[: 1 + len(candidates)]

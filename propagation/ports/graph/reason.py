@@ -19,6 +19,7 @@ from propagation.model import (
     NumberedText,
     ReasonClaim,
     ReasonedInteraction,
+    ReasoningBacklog,
     Round,
     RouterVersion,
 )
@@ -201,6 +202,9 @@ class ReasonStore(InteractionReader, Protocol):
 
         Every interaction up to it is reasoned or a dead letter.
         """
+
+    async def count_backlog(self) -> ReasoningBacklog:
+        """Count the recorded interactions that are not reasoned, and those done out of order."""
 
     async def get_merges_of_message(
         self, router: int, version: int, limit: int

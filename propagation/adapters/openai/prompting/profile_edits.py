@@ -33,6 +33,7 @@ from propagation.model import (
     DropLine,
     Edit,
     Line,
+    LossReason,
     Profile,
     ReplaceLine,
     Source,
@@ -327,7 +328,7 @@ def _build_edits(
         if old is not None and not may_replace(old, line):
             old = None
         if any(is_same_text(text, other.text) for other in standing):
-            check.refuse("a line like this stands there already")
+            check.refuse(LossReason.STANDING_LINE, "a line like this stands there already")
             continue
         if old is not None and old.id in edited:
             continue

@@ -24,7 +24,16 @@ from propagation.adapters.openai.prompting import (
     quote_as_data,
     trim_to_word,
 )
-from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, ClientKind, Edit, Line
+from propagation.model import (
+    LINE_MAX_WORDS,
+    AddLine,
+    Author,
+    Client,
+    ClientKind,
+    Edit,
+    Line,
+    LossReason,
+)
 
 LINES, WEIGHT = 2, 2.0
 SHORTEST_TITLE = 4
@@ -93,7 +102,7 @@ def build_edits(
     for line in given:
         named = [other for other in others if _names(line.text, other)]
         if named and not _names(line.text, title):
-            check.refuse(f"a line is about {named[0]!r}, another item")
+            check.refuse(LossReason.OTHER_ITEM, f"a line is about {named[0]!r}, another item")
         elif check.keep_text(line.text):
             lines.append(line)
     return [

@@ -24,11 +24,14 @@ PROMPT = Prompt(
 NAMES = ("user", "candidate_1", "candidate_2")
 
 
-def build_question(user: Party, candidates: Sequence[Party]) -> Question:
+def build_question(user: Party, candidates: Sequence[Party], *, predicts: bool = True) -> Question:
     """Ask about a user and one or two candidates.
 
     The answer has a part for each of user, candidate_1 and candidate_2 that has messages. With two
     candidates it also has a part `prediction`.
+
+    Args:
+        predicts: False leaves the prediction out.
     """
     parties = (user, *candidates)
     letters = Letters(parties)
@@ -37,7 +40,7 @@ def build_question(user: Party, candidates: Sequence[Party]) -> Question:
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
-    if len(candidates) == 2:
+    if len(candidates) == 2 and predicts:
         parts["prediction"] = predict.CHOICE
     return Question(
         PROMPT if letters.messages else predict.PROMPT,
