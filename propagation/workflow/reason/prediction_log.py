@@ -27,7 +27,7 @@ from propagation.workflow.concurrency import Leases
 
 PLACE = LEASE = "predictions"
 SAVE_SECONDS, CLOSING_WAIT_SECONDS = 5.0, 2.0
-ADVICE = "the setting openai.predict=offline lets the offline reasoner predict in its stead"
+ADVICE = "; with the setting openai.predict=offline the offline reasoner predicts in its stead"
 log = logging.getLogger(__name__)
 
 
@@ -37,7 +37,7 @@ class PredictorRecord:
 
     Attributes:
         counts: Over its last predictions, at most RECENT_PREDICTIONS.
-        warning: A sentence if it is no good; else "".
+        warning: A sentence if it is no good, with what can be done; else "".
     """
 
     name: str
@@ -96,9 +96,9 @@ class PredictionLog:
 
     async def read(self) -> list[PredictorRecord]:
         """Return the record of each predictor, that of the present one first."""
-        stored = await self._load()
-        now = _join(stored["predictions"], self._unsaved)
-        return [_build_record(name, now[name]) for name in sorted(now, key=self._is_other)]
+        async with self._lock:  # what is being saved stands in neither place
+            now = _join((await self._load())["predictions"], self._unsaved)
+        return [self._build_record(name, now[name]) for name in sorted(now, key=self._is_other)]
 
     def _is_other(self, name: str) -> bool:
         return name != self._reasoner.predictor
@@ -109,7 +109,7 @@ class PredictionLog:
                 return False
             stored = await self._load()
             predictions = _join(stored["predictions"], added)
-            records = [_build_record(name, predictions[name]) for name in added]
+            records = [self._build_record(name, predictions[name]) for name in added]
             news = [
                 one
                 for one in records
@@ -119,8 +119,15 @@ class PredictionLog:
             value = orjson.dumps({"predictions": predictions, "said": said})
             await self._store.put_blob(PLACE, value, lease)
         for one in news:
-            log.warning("%s; %s", one.warning, ADVICE)
+            log.warning("%s", one.warning)
         return True
+
+    def _build_record(self, name: str, encoded: str) -> PredictorRecord:
+        counts = count_predictions(encoded)
+        warning = describe_judgement(name, counts)
+        if warning and name == self._reasoner.name:
+            warning += ADVICE
+        return PredictorRecord(name, counts, judge_predictions(counts), warning)
 
     async def _load(self) -> dict[str, Any]:
         blob = await self._store.get_blob(PLACE)
@@ -132,10 +139,3 @@ def _join(earlier: Mapping[str, str], later: Mapping[str, str]) -> dict[str, str
         name: (earlier.get(name, "") + later.get(name, ""))[-RECENT_PREDICTIONS:]
         for name in {**earlier, **later}
     }
-
-
-def _build_record(name: str, encoded: str) -> PredictorRecord:
-    counts = count_predictions(encoded)
-    return PredictorRecord(
-        name, counts, judge_predictions(counts), describe_judgement(name, counts)
-    )
