@@ -42,8 +42,9 @@ def build_question(user: Party, candidates: Sequence[Party], *, predicts: bool =
     }
     if len(candidates) == 2 and predicts:
         parts["prediction"] = predict.CHOICE
+    asked = PROMPT if predicts else merge.PROMPT
     return Question(
-        PROMPT if letters.messages else predict.PROMPT,
+        asked if letters.messages else predict.PROMPT,
         drop_none(
             messages=letters.show() or None,
             **{
