@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class LossReason(StrEnum):
-    """Why a text, a name or a part of an answer was refused."""
+    """Why a part of an answer, or a text in it, was refused."""
 
     UNANSWERED = "unanswered"
     REFUSAL = "refusal"
@@ -39,5 +39,9 @@ SENTENCES = {
 
 
 def describe_loss(reason: str) -> str:
-    """Say in one sentence what a reason means; "" for one of another release."""
+    """Say in one sentence what a reason means.
+
+    Returns:
+        "" for a reason of another release.
+    """
     return next((sentence for one, sentence in SENTENCES.items() if one == reason), "")

@@ -60,7 +60,9 @@ class PredictionCounts:
 
 
 def encode_prediction(sequence: int, reward: int, seed: int) -> str:
-    """Return a digit for one prediction: whether it was right, and chose the first candidate.
+    """Return a digit that says what one prediction chose.
+
+    It says whether the choice was right, and whether it was the first candidate.
 
     Args:
         sequence, seed: As in `receive_and_predict`, which orders the candidates by them.
@@ -89,7 +91,11 @@ def judge_predictions(counts: PredictionCounts) -> Judgement:
 
 
 def describe_judgement(name: str, counts: PredictionCounts) -> str:
-    """Say in one sentence that a predictor is no good; "" if that is not known."""
+    """Say in one sentence that a predictor is no good.
+
+    Returns:
+        "" if it is good, or not judged yet.
+    """
     figures = f"of its last {counts.predictions:,} predictions {counts.share_right:.0%} were right"
     match judge_predictions(counts):
         case Judgement.BY_PLACE:

@@ -470,9 +470,9 @@ class Engine:
         return self.reasoning.pipeline.done, self.reasoning.pipeline.redone
 
     async def get_predictor_records(self) -> Sequence[PredictorRecord]:
-        """Return the recent predictions of a language model, and of those in its stead.
+        """Return the recent predictions, by predictor.
 
-        The present predictor comes first. There are none if no model reasons.
+        The present predictor comes first. There are none if no language model reasons.
         """
         predictions = self.reasoning.predictions
         return [] if predictions is None else await predictions.read()

@@ -124,7 +124,7 @@ def write_scripted_answer(
 def change_by_habit(
     answers: Mapping[str, Any], data: Mapping[str, Any], habits: Collection[str]
 ) -> dict[str, Any]:
-    """Change an answer as a small model with these habits would have given it."""
+    """Change an answer by the habits of a small model."""
     out = dict(answers)
     if "first_place" in habits:
         if "prediction" in out:

@@ -1,4 +1,4 @@
-"""The part of the report on a language model: how good and how fast it is."""
+"""The report's part on a language model."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The last predictions of each predictor, shared by all processes on one graph.
+"""The last predictions of each predictor, shared by all processes.
 
 They are kept in the graph as digits, without sequences, clients or texts.
 """

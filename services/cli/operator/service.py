@@ -186,13 +186,13 @@ def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
 
 
 def describe_reasoned(answer: pb.GetStatusResponse) -> str:
-    """Describe how far texts are reasoned, and what is done out of order."""
+    """Describe how far texts are reasoned."""
     above = f"; {answer.reasoned_above:,} above it are done" if answer.reasoned_above else ""
     return f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind{above})"
 
 
 def describe_losses(spending: pb.PromptSpending) -> str:
-    """Describe what was refused of a prompt's answers, and which parts were lost."""
+    """Describe what was refused of a prompt's answers, and lost."""
     refused, lost = (
         ", ".join(f"{one.count:,} {one.reason}" for one in losses) or "none"
         for losses in (spending.refused, spending.losses)
@@ -222,7 +222,7 @@ def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]
 
 
 def describe_pace(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
-    """Describe how fast a language model reasons, and when the backlog will be done."""
+    """Describe how fast a language model reasons."""
     pace = answer.pace
     if not pace.interactions:
         return []

@@ -1,4 +1,4 @@
-"""The parts of GetStatus on how well and how fast a language model reasons."""
+"""The predictions and the pace of a language model, for GetStatus."""
 
 from collections.abc import Sequence
 
