@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class LossReason(StrEnum):
-    """Why a part of an answer, or a text in it, was refused."""
+    """Names why a part of an answer was refused."""
 
     UNANSWERED = "unanswered"
     REFUSAL = "refusal"

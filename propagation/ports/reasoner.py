@@ -186,7 +186,10 @@ class Reasoner(Protocol):
 
     @property
     def predictor(self) -> str:
-        """Name of the reasoner that predicts choices: this one, or another in its stead."""
+        """Name of the reasoner that predicts choices.
+
+        It is this one's, or that of another one in its stead.
+        """
 
     @property
     def pause_reason(self) -> str:

@@ -1,4 +1,4 @@
-"""A reasoner that is asked first, and another one that may answer instead."""
+"""A reasoner with another one that may answer instead."""
 
 from collections.abc import Sequence
 

@@ -204,7 +204,10 @@ class ReasonStore(InteractionReader, Protocol):
         """
 
     async def count_backlog(self) -> ReasoningBacklog:
-        """Count the recorded interactions that are not reasoned, and those done out of order."""
+        """Count the interactions that wait, and those done out of order.
+
+        Those that are recorded and not learned wait, too.
+        """
 
     async def get_merges_of_message(
         self, router: int, version: int, limit: int

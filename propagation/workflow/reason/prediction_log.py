@@ -74,7 +74,7 @@ class PredictionLog:
                 self._unsaved[name] = self._unsaved.get(name, "") + digit
 
     async def save(self, *, closing: bool = False) -> None:
-        """Add this process' predictions to those in the graph, if that is due.
+        """Add this process' predictions to those in the graph, if due.
 
         If it fails, a later call adds them.
 

@@ -117,7 +117,7 @@ class Exchange:
             self.refused.update(reason.value for reason in _list_reasons(found))
 
     def count_losses(self) -> PromptCost:
-        """Count what was refused in the answers, and which parts were lost in the end."""
+        """Count what was refused, and which parts were lost in the end."""
         first_reasons = [
             reasons[0] for part in self.parts.values() if (reasons := _list_reasons(part))
         ]

@@ -204,7 +204,10 @@ class TextCheck:
 
 
 def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
-    """Say why a text is degenerate, in words for the model; None if it is not."""
+    """Say why a text is degenerate; None if it is not.
+
+    The words are for the model.
+    """
     reason = find_reason(text, asked)
     return FAULTS[reason] if reason else None
 
