@@ -1,6 +1,8 @@
 """Costs of reasoning: calls, tokens, time and money, by prompt and version."""
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,11 +12,14 @@ class PromptCost:
     Attributes:
         calls: Calls that reached a model, retries included.
         cached: Answers that needed no call.
-        lost: Parts of answers that were unusable.
+        lost: Parts of answers that were lost, also after they were asked for once more.
         prompt_tokens: As the server counts them.
         completion_tokens: As the server counts them.
         seconds: Time spent waiting for answers.
         money: In the currency of the price list.
+        losses: The lost parts by reason (a LossReason), one reason each.
+        parts: Parts of answers that were checked, those asked for once more included.
+        refused: By reason, how many of these parts, or of their texts and names, were refused.
     """
 
     calls: int = 0
@@ -24,6 +29,9 @@ class PromptCost:
     completion_tokens: int = 0
     seconds: float = 0.0
     money: float = 0.0
+    losses: Mapping[str, int] = field(default_factory=dict, hash=False)
+    parts: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __add__(self, other: "PromptCost") -> "PromptCost":
         return PromptCost(
@@ -34,7 +42,14 @@ class PromptCost:
             self.completion_tokens + other.completion_tokens,
             self.seconds + other.seconds,
             self.money + other.money,
+            _add_counts(self.losses, other.losses),
+            self.parts + other.parts,
+            _add_counts(self.refused, other.refused),
         )
+
+
+def _add_counts(some: Mapping[str, int], others: Mapping[str, int]) -> Mapping[str, int]:
+    return Counter(some) + Counter(others) if some and others else some or others
 
 
 @dataclass(frozen=True, slots=True)

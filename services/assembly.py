@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
+from propagation.adapters.fallback.prediction import DelegatedPrediction
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.numpy.index import NumpyIndex, PointStore
 from propagation.adapters.offline.embedder import HashedEmbedder
@@ -125,11 +126,14 @@ def build_offline_reasoner(ports: ModelPorts) -> Reasoner:
 def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     """Build the reasoner behind an endpoint.
 
-    The offline reasoner is its fallback, unless the setting `openai.fallback` is "never".
+    The offline reasoner is its fallback, unless the setting `openai.fallback` is "never". It
+    predicts in the model's stead if the setting `openai.predict` is "offline".
     """
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
-    reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines)
+    reasoner: Reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines)
+    if ports.settings.openai.predict == "offline":
+        reasoner = DelegatedPrediction(reasoner, build_offline_reasoner(ports))
     fallback = ports.settings.openai.fallback
     if fallback == "never":
         return reasoner

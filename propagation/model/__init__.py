@@ -30,6 +30,7 @@ from propagation.errors import (
     TooOld,
 )
 from propagation.grouping import group_pairs, keep_first, split_into_batches, sum_pairs
+from propagation.loss_reasons import LossReason, describe_loss
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,
@@ -93,6 +94,7 @@ from propagation.model.interactions.reasoning import (
     ReasonClaim,
     ReasonedInteraction,
     ReasonedSummary,
+    ReasoningBacklog,
     ReasonWork,
     count_outcomes,
     summarize_reasoned,

@@ -22,11 +22,13 @@ class ForwardResult:
     The merges (eq. 5) are those of user, positive and negative item, in this order.
 
     The reward is 1 if the positive item was chosen, else 0; None without a negative item.
+    `predicted_by` names a reasoner that predicted in another's stead; "" if none did.
     """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
     reward: int | None
     usage: Usage
+    predicted_by: str = ""
 
 
 async def receive_and_predict(
@@ -49,7 +51,7 @@ async def receive_and_predict(
     if len(candidates) == 1:
         answer = await reasoner.forward(work, user, candidates, None)
         return ForwardResult(answer.merges, None, answer.usage)
-    positive_first = bool(choose_word(work.sequence, seed) & 1)
+    positive_first = is_positive_first(work.sequence, seed)
     scores = (
         (work.score_positive, work.score_negative)
         if work.score_positive is not None and work.score_negative is not None
@@ -66,7 +68,13 @@ async def receive_and_predict(
     merges = (
         answer.merges if positive_first else (answer.merges[0], answer.merges[2], answer.merges[1])
     )
-    return ForwardResult(merges, int(answer.prediction == positive_first), answer.usage)
+    reward = int(answer.prediction == positive_first)
+    return ForwardResult(merges, reward, answer.usage, answer.predicted_by)
+
+
+def is_positive_first(sequence: int, seed: int) -> bool:
+    """Decide by chance whether the positive item is shown first."""
+    return bool(choose_word(sequence, seed) & 1)
 
 
 def choose_word(value: int, seed: int) -> int:

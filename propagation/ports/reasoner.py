@@ -87,11 +87,14 @@ class ForwardAnswer:
         merges: Eq. 5 for the user, then each candidate; empty for a client without messages.
         prediction: Eq. 6: whether the user would choose the candidate that was given first; None
             if there was only one candidate.
+        predicted_by: Name of the reasoner that predicted in the stead of the one that was asked; ""
+            if none did.
     """
 
     merges: Sequence[AnswerPart[MergeAnswer]]
     prediction: AnswerPart[bool] | None
     usage: Usage = NO_USAGE
+    predicted_by: str = ""
 
 
 @value
@@ -183,6 +186,13 @@ class Reasoner(Protocol):
     @property
     def name(self) -> str:
         """Name under which the data remembers this reasoner."""
+
+    @property
+    def predictor(self) -> str:
+        """Name of the reasoner that predicts choices.
+
+        It is this one's, or that of another one in its stead.
+        """
 
     @property
     def pause_reason(self) -> str:

@@ -488,6 +488,7 @@ class InteractionSource(_message.Message):
     @_builtins.property
     def prompts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The prompts that a language model answered for this interaction's texts, such as forward@4.
+        predict:NAME: the reasoner NAME predicted in the model's stead.
         Empty: no model was asked, or the interaction is not reasoned yet.
         """
 
@@ -3287,6 +3288,9 @@ class PromptSpending(_message.Message):
     COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
     MONEY_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
+    REFUSED_FIELD_NUMBER: _builtins.int
     prompt: _builtins.str
     """The prompt's name and version, such as forward@4."""
     calls: _builtins.int
@@ -3303,6 +3307,18 @@ class PromptSpending(_message.Message):
     """The time spent waiting for the model, in seconds."""
     money: _builtins.float
     """The price, in the currency of the configured prices; 0 without prices."""
+    parts: _builtins.int
+    """The number of parts of answers that were checked, those asked for once more included."""
+    @_builtins.property
+    def losses(self) -> _containers.RepeatedCompositeFieldContainer[Global___Loss]:
+        """The lost parts by reason, one reason each; the sum is lost_parts."""
+
+    @_builtins.property
+    def refused(self) -> _containers.RepeatedCompositeFieldContainer[Global___Loss]:
+        """By reason, how many of these parts, or of their texts and names, were refused. Most are asked
+        for once more.
+        """
+
     def __init__(
         self,
         *,
@@ -3314,14 +3330,47 @@ class PromptSpending(_message.Message):
         completion_tokens: _builtins.int = ...,
         seconds: _builtins.float = ...,
         money: _builtins.float = ...,
+        losses: _abc.Iterable[Global___Loss] | None = ...,
+        parts: _builtins.int = ...,
+        refused: _abc.Iterable[Global___Loss] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "calls", b"calls", "completion_tokens", b"completion_tokens", "lost_parts", b"lost_parts", "money", b"money", "prompt", b"prompt", "prompt_tokens", b"prompt_tokens", "seconds", b"seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "calls", b"calls", "completion_tokens", b"completion_tokens", "losses", b"losses", "lost_parts", b"lost_parts", "money", b"money", "parts", b"parts", "prompt", b"prompt", "prompt_tokens", b"prompt_tokens", "refused", b"refused", "seconds", b"seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PromptSpending: _TypeAlias = PromptSpending  # noqa: Y015
+
+@_typing.final
+class Loss(_message.Message):
+    """Parts of a model's answers, or texts in them, that cannot be used for one reason."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: _builtins.int
+    MEANING_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    reason: _builtins.str
+    """The reason, such as echo or repetition."""
+    meaning: _builtins.str
+    """What the reason means, in one sentence."""
+    count: _builtins.int
+    """How many there were."""
+    def __init__(
+        self,
+        *,
+        reason: _builtins.str = ...,
+        meaning: _builtins.str = ...,
+        count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "meaning", b"meaning", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Loss: _TypeAlias = Loss  # noqa: Y015
 
 @_typing.final
 class Spending(_message.Message):
@@ -3360,6 +3409,112 @@ class Spending(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Spending: _TypeAlias = Spending  # noqa: Y015
+
+@_typing.final
+class Predictor(_message.Message):
+    """The recent predictions of a reasoner (eq. 6): which of two items did the user choose?"""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PREDICTIONS_FIELD_NUMBER: _builtins.int
+    RIGHT_FIELD_NUMBER: _builtins.int
+    FIRST_PLACES_FIELD_NUMBER: _builtins.int
+    SHARE_RIGHT_FIELD_NUMBER: _builtins.int
+    STANDARD_ERROR_FIELD_NUMBER: _builtins.int
+    SHARE_FIRST_FIELD_NUMBER: _builtins.int
+    JUDGEMENT_FIELD_NUMBER: _builtins.int
+    WARNING_FIELD_NUMBER: _builtins.int
+    IN_USE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The reasoner's name, such as openai:gpt-4o-mini. With openai.predict=offline, or where the
+    fallback answered, that of the offline reasoner.
+    """
+    predictions: _builtins.int
+    """How many of its last predictions are counted, at most 1,000, of all processes on the graph.
+    Those of another process may be missing for five seconds.
+    """
+    right: _builtins.int
+    """The number of right predictions; by chance it would be half of them."""
+    first_places: _builtins.int
+    """The number of predictions that chose the candidate that was shown first. The order is random."""
+    share_right: _builtins.float
+    """right / predictions."""
+    standard_error: _builtins.float
+    """The standard error of share_right."""
+    share_first: _builtins.float
+    """first_places / predictions."""
+    judgement: _builtins.str
+    """undecided (fewer than 200 predictions), by_place, at_chance or above_chance."""
+    warning: _builtins.str
+    """A sentence if the predictor answers by place or is no better than chance. Else empty."""
+    in_use: _builtins.bool
+    """Whether it predicts now."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        predictions: _builtins.int = ...,
+        right: _builtins.int = ...,
+        first_places: _builtins.int = ...,
+        share_right: _builtins.float = ...,
+        standard_error: _builtins.float = ...,
+        share_first: _builtins.float = ...,
+        judgement: _builtins.str = ...,
+        warning: _builtins.str = ...,
+        in_use: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first_places", b"first_places", "in_use", b"in_use", "judgement", b"judgement", "name", b"name", "predictions", b"predictions", "right", b"right", "share_first", b"share_first", "share_right", b"share_right", "standard_error", b"standard_error", "warning", b"warning"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Predictor: _TypeAlias = Predictor  # noqa: Y015
+
+@_typing.final
+class ReasoningPace(_message.Message):
+    """How fast this process reasons with a language model, over its last 100 interactions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INTERACTIONS_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
+    PER_HOUR_FIELD_NUMBER: _builtins.int
+    DONE_AT_FIELD_NUMBER: _builtins.int
+    interactions: _builtins.int
+    """The number of interactions that the means are over."""
+    seconds: _builtins.float
+    """Seconds that an interaction waited for answers of the model, on average."""
+    completion_tokens: _builtins.float
+    """Tokens of these answers, on average."""
+    per_hour: _builtins.float
+    """Interactions an hour while there was work. Absent until enough are done."""
+    @_builtins.property
+    def done_at(self) -> _timestamp_pb2.Timestamp:
+        """When all pending interactions will be done at this pace. Absent without any, or while per_hour
+        is not known. Other processes on the same graph are not counted.
+        """
+
+    def __init__(
+        self,
+        *,
+        interactions: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        completion_tokens: _builtins.float = ...,
+        per_hour: _builtins.float | None = ...,
+        done_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_per_hour", b"_per_hour", "done_at", b"done_at", "per_hour", b"per_hour"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_per_hour", b"_per_hour", "completion_tokens", b"completion_tokens", "done_at", b"done_at", "interactions", b"interactions", "per_hour", b"per_hour", "seconds", b"seconds"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__per_hour: _TypeAlias = _typing.Literal["per_hour"]  # noqa: Y015
+    _WhichOneofArgType__per_hour: _TypeAlias = _typing.Literal["_per_hour", b"_per_hour"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__per_hour) -> _WhichOneofReturnType__per_hour | None: ...
+
+Global___ReasoningPace: _TypeAlias = ReasoningPace  # noqa: Y015
 
 @_typing.final
 class GetStatusResponse(_message.Message):
@@ -3414,6 +3569,10 @@ class GetStatusResponse(_message.Message):
     PARTS_FIELD_NUMBER: _builtins.int
     SPENDING_FIELD_NUMBER: _builtins.int
     CLIENTS_TO_DESCRIBE_FIELD_NUMBER: _builtins.int
+    INTERACTIONS_TO_REASON_FIELD_NUMBER: _builtins.int
+    REASONED_ABOVE_FIELD_NUMBER: _builtins.int
+    PREDICTORS_FIELD_NUMBER: _builtins.int
+    PACE_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     """The last sequence that is recorded."""
     learned_through: _builtins.int
@@ -3446,6 +3605,12 @@ class GetStatusResponse(_message.Message):
     """The setting propagate. False: rounds and reception are off, and ranking is without propagation."""
     clients_to_describe: _builtins.int
     """How many new or changed clients the reasoner has not described yet. Numbers do not wait for it."""
+    interactions_to_reason: _builtins.int
+    """The recorded interactions that are not reasoned yet."""
+    reasoned_above: _builtins.int
+    """The interactions above reasoned_through that are reasoned, or dead letters: they end out of
+    order.
+    """
     @_builtins.property
     def last_round(self) -> Global___RoundReport:
         """The last round. Absent before the first."""
@@ -3492,6 +3657,16 @@ class GetStatusResponse(_message.Message):
     def spending(self) -> Global___Spending:
         """The cost of the language model. Absent for a reasoner that costs nothing."""
 
+    @_builtins.property
+    def predictors(self) -> _containers.RepeatedCompositeFieldContainer[Global___Predictor]:
+        """The recent predictions, that of the present predictor first. Empty unless a language model
+        reasons.
+        """
+
+    @_builtins.property
+    def pace(self) -> Global___ReasoningPace:
+        """Absent unless a language model reasons."""
+
     def __init__(
         self,
         *,
@@ -3522,10 +3697,14 @@ class GetStatusResponse(_message.Message):
         parts: _abc.Iterable[Global___TimedPart] | None = ...,
         spending: Global___Spending | None = ...,
         clients_to_describe: _builtins.int = ...,
+        interactions_to_reason: _builtins.int = ...,
+        reasoned_above: _builtins.int = ...,
+        predictors: _abc.Iterable[Global___Predictor] | None = ...,
+        pace: Global___ReasoningPace | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "spending", b"spending"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "parts", b"parts", "policy", b"policy", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

@@ -24,6 +24,7 @@ from propagation.workflow.read.recommend import Recommender
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
+from propagation.workflow.reason.prediction_log import PredictionLog
 from propagation.workflow.reason.reasoning import Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.attribute_perception import AttributePerception
@@ -75,7 +76,14 @@ def compose(
     # Stage 1 of Algorithm 1, and the locks of all activities.
     interactions = InteractionReasoning(store, reasoner, settings, yield_to_calls)
     reasoning = Reasoning(
-        store, interactions, vectors, settings, leases, reasoner.concurrency, drafting
+        store,
+        interactions,
+        vectors,
+        settings,
+        leases,
+        reasoner.concurrency,
+        PredictionLog(store, reasoner, leases, settings.seed) if reasoner.asks_model else None,
+        drafting,
     )
     exclusion = Exclusion(reasoning.settle)
     policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))

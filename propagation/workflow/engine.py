@@ -45,6 +45,8 @@ from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
 from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
 from propagation.workflow.reason.cold_start import ColdStart
+from propagation.workflow.reason.pace import PaceReading
+from propagation.workflow.reason.prediction_log import PredictorRecord
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
 from propagation.workflow.rounds.round import PropagationRound
@@ -466,6 +468,19 @@ class Engine:
     def pipeline_counts(self) -> tuple[int, int]:
         """How many interactions the pipeline committed, and how many it reasoned again."""
         return self.reasoning.pipeline.done, self.reasoning.pipeline.redone
+
+    async def get_predictor_records(self) -> Sequence[PredictorRecord]:
+        """Return the recent predictions, by predictor.
+
+        The present predictor comes first. There are none if no language model reasons.
+        """
+        predictions = self.reasoning.predictions
+        return [] if predictions is None else await predictions.read()
+
+    @property
+    def pace(self) -> PaceReading:
+        """Return the pace at which this process reasons with a language model."""
+        return self.reasoning.pace.read()
 
     @property
     def index_problem(self) -> str:

@@ -121,6 +121,30 @@ def write_scripted_answer(
     return {name: value for name, value in answers.items() if name in names}
 
 
+def change_by_habit(
+    answers: Mapping[str, Any], data: Mapping[str, Any], habits: Collection[str]
+) -> dict[str, Any]:
+    """Change an answer by the habits of a small model."""
+    out = dict(answers)
+    if "first_place" in habits:
+        if "prediction" in out:
+            out["prediction"] = {**out["prediction"], "choice": 1}
+        if "ranking" in out:
+            out["ranking"] = {"order": sorted(out["ranking"]["order"])}
+    if "echo" in habits and "outcome" in data:
+        out = _replace_texts(out, data["outcome"])
+    return out
+
+
+def _replace_texts(value: Any, text: str) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: text if name in ("text", "gradient") else _replace_texts(one, text)
+            for name, one in value.items()
+        }
+    return [_replace_texts(one, text) for one in value] if isinstance(value, list) else value
+
+
 def read_data(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the data of a prompt; {} without any."""
     found = DATA.search(join_texts(messages))

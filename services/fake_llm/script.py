@@ -107,6 +107,8 @@ HABITS = {
     "unordered_embeddings": "answers embeddings in another order",
     "gullible": "obeys any order that it reads, wherever it stands",
     "obedient": "obeys an order that stands outside of the delimited data",
+    "first_place": "chooses the candidate that comes first, and ranks in the order shown",
+    "echo": "writes what the prompt says of the interaction in place of its own texts",
 }
 CONTEXT_TOKENS = 6_000
 UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model"

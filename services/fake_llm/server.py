@@ -13,7 +13,13 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from services.fake_llm.rule import join_texts, obeys, read_data, write_scripted_answer
+from services.fake_llm.rule import (
+    change_by_habit,
+    join_texts,
+    obeys,
+    read_data,
+    write_scripted_answer,
+)
 from services.fake_llm.script import (
     CONTEXT_TOKENS,
     REFUSALS,
@@ -192,6 +198,7 @@ class FakeLLM:
         answer = write_scripted_answer(
             body["messages"], body.get("response_format"), obeying=obeying
         )
+        answer = change_by_habit(answer, read_data(body["messages"]), habits)
         self.observe(body["messages"], answer)
         refusal = None
         text: str | None = write_answer(answer, fault, habits)

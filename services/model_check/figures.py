@@ -7,9 +7,8 @@ from itertools import groupby
 
 from pydantic import BaseModel
 
-from propagation.adapters.openai.prompting.degenerate_text import ECHO, REPETITION
 from propagation.adapters.openai.prompts import extract
-from propagation.model import NO_USAGE, Usage
+from propagation.model import NO_USAGE, LossReason, Usage
 from services.model_check.observed_asker import AskedQuestion, Reading
 from services.model_check.run import ChoiceAnswer, Measured
 
@@ -177,18 +176,15 @@ def _compute_validity(questions: Sequence[AskedQuestion]) -> Validity:
     parts = [(asked, name) for asked in questions for name in asked.question.parts]
     texts = [asked.readings[name] for asked, name in parts if name != PREDICTION]
 
-    def count(fault: str) -> int:
-        return sum(
-            any(fault in reason for reading in readings for reason in reading.refused)
-            for readings in texts
-        )
+    def count(reason: LossReason) -> int:
+        return sum(any(reason in reading.refused for reading in readings) for readings in texts)
 
     return Validity(
         parts=len(parts),
         accepted=sum(asked.is_accepted(name) for asked, name in parts),
         texts=len(texts),
-        echoes=count(ECHO),
-        repetitions=count(REPETITION),
+        echoes=count(LossReason.ECHO),
+        repetitions=count(LossReason.REPETITION),
     )
 
 

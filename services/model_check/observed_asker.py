@@ -8,7 +8,7 @@ from propagation.adapters.openai.answers.questions import Answered, QuestionAske
 from propagation.adapters.openai.endpoint.endpoint import Endpoint
 from propagation.adapters.openai.prompting import ExpectedPart, Question, TextCheck
 from propagation.adapters.openai.prompting.degenerate_text import DegenerateText
-from propagation.model import NO_USAGE, ReasonerFailed, Usage
+from propagation.model import NO_USAGE, LossReason, ReasonerFailed, Usage
 from propagation.ports import GraphStore
 
 
@@ -23,7 +23,7 @@ class Reading:
     """
 
     answer: Any
-    refused: tuple[str, ...] = ()
+    refused: tuple[LossReason, ...] = ()
     failed: bool = False
 
     @property
@@ -93,12 +93,12 @@ def _observe(part: ExpectedPart, readings: list[Reading]) -> ExpectedPart:
         try:
             found = part.read(answer, check)
         except DegenerateText as error:
-            readings.append(Reading(answer, (*check.refused, str(error)), failed=True))
+            readings.append(Reading(answer, (*check.reasons, error.reason), failed=True))
             raise
         except ValueError:
-            readings.append(Reading(answer, tuple(check.refused), failed=True))
+            readings.append(Reading(answer, tuple(check.reasons), failed=True))
             raise
-        readings.append(Reading(answer, tuple(check.refused)))
+        readings.append(Reading(answer, tuple(check.reasons)))
         return found
 
     return replace(part, read=read)

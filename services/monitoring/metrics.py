@@ -64,17 +64,31 @@ GAUGES = {
     "sequence": Definition("How far the log is recorded, learned and reasoned", ("through",)),
     "lag": Definition("Entries of the log that wait to be learned or reasoned", ("to_be",)),
     "queue": Definition("Entries that wait, by queue", ("of",)),
+    "reasoned_above": Definition(
+        "Entries done above the sequence up to which all are reasoned", ("of",)
+    ),
     "clients": Definition("Clients", ("kind",)),
     "answers": Definition("1 if a part answered when asked for these metrics, else 0", ("part",)),
     "failing": Definition("1 while a step or job fails", ("job",)),
     "budget_used": Definition("The used part of a budget", ("budget",)),
     "budget_limit": Definition("The limit of a budget", ("budget",)),
+    "predictions": Definition(
+        "A reasoner's last predictions, at most 1,000: all, right, first_place", ("by", "of")
+    ),
+    "predictor_is_no_good": Definition(
+        "1 if a reasoner's last predictions are by place or at chance, else 0", ("by",)
+    ),
+    "reasoning_pace": Definition(
+        "A language model's pace over the last interactions: seconds, tokens, per_hour", ("of",)
+    ),
 }
 # Costs of a language model; the label `prompt` holds the prompt and its version.
 COSTS = {
     "calls": Definition("calls that reached the model, retries counted"),
     "cached_answers": Definition("answers that needed no call"),
-    "lost_parts": Definition("parts of answers that were not usable"),
+    "lost_parts": Definition("parts of answers that were lost", ("reason",)),
+    "checked_parts": Definition("parts of answers that were checked"),
+    "refused": Definition("parts, texts and names that were refused", ("reason",)),
     "seconds": Definition("waiting for the model"),
     "tokens": Definition("tokens as the server counts them", ("kind",)),
     "money": Definition("in the currency of openai.price_prompt and openai.price_completion"),
@@ -160,7 +174,9 @@ class CostCollector(Collector):
             samples = (
                 ("calls", (), cost.calls),
                 ("cached_answers", (), cost.cached),
-                ("lost_parts", (), cost.lost),
+                *(("lost_parts", (reason,), count) for reason, count in cost.losses.items()),
+                ("checked_parts", (), cost.parts),
+                *(("refused", (reason,), count) for reason, count in cost.refused.items()),
                 ("seconds", (), cost.seconds),
                 ("tokens", ("prompt",), cost.prompt_tokens),
                 ("tokens", ("completion",), cost.completion_tokens),

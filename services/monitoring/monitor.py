@@ -33,6 +33,18 @@ MAX_HEAD_BYTES = 16 << 10
 REQUEST_SECONDS = 10.0
 MAX_DEAD_LETTERS = 100_000
 STORE_DEADLINE_SECONDS = 3.0
+CLEARED = (
+    "sequence",
+    "lag",
+    "queue",
+    "clients",
+    "failing",
+    "reasoned_above",
+    "predictions",
+    "predictor_is_no_good",
+    "reasoning_pace",
+)
+"""Gauges that a scrape does not show if it cannot find them out."""
 # The exporter reads these variables from the environment itself.
 SECRET_HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 REFUSALS: Mapping[type[Exception], str] = {
@@ -182,7 +194,7 @@ class Monitor:
         The store's gauges are set only if it answers.
         """
         metrics, budgets = self._metrics, engine.expenses.budgets
-        for name in ("sequence", "lag", "queue", "clients", "failing"):
+        for name in CLEARED:
             metrics.gauges[name].clear()
         metrics.set_gauges(
             {
@@ -197,11 +209,14 @@ class Monitor:
         with contextlib.suppress(PropagationError, TimeoutError):
             async with asyncio.timeout(STORE_DEADLINE_SECONDS):
                 await self._collect_from_store(engine.applied_through, store)
+                if engine.reasoner.asks_model:
+                    await self._collect_from_model(engine)
             answered = True
         metrics.set_gauges({"answers": {"store": answered}})
 
     async def _collect_from_store(self, learned: int, store: GraphStore) -> None:
         recorded, reasoned = await store.get_recorded_through(), await store.get_reasoned_through()
+        backlog = await store.count_backlog()
         dead_letters = await store.get_dead_letters(MAX_DEAD_LETTERS)
         self._metrics.set_gauges(
             {
@@ -210,12 +225,36 @@ class Monitor:
                     "learned": max(recorded - learned, 0),
                     "reasoned": max(recorded - reasoned, 0),
                 },
-                "queue": {"outbox": await store.count_changes(), "dead_letters": len(dead_letters)},
+                "queue": {
+                    "outbox": await store.count_changes(),
+                    "dead_letters": len(dead_letters),
+                    "interactions": backlog.pending,
+                },
+                "reasoned_above": {"interactions": backlog.done_above},
                 "clients": {
                     kind.name.lower(): await store.count_clients(kind) for kind in ClientKind
                 },
             }
         )
+
+    async def _collect_from_model(self, engine: Engine) -> None:
+        for record in await engine.get_predictor_records():
+            counts = record.counts
+            for of, count in (
+                ("all", counts.predictions),
+                ("right", counts.right),
+                ("first_place", counts.first),
+            ):
+                self._metrics.gauges["predictions"].labels(record.name, of).set(count)
+            self._metrics.gauges["predictor_is_no_good"].labels(record.name).set(
+                bool(record.warning)
+            )
+        pace = engine.pace
+        if pace.interactions:
+            figures = {"seconds": pace.seconds, "tokens": pace.completion_tokens}
+            if pace.per_second is not None:
+                figures["per_hour"] = 3_600 * pace.per_second
+            self._metrics.set_gauges({"reasoning_pace": figures})
 
 
 def _create_traces(settings: MonitoringSettings, process: str) -> "Traces | None":

@@ -13,6 +13,7 @@ from services.report.charts import (
 )
 from services.report.collect import ReportData
 from services.report.html import Child, make_element, table, to_html
+from services.report.language_model import write_language_model
 from services.report.router_map import draw_router_map, get_name
 
 MAX_ROWS = 12
@@ -41,6 +42,7 @@ def render_page(data: ReportData) -> str:
         _write_quality(data.status),
         _write_routers(data),
         _reach(data),
+        write_language_model(data.status),
         _parts(data.status),
         _write_evolution(data.runs),
     )

@@ -7,15 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from propagation.adapters.fallback.reasoner_pair import ReasonerPair
 from propagation.model import (
     Client,
-    Expenses,
     ReasonerFailed,
     ReasonerStopping,
     ReasonerUnavailable,
     ReasonWork,
-    RouterCase,
-    RouterDecision,
     Usage,
 )
 from propagation.ports import (
@@ -25,7 +23,6 @@ from propagation.ports import (
     Integration,
     MergeAnswer,
     Party,
-    RankAnswer,
     Reasoner,
     SummarizeAnswer,
 )
@@ -35,38 +32,20 @@ Answer = TypeVar(
 )
 
 
-class FallbackReasoner:
+class FallbackReasoner(ReasonerPair):
     """Asks `first`, and `other` if `first` failed.
 
     With `unavailable`, `other` also answers while `first` is unavailable. Parts of an answer that
     failed alone stay failed, except a prediction: an interaction can't go on without one.
+
+    There is no fallback for rankings, because the numbers' order is better than a guess, nor for
+    decisions on routers: a router without a decision stays as it is.
     """
 
     def __init__(self, first: Reasoner, other: Reasoner, *, unavailable: bool) -> None:
-        self._first = first
-        self._other = other
+        super().__init__(first, other)
         self._passed_on = ReasonerStopping if unavailable else ReasonerUnavailable
         self._mark = Usage(fallback=other.name)
-        self.name = first.name
-        self.asks_model = first.asks_model
-        self.concurrency = first.concurrency
-        self.router_batch_size = first.router_batch_size
-
-    @property
-    def pause_reason(self) -> str:
-        return self._first.pause_reason
-
-    @property
-    def expenses(self) -> Expenses:
-        return self._first.expenses
-
-    def stop_within(self, seconds: float) -> None:
-        self._first.stop_within(seconds)
-        self._other.stop_within(seconds)
-
-    async def close(self) -> None:
-        await self._first.close()
-        await self._other.close()
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         """Extract attributes; fall back only if every text failed.
@@ -96,10 +75,12 @@ class FallbackReasoner:
         answer = await self._ask_or_fall_back(
             lambda one: one.forward(work, user, candidates, scores)
         )
-        if not isinstance(answer.prediction, ReasonerFailed):
-            return answer
-        instead = await self._other.forward(work, user, candidates, scores)
-        return replace(answer, prediction=instead.prediction, usage=answer.usage + self._mark)
+        if isinstance(answer.prediction, ReasonerFailed):
+            instead = await self._other.forward(work, user, candidates, scores)
+            answer = replace(answer, prediction=instead.prediction, usage=answer.usage + self._mark)
+        if answer.usage.fallback and answer.prediction is not None:
+            answer = replace(answer, predicted_by=self._other.name)
+        return answer
 
     async def backward(
         self,
@@ -115,17 +96,6 @@ class FallbackReasoner:
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return await self._ask_or_fall_back(lambda one: one.summarize(routers))
-
-    async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:
-        """Rank without a fallback: the numbers' order is better than a guess."""
-        return await self._first.rank(user, candidates)
-
-    async def decide_router(self, case: RouterCase) -> RouterDecision:
-        """Decide without a fallback.
-
-        A router without a decision stays as it is.
-        """
-        return await self._first.decide_router(case)
 
     async def _ask_or_fall_back(self, ask: Callable[[Reasoner], Awaitable[Answer]]) -> Answer:
         try:

@@ -37,7 +37,7 @@ from propagation.ports import (
 class OfflineReasoner:
     """The offline reasoner; ports/reasoner.py explains each answer."""
 
-    name = "offline-1"
+    name = predictor = "offline-1"
     asks_model = False
     concurrency = 1
     router_batch_size = 1

@@ -171,5 +171,12 @@ class OpenAIOptions(Term):
             "or a budget is spent."
         ),
     )
+    predict: Literal["model", "offline"] = Field(
+        "model",
+        description=(
+            "Who predicts which of two items a user chooses (eq. 6): the model; or the offline "
+            "reasoner, by the learned numbers, which marks the prediction."
+        ),
+    )
     budget: BudgetOptions = BudgetOptions()
     embeddings: EmbeddingOptions = EmbeddingOptions()

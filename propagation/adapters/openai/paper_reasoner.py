@@ -58,7 +58,7 @@ class PaperReasoner(OpenAIReasoner):
             for party, answered in zip(hearing, answers, strict=True)
         }
         merges = [merged.get(party.client.ref, MergeAnswer()) for party in parties]
-        if len(candidates) == 1:
+        if len(candidates) == 1 or not self._predicts:
             return ForwardAnswer(merges, None, sum_usage(answers))
         first, second, third = (
             _apply_reception(party, part) for party, part in zip(parties, merges, strict=True)

@@ -82,6 +82,7 @@ class OpenAIReasoner(EndpointAdapter):
         super().__init__(endpoint, endpoint.options.model)
         options = endpoint.options
         self.concurrency = options.in_flight
+        self._predicts = options.predict == "model"
         self._form = QuestionForm(
             edits=options.edits if options.context_tokens >= SMALL_CONTEXT else 1,
             known_attributes=options.attributes == "known",
@@ -130,7 +131,7 @@ class OpenAIReasoner(EndpointAdapter):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        question = forward.build_question(user, candidates, self._form)
+        question = forward.build_question(user, candidates, self._form, predicts=self._predicts)
         answered = await self._ask(question) if question.parts else Answered({}, NO_USAGE)
         merges = [
             answered.parts.get(name, MergeAnswer()) for name in forward.NAMES[: 1 + len(candidates)]

@@ -104,13 +104,16 @@ def _build_source(source: Source) -> dict[str, object]:
 def list_authors(result: ReasonedInteraction) -> tuple[list[str] | None, str | None]:
     """Return the prompts and the fallback of a reasoned interaction.
 
+    A prediction in the model's stead counts as a prompt, such as `predict:offline-1`.
+
     Returns:
         The prompts' names, and the fallback's name; None for either if there is none. Both are None
         for a dead letter.
     """
     if result.failure is not None:
         return None, None
-    return list(result.usage.prompts) or None, result.usage.fallback or None
+    instead = [f"predict:{result.predicted_by}"] if result.predicted_by else []
+    return [*result.usage.prompts, *instead] or None, result.usage.fallback or None
 
 
 def build_interaction(row: Sequence[Any]) -> InteractionRow:

@@ -358,6 +358,9 @@ def _list_costs(usage: Usage) -> list[NamedPromptCost]:
             completion_tokens=spent.completion_tokens,
             seconds=round(spent.seconds, 3),
             money=round(spent.money, 6),
+            losses=spent.losses,
+            parts=spent.parts,
+            refused=spent.refused,
         )
         for prompt, spent in usage.by_prompt
     ]

@@ -20,6 +20,7 @@ class ReasonedInteraction:
             if it succeeded.
         late: For a replayed dead letter, the last recorded sequence at the replay; else None.
         usage: What reasoning cost.
+        predicted_by: Name of the reasoner that predicted in the model's stead; "" if none did.
 
     Source: RecNet, Algorithm 1, stage 1.
     """
@@ -33,6 +34,7 @@ class ReasonedInteraction:
     failure: str | None = None
     late: int | None = None
     usage: Usage = NO_USAGE
+    predicted_by: str = ""
 
     @property
     def written_at(self) -> int:
@@ -68,6 +70,18 @@ class ReasonClaim:
     token: int
     worker: str
     work: tuple[ReasonWork, ...]
+
+
+class ReasoningBacklog(NamedTuple):
+    """Recorded interactions around the sequence through which reasoning is complete.
+
+    Attributes:
+        pending: How many are not reasoned.
+        done_above: How many above that sequence are reasoned or dead letters.
+    """
+
+    pending: int
+    done_above: int
 
 
 class DeadLetter(NamedTuple):

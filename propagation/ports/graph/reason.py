@@ -19,6 +19,7 @@ from propagation.model import (
     NumberedText,
     ReasonClaim,
     ReasonedInteraction,
+    ReasoningBacklog,
     Round,
     RouterVersion,
 )
@@ -201,6 +202,12 @@ class ReasonStore(InteractionReader, Protocol):
         """Return the sequence through which reasoning is complete.
 
         Every interaction up to it is reasoned or a dead letter.
+        """
+
+    async def count_backlog(self) -> ReasoningBacklog:
+        """Count the interactions that wait, and those done out of order.
+
+        Those that are recorded and not learned wait, too.
         """
 
     async def get_merges_of_message(

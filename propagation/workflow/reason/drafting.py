@@ -5,7 +5,15 @@ that drafts in a child process, and `docs/architecture.md` says when it is used.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
@@ -22,6 +30,7 @@ from propagation.workflow.index import IndexedText, get_indexed_text
 from propagation.workflow.reason.interaction import InteractionReasoning, get_newest_texts
 
 T = TypeVar("T")
+OnCommitted = Callable[[Sequence[ReasonedInteraction]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -164,15 +173,21 @@ def _split_into_spans(works: Sequence[ReasonWork], least: int) -> Iterator[Seque
 
 @dataclass
 class LoopDrafter(ClaimDrafter):
-    """Drafts between calls, on the loop that answers them."""
+    """Drafts between calls, on the loop that answers them.
+
+    Args:
+        on_committed: Called with the interactions of each commit.
+    """
 
     store: GraphStore = field(kw_only=True)
+    on_committed: OnCommitted = field(kw_only=True)
 
     async def commit(
         self, claim: ReasonClaim, part: DraftedPart[Sequence[ReasonedInteraction]]
     ) -> None:
         await self.store.commit_reasoned(claim, part.reasoned, more=not part.is_last)
         self.keep(get_newest_texts(part.reasoned))
+        await self.on_committed(part.reasoned)
 
     def shorten_wait(self) -> None:
         """Do nothing: no other process could hang."""

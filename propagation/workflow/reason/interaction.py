@@ -31,7 +31,7 @@ from propagation.model import (
 )
 from propagation.optimization.client_optimization import apply_optimization
 from propagation.optimization.credit_assignment import keep_gradients_of_participants
-from propagation.optimization.prediction import receive_and_predict
+from propagation.optimization.prediction import ForwardResult, receive_and_predict
 from propagation.ports import (
     AnswerPart,
     InteractionReader,
@@ -216,7 +216,8 @@ class InteractionReasoning:
         """
         draft = Draft({ref: working_set.texts[ref] for ref in list_clients_of(work)})
         await self._describe(draft, working_set)  # eq. 1
-        reward = await self._receive_and_predict(work, draft, working_set)  # eq. 5 to 7
+        predicted = await self._receive_and_predict(work, draft, working_set)  # eq. 5 to 7
+        reward = predicted.reward
         user, positive, *rest = draft.parties
         negative = rest[0] if rest else None
         answer = await self._reasoner.backward(work, reward, user, positive, negative)  # eq. 8, 9
@@ -233,6 +234,7 @@ class InteractionReasoning:
             merges=tuple(draft.merged),
             gradients=tuple(keep_gradients_of_participants(answer.gradients, draft.parties)),
             usage=usage + draft.usage if usage else draft.usage,
+            predicted_by=predicted.predicted_by,
         )
         return DraftedInteraction(reasoned, draft)
 
@@ -254,12 +256,8 @@ class InteractionReasoning:
 
     async def _receive_and_predict(
         self, work: ReasonWork, draft: Draft, working_set: WorkingSet
-    ) -> int | None:
-        """Merge the messages in each buffer, and predict (lines 6 and 7).
-
-        Returns:
-            The reward, 1 or 0; None without a negative item.
-        """
+    ) -> ForwardResult:
+        """Merge the messages in each buffer, and predict (lines 6 and 7)."""
         draft.inboxes = [
             fill_inbox(
                 working_set.clients[ref],
@@ -292,7 +290,7 @@ class InteractionReasoning:
                     unshared=unshared[text.profile.ref],
                 )
             )
-        return result.reward
+        return result
 
     async def _list_unshared_lines(
         self, texts: Mapping[int, ClientText]

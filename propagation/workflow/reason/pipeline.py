@@ -16,6 +16,7 @@ from propagation.model import NO_USAGE, EditClash, PropagationError, ReasonClaim
 from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.reason.drafting import OnCommitted
 from propagation.workflow.reason.interaction import (
     DraftedInteraction,
     InteractionReasoning,
@@ -23,6 +24,7 @@ from propagation.workflow.reason.interaction import (
     get_newest_texts,
     list_clients_of,
 )
+from propagation.workflow.reason.pace import Pace
 from propagation.workflow.reason.rebase import rebase_interaction
 from propagation.workflow.settings import WorkflowSettings
 
@@ -102,6 +104,10 @@ class _LostAttempt(PropagationError):
 class Pipeline:
     """Keeps as many interactions under way as the reasoner takes.
 
+    Args:
+        pace: Learns when there is work.
+        on_committed: Called with each interaction that is committed.
+
     Attributes:
         done: How many interactions were committed.
         redone: How many were reasoned again because another one edited the same line.
@@ -113,6 +119,8 @@ class Pipeline:
     settings: WorkflowSettings
     claims: ClaimRenewal
     concurrency: int
+    pace: Pace
+    on_committed: OnCommitted
     _commit_lock: CommitLock = field(default_factory=CommitLock)
     _receiving: set[int] = field(default_factory=set)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
@@ -137,7 +145,9 @@ class Pipeline:
                 break
             self._running.add(asyncio.create_task(self._run(claim)))
         if not self._running:
+            self.pace.pause()
             return 0
+        self.pace.resume()
         done, self._running = await asyncio.wait(
             self._running,
             timeout=POLL_SECONDS if len(self._running) < self.concurrency else None,
@@ -257,6 +267,7 @@ class Pipeline:
             texts = get_newest_texts([done])
             cache.put_all(texts)
             await self.vectors.publish(list(texts.values()))
+        await self.on_committed([done])
 
 
 def count_successes(done: set[asyncio.Task[None]]) -> int:

@@ -14,14 +14,16 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Generic
 
-from propagation.model import ReasonClaim, ReasonedSummary, ReasonWork
+from propagation.model import ReasonClaim, ReasonedInteraction, ReasonedSummary, ReasonWork
 from propagation.ports import GraphStore, VersionClash, texts_read_after
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, list_clients_of_all
+from propagation.workflow.reason.pace import Pace
 from propagation.workflow.reason.pipeline import ClaimRenewal, Pipeline
+from propagation.workflow.reason.prediction_log import PredictionLog
 from propagation.workflow.settings import WorkflowSettings
 
 CLAIM = 512
@@ -39,6 +41,7 @@ class Reasoning:
 
     Args:
         concurrency: How many interactions the reasoner takes at a time.
+        predictions: Keeps the predictions of a language model; None: no model reasons.
         drafter: Drafts claims in another process; None: this process does.
     """
 
@@ -50,21 +53,31 @@ class Reasoning:
         settings: WorkflowSettings,
         leases: Leases,
         concurrency: int,
+        predictions: PredictionLog | None,
         drafter: TextDrafter[Any] | None = None,
     ) -> None:
         self._store = store
         self._interactions = interactions
         self._concurrent = concurrency > 1
         self._part = CLAIM if self._concurrent else PART
-        self.drafting: TextDrafter[Any] = drafter or LoopDrafter(
-            interactions, self._part, store=store
-        )
+        self.predictions = predictions
+        self.pace = Pace(concurrency)
+        self.drafting: TextDrafter[Any] = drafter or self._create_loop_drafter()
         self.drafts_elsewhere = drafter is not None
         self._claims = ClaimRenewal(store, leases)
         self._vectors = vectors
         self._run: ClaimRun[Any] | None = None
         self._publication = TextPublication(vectors)
-        self.pipeline = Pipeline(store, interactions, vectors, settings, self._claims, concurrency)
+        self.pipeline = Pipeline(
+            store,
+            interactions,
+            vectors,
+            settings,
+            self._claims,
+            concurrency,
+            self.pace,
+            self._note_committed,
+        )
         self.lockstep = False
 
     @property
@@ -110,7 +123,7 @@ class Reasoning:
         if claim is None:
             return 0, 0
         late = await self._store.get_recorded_through()
-        drafter = LoopDrafter(self._interactions, self._part, late, store=self._store)
+        drafter = self._create_loop_drafter(late)
         refs = list_clients_of_all(claim.work)
         with texts_read_after(await self._store.get_last_withdrawal()):
             self.drafting.forget(refs)
@@ -141,6 +154,8 @@ class Reasoning:
         """Cancel the pipeline, publish committed texts, and close the drafter."""
         await self.pipeline.close()
         await self.wait_for_views()
+        if self.predictions is not None:
+            await self.predictions.save(closing=True)
         await self.drafting.close()
 
     async def _reason_claim(
@@ -155,6 +170,7 @@ class Reasoning:
             The committed interactions.
         """
         self._run = run = ClaimRun(drafter, claim, self._vectors, self._publication)
+        self.pace.resume()
         until, lost = time.monotonic() + CLAIM_SECONDS, 0
         try:
             async with self._claims.keep_alive(claim):
@@ -169,7 +185,26 @@ class Reasoning:
                             raise
         finally:
             self._run = None
+            self.pace.pause()
         return run.done
+
+    def _create_loop_drafter(self, late: int | None = None) -> LoopDrafter:
+        return LoopDrafter(
+            self._interactions,
+            self._part,
+            late,
+            store=self._store,
+            on_committed=self._note_committed,
+        )
+
+    async def _note_committed(self, done: Sequence[ReasonedInteraction]) -> None:
+        """Note the predictions and the pace of a language model."""
+        if self.predictions is None:
+            return
+        self.predictions.note(done)
+        for one in done:
+            self.pace.add(one.usage)
+        await self.predictions.save()
 
 
 @dataclass

@@ -110,7 +110,7 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ("users, items", f"{answer.users:,}, {answer.items:,}"),
         ("recorded through", f"{answer.recorded_through:,}"),
         ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
-        ("reasoned through", f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind)"),
+        ("reasoned through", describe_reasoned(answer)),
         *(
             [("clients to describe", f"{answer.clients_to_describe:,}")]
             if answer.clients_to_describe
@@ -135,6 +135,8 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
             else "none yet",
         ),
         ("dead letters", f"{answer.dead_letters:,}"),
+        *describe_predictors(answer),
+        *describe_pace(answer),
         *(describe_spending(answer.spending) if answer.HasField("spending") else ()),
         *(
             (f"budget {budget.name}", f"{budget.used:g} of {budget.limit:g}")
@@ -159,8 +161,9 @@ def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
             f"{one.seconds:,.0f} s"
         )
         money = f", {one.money:,.4f} money" if one.money else ""
-        lost = f", {pluralize(one.lost_parts, 'part')} lost" if one.lost_parts else ""
-        facts.append((f"spent on {one.prompt}", usage + money + lost))
+        facts.append((f"spent on {one.prompt}", usage + money))
+        if one.lost_parts or one.refused:
+            facts.append((f"refused of {one.prompt}", describe_losses(one)))
     if number := spending.interactions:
         calls, prompt_tokens, completion_tokens = (
             sum(values) / number
@@ -180,6 +183,63 @@ def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:
             )
         )
     return facts
+
+
+def describe_reasoned(answer: pb.GetStatusResponse) -> str:
+    """Describe how far texts are reasoned."""
+    above = f"; {answer.reasoned_above:,} above it are done" if answer.reasoned_above else ""
+    return f"{answer.reasoned_through:,} ({answer.reason_lag:,} behind{above})"
+
+
+def describe_losses(spending: pb.PromptSpending) -> str:
+    """Describe what was refused of a prompt's answers, and lost."""
+    refused, lost = (
+        ", ".join(f"{one.count:,} {one.reason}" for one in losses) or "none"
+        for losses in (spending.refused, spending.losses)
+    )
+    return (
+        f"{refused} in {pluralize(spending.parts, 'part')}; "
+        f"{pluralize(spending.lost_parts, 'part')} lost: {lost}"
+    )
+
+
+def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
+    """Describe how good the recent predictions are, against chance.
+
+    Returns:
+        Rows of label and text, with a warning if the present predictor is no good.
+    """
+    rows: list[tuple[str, object]] = [
+        (
+            f"predictions of {one.name}",
+            f"{one.share_right:.3f} ± {one.standard_error:.3f} right (chance .5), "
+            f"{one.share_first:.3f} the first candidate, of the last {one.predictions:,}",
+        )
+        for one in answer.predictors
+    ]
+    rows += [("warning", one.warning) for one in answer.predictors if one.in_use and one.warning]
+    return rows
+
+
+def describe_pace(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
+    """Describe how fast a language model reasons."""
+    pace = answer.pace
+    if not pace.interactions:
+        return []
+    an_hour = f", {pace.per_hour:,.0f} an hour" if pace.HasField("per_hour") else ""
+    done = (
+        f"; the {answer.interactions_to_reason:,} that wait will be done at about"
+        f" {pace.done_at.ToDatetime():%Y-%m-%d %H:%M} UTC"
+        if pace.HasField("done_at")
+        else ""
+    )
+    return [
+        (
+            "pace",
+            f"{pace.seconds:,.1f} s and {pace.completion_tokens:,.0f} answer tokens an interaction"
+            f"{an_hour}{done} (this process, mean of {pace.interactions:,})",
+        )
+    ]
 
 
 def describe_gauge(gauge: pb.Gauge) -> str:

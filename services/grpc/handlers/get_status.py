@@ -1,13 +1,14 @@
 """GetStatus and its parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from propagation.model import ClientKind, Gauge, Usage
+from propagation.model import ClientKind, Gauge, Usage, describe_loss
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
+from services.grpc.handlers.predictors import pace_to_proto, predictors_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.runtime.process import release
+from services.runtime.process import SystemClock, release
 from services.schedule.calendar_job import CalendarJob
 from services.security.roles import admitted_caller, choose_redaction_for_caller
 
@@ -47,8 +48,26 @@ def _usage_to_proto(usage: Usage) -> list[pb.PromptSpending]:
             completion_tokens=cost.completion_tokens,
             seconds=cost.seconds,
             money=cost.money,
+            losses=_losses_to_proto(cost.losses),
+            parts=cost.parts,
+            refused=_losses_to_proto(cost.refused),
         )
         for name, cost in usage.by_prompt
+    ]
+
+
+def _losses_to_proto(losses: Mapping[str, int]) -> list[pb.Loss]:
+    """Convert counts by reason, the largest first.
+
+    A reason of another release has no meaning here.
+    """
+    return [
+        pb.Loss(
+            reason=reason,
+            meaning=describe_loss(reason),
+            count=count,
+        )
+        for reason, count in sorted(losses.items(), key=lambda counted: (-counted[1], counted[0]))
     ]
 
 
@@ -102,6 +121,7 @@ class GetStatusHandler(Servicer):
             await store.get_learned_through(),
             await store.get_reasoned_through(),
         )
+        backlog = await store.count_backlog()
         last, epoch = await store.get_last_round(), await store.get_current_epoch()
         letters = await store.get_dead_letters(DEAD_LETTERS_COUNTED)
         gauge = await engine.gauge()
@@ -118,6 +138,16 @@ class GetStatusHandler(Servicer):
             learn_lag=max(recorded - learned, 0),
             reason_lag=max(recorded - reasoned, 0),
             clients_to_describe=engine.cold_start.outstanding,
+            interactions_to_reason=backlog.pending,
+            reasoned_above=backlog.done_above,
+            predictors=predictors_to_proto(
+                await engine.get_predictor_records(), engine.reasoner.predictor
+            ),
+            pace=(
+                pace_to_proto(engine.pace, backlog.pending, SystemClock().now_ms())
+                if engine.reasoner.asks_model
+                else None
+            ),
             users=await store.count_clients(ClientKind.USER),
             items=await store.count_clients(ClientKind.ITEM),
             epoch=epoch.number if epoch else 0,

@@ -113,6 +113,20 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     assert mended.prompts == wrote
 
 
+async def test_a_prediction_in_the_models_stead_is_kept_beside_the_prompts(store, sequences):
+    asked = Usage((("backward@2", PromptCost(calls=1)),))
+    claim = await store.claim_reason("w", 10, 1_000)
+    first, second, *_ = sequences
+    await finish(
+        store,
+        claim,
+        reasoned_interaction(first, usage=asked, predicted_by="offline-1"),
+        reasoned_interaction(second, usage=asked),
+    )
+    rows = await store.get_interactions(sequences[:2])
+    assert [row.prompts for row in rows] == [("backward@2", "predict:offline-1"), ("backward@2",)]
+
+
 async def test_what_wrote_a_text_outside_of_an_interaction_is_kept(store, sequences):
     await store.commit_texts(
         [text(user(0), 1, "described")], [], sequences[0], written_by="extract@2, merge@2"
@@ -135,6 +149,26 @@ async def test_reasoned_through_waits_for_the_oldest(store, sequences):
     assert await store.get_reasoned_through() == sequences[2] - 1
     await finish(store, await store.claim_reason("a", 10, 1_000))
     assert await store.get_reasoned_through() == await store.get_learned_through()
+
+
+async def test_the_backlog_counts_what_is_not_reasoned_and_what_ended_out_of_order(
+    store, sequences
+):
+    assert await store.count_backlog() == (len(sequences), 0)
+    first = await store.claim_reason("a", 1, 1_000)
+    second = await store.claim_reason("b", 10, 1_000)
+    await finish(store, second, reasoned_interaction(sequences[3], failure="no answer"))
+    done = len(second.work)
+    assert await store.count_backlog() == (len(sequences) - done, done), "a dead letter is done"
+    await finish(store, first)
+    assert await store.get_reasoned_through() == sequences[2] - 1
+    assert await store.count_backlog() == (len(sequences) - done - 1, done - 1)
+    await record_pairs(store, ("u9", "i9"))
+    assert (await store.count_backlog()).pending == len(sequences) - done, "not learned yet"
+    await learn_all(store)
+    while claim := await store.claim_reason("a", 10, 1_000):
+        await finish(store, claim)
+    assert await store.count_backlog() == (0, 0)
 
 
 async def test_what_a_claim_did_not_finish_is_free_again(store, sequences):

@@ -23,6 +23,7 @@ from propagation.model import (
     Module,
     NumberedMerge,
     NumberedText,
+    ReasoningBacklog,
 )
 
 
@@ -113,6 +114,14 @@ class Neo4jReason(Neo4jClaims):
     async def get_reasoned_through(self) -> int:
         row = await self._database.row("reason/interactions/oldest_pending")
         return 0 if row is None else find_reasoned_through(*row)
+
+    async def count_backlog(self) -> ReasoningBacklog:
+        after = await self.get_reasoned_through()
+        above, done = await self._database.row("reason/interactions/count_above", after=after) or (
+            0,
+            0,
+        )
+        return ReasoningBacklog(pending=above - done, done_above=done)
 
     async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         rows = await self._database.rows(

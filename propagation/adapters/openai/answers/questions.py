@@ -1,6 +1,7 @@
 """Ask questions, check the answers, and ask once more for unusable parts."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from propagation.adapters.openai.prompting import (
     ExpectedPart,
     Question,
     TextCheck,
+    UnusablePart,
     build_schema,
     check_part,
     count_data_tokens,
@@ -41,6 +43,7 @@ from propagation.adapters.openai.prompting import (
 from propagation.adapters.shared.background import BackgroundWork
 from propagation.model import (
     NO_USAGE,
+    LossReason,
     PromptCost,
     ReasonerFailed,
     ReasonerGaveUp,
@@ -92,6 +95,8 @@ class Exchange:
         raw: The usable parts as the model wrote them.
         parts: The parts as they were read.
         usage: The usage of all calls so far.
+        checked: How many parts of answers were checked, those asked for once more included.
+        refused: By reason, how many of them, or of their texts and names, were refused.
     """
 
     question: Question
@@ -101,6 +106,8 @@ class Exchange:
     raw: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, AnswerPart[Any]] = field(default_factory=dict)
     usage: Usage = NO_USAGE
+    checked: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
 
     def note(self, name: str, found: AnswerPart[Any]) -> None:
         """Note how a part was read.
@@ -111,10 +118,25 @@ class Exchange:
         is_worse = isinstance(found, ReasonerFailed) and not (
             isinstance(found, DegeneratePart)
             and isinstance(before, DegeneratePart)
-            and found.refused < before.refused
+            and len(found.reasons) < len(before.reasons)
         )
         if not (isinstance(before, DegeneratePart) and is_worse):
             self.parts[name] = found
+        if not isinstance(found, ReasonerGaveUp):
+            self.checked += 1
+            self.refused.update(reason.value for reason in _list_reasons(found))
+
+    def count_losses(self) -> PromptCost:
+        """Count what was refused, and which parts were lost in the end."""
+        first_reasons = [
+            reasons[0] for part in self.parts.values() if (reasons := _list_reasons(part))
+        ]
+        return PromptCost(
+            lost=len(first_reasons),
+            losses=Counter(reason.value for reason in first_reasons),
+            parts=self.checked,
+            refused=dict(self.refused),
+        )
 
 
 class QuestionAsker:
@@ -173,6 +195,7 @@ class QuestionAsker:
             await self._ask_model(exchange)
         except ReasonerUnavailable as error:
             raise type(error)(str(error), exchange.usage + error.usage) from error
+        exchange.usage += ledger.note(Usage(((label, exchange.count_losses()),)))
         lost = [part for part in exchange.parts.values() if isinstance(part, ReasonerFailed)]
         failed = [part for part in lost if not isinstance(part, DegeneratePart)]
         if not lost:
@@ -185,8 +208,6 @@ class QuestionAsker:
             raise (ReasonerGaveUp if gave_up else ReasonerFailed)(
                 "; ".join(dict.fromkeys(map(str, failed))), exchange.usage
             )
-        else:
-            exchange.usage += ledger.note(Usage(((label, PromptCost(lost=len(lost))),)))
         parts = {
             name: part.usable if isinstance(part, DegeneratePart) else part
             for name, part in exchange.parts.items()
@@ -276,6 +297,13 @@ def _check_part(
     question: Question, answer: ParsedAnswer, name: str, part: ExpectedPart
 ) -> AnswerPart[Any]:
     return check_part(answer, name, part, TextCheck(question.texts))
+
+
+def _list_reasons(part: AnswerPart[Any]) -> Sequence[LossReason]:
+    """Return why a part is unusable; nothing if it is usable."""
+    if isinstance(part, UnusablePart):
+        return part.reasons
+    return [LossReason.UNANSWERED] if isinstance(part, ReasonerFailed) else []
 
 
 def _count_tokens(messages: Messages) -> int:

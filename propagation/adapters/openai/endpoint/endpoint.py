@@ -384,7 +384,7 @@ class EndpointAdapter:
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint
-        self.name = f"openai:{model}"
+        self.name = self.predictor = f"openai:{model}"
 
     @property
     def expenses(self) -> Expenses:

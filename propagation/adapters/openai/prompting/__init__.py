@@ -55,6 +55,7 @@ from propagation.adapters.openai.prompting.prompt import (
     ExpectedPart,
     Prompt,
     Question,
+    UnusablePart,
     build_schema,
     check_part,
     list_answer_names,

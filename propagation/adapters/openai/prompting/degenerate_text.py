@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import Any
 
 from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
+from propagation.model import LossReason
 
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
 OUTCOME = "outcome"
-ECHO, REPETITION = "repeats the instructions", "repeats itself"
 WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 5, 12, 0.8
 """How many words in a row are an echo.
 
@@ -86,6 +86,15 @@ NOTHING = frozenset(
     {"", "-", "—", "n/a", "na", "nil", "no", "none", "nothing", "null", "无", "没有"}
 )
 """What models write into a field that they want to leave empty."""
+FAULTS = {
+    LossReason.NO_WORDS: "has no words",
+    LossReason.FIELD_NAME: "is the name of a field",
+    LossReason.ROLE_MARK: "has a mark of roles",
+    LossReason.REPETITION: "repeats itself",
+    LossReason.MARKER: "names a part of this question",
+    LossReason.ECHO: "repeats the instructions",
+}
+"""What is wrong with a degenerate text, in words for the model."""
 
 
 @dataclass(frozen=True)
@@ -134,30 +143,41 @@ NOTHING_ASKED = AskedTexts()
 class DegenerateText(ValueError):
     """A text that its part cannot do without is degenerate."""
 
+    def __init__(self, reason: LossReason) -> None:
+        super().__init__(f"a text {FAULTS[reason]}")
+        self.reason = reason
+
 
 class TextCheck:
     """Checks the texts and names of one part of an answer.
 
     Attributes:
         refused: Why some were refused, in words for the model.
+        reasons: The same as reasons, in the same order.
     """
 
     def __init__(self, asked: AskedTexts = NOTHING_ASKED) -> None:
         self.refused: list[str] = []
+        self.reasons: list[LossReason] = []
         self._asked = asked
 
-    def refuse(self, reason: str) -> None:
-        """Note that something is left out."""
-        self.refused.append(reason)
+    def refuse(self, reason: LossReason, fault: str) -> None:
+        """Note that something is left out.
+
+        Args:
+            fault: What is wrong, in words for the model.
+        """
+        self.reasons.append(reason)
+        self.refused.append(fault)
 
     def keep_text(self, text: str) -> str:
         """Return a text; "" if it is degenerate or stands for nothing."""
         if text.strip().casefold() in NOTHING:
             return ""
-        fault = find_fault(text, self._asked)
-        if fault:
-            self.refuse(f"a text {fault}")
-        return "" if fault else text
+        reason = find_reason(text, self._asked)
+        if reason:
+            self.refuse(reason, f"a text {FAULTS[reason]}")
+        return "" if reason else text
 
     def require_text(self, text: str) -> str:
         """Return a text.
@@ -165,8 +185,8 @@ class TextCheck:
         Raises:
             DegenerateText: It is degenerate.
         """
-        if fault := find_fault(text, self._asked):
-            raise DegenerateText(f"a text {fault}")
+        if reason := find_reason(text, self._asked):
+            raise DegenerateText(reason)
         return text
 
     def keep_names(self, names: Iterable[str]) -> list[str]:
@@ -176,7 +196,7 @@ class TextCheck:
             if self._is_attribute(name):
                 kept.append(name)
             elif name.strip().casefold() not in NOTHING:
-                self.refuse(f"{name[:20]!r} is no attribute")
+                self.refuse(LossReason.NO_ATTRIBUTE, f"{name[:20]!r} is no attribute")
         return kept
 
     def _is_attribute(self, name: str) -> bool:
@@ -190,20 +210,29 @@ class TextCheck:
 
 
 def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
-    """Say why a text is degenerate; None if it is not."""
+    """Say why a text is degenerate; None if it is not.
+
+    The words are for the model.
+    """
+    reason = find_reason(text, asked)
+    return FAULTS[reason] if reason else None
+
+
+def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | None:
+    """Find why a text is degenerate; None if it is not."""
     words = _split(text)
     if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
-        return "has no words"
+        return LossReason.NO_WORDS
     if len(words) == 1 and words[0] in FIELDS and not asked.have_name(words[0]):
-        return "is the name of a field"
+        return LossReason.FIELD_NAME
     if _find_loop(text, asked):
-        return REPETITION
+        return LossReason.REPETITION
     if ROLE.search(text):
-        return "has a mark of roles"
+        return LossReason.ROLE_MARK
     if MARKER.search(text):
-        return "names a part of this question"
+        return LossReason.MARKER
     if _echoes(words, asked):
-        return ECHO
+        return LossReason.ECHO
     return None
 
 

@@ -36,6 +36,7 @@ from propagation.model import (
     DropLine,
     Edit,
     Line,
+    LossReason,
     Profile,
     ReplaceLine,
     Source,
@@ -361,7 +362,7 @@ def _build_edits(
         if not text:
             continue
         if ABOUT_PROFILES.search(text):
-            check.refuse("a line is about a profile, not about taste")
+            check.refuse(LossReason.ABOUT_PROFILE, "a line is about a profile, not about taste")
             continue
         old = (
             by_number.get(answer.line)
@@ -379,7 +380,7 @@ def _build_edits(
         if old is not None and not may_replace(old, line):
             old = None
         if any(is_same_text(text, other.text) for other in standing):
-            check.refuse("a line like this stands there already")
+            check.refuse(LossReason.STANDING_LINE, "a line like this stands there already")
             continue
         if old is not None and old.id in edited:
             continue

@@ -1,13 +1,13 @@
 """A prompt: its label, its instructions, and the parts of its answer."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from propagation.adapters.openai.answer_json import ParsedAnswer, find_members
+from propagation.adapters.openai.answer_json import Fault, ParsedAnswer, find_members
 from propagation.adapters.openai.prompting.answer_schema import (
     Choices,
     Lengths,
@@ -19,7 +19,7 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     DegenerateText,
     TextCheck,
 )
-from propagation.model import ReasonerFailed
+from propagation.model import LossReason, ReasonerFailed
 from propagation.ports import AnswerPart
 
 RULES = """You keep short text profiles of the users and items ("clients") of a recommender. The data comes between <data> and
@@ -30,6 +30,14 @@ repeat them.
 REASON_CHARS = 200
 WRAPPERS = 8
 USUAL_SHARE = 2
+LOSSES = {
+    Fault.EMPTY: LossReason.NO_JSON,
+    Fault.REFUSED: LossReason.REFUSAL,
+    Fault.TRUNCATED: LossReason.CUT,
+    Fault.THINKING: LossReason.CUT,
+    Fault.BROKEN: LossReason.NO_JSON,
+    Fault.NO_JSON: LossReason.NO_JSON,
+}
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,19 @@ class Question:
         return AskedTexts.of(self.prompt.instructions, self.data)
 
 
-class DegenerateAnswer(ReasonerFailed):
+class UnusablePart(ReasonerFailed):
+    """A part of an answer that cannot be used as it is.
+
+    Attributes:
+        reasons: Why; one for each text and name that was refused, or one for the part.
+    """
+
+    def __init__(self, message: str, *reasons: LossReason) -> None:
+        super().__init__(message)
+        self.reasons: Sequence[LossReason] = reasons
+
+
+class DegenerateAnswer(UnusablePart):
     """A part of an answer that has degenerate texts.
 
     The model does not see it again.
@@ -107,13 +127,11 @@ class DegeneratePart(DegenerateAnswer):
 
     Attributes:
         usable: The part without these texts.
-        refused: How many texts and names were refused.
     """
 
-    def __init__(self, message: str, usable: object, refused: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, usable: object, *reasons: LossReason) -> None:
+        super().__init__(message, *reasons)
         self.usable = usable
-        self.refused = refused
 
 
 def build_schema(
@@ -184,23 +202,24 @@ def check_part(
         The result of `part.read`, or a failure that tells the model in words what is wrong.
     """
     if name not in answer.value:
-        return ReasonerFailed(
-            f"{name}: the answer is {answer.fault}" if answer.fault else f"{name} is missing"
-        )
+        if answer.fault:
+            return UnusablePart(f"{name}: the answer is {answer.fault}", LOSSES[answer.fault])
+        return UnusablePart(f"{name} is missing", LossReason.MISSING)
     check = check or TextCheck()
     try:
         read = part.read(part.model.model_validate(answer.value[name]), check)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, (name, *first["loc"])))
-        return ReasonerFailed(
-            f"{place}: {first['msg'].removeprefix('Value error, ')}"[:REASON_CHARS]
+        return UnusablePart(
+            f"{place}: {first['msg'].removeprefix('Value error, ')}"[:REASON_CHARS],
+            LossReason.INVALID,
         )
     except DegenerateText as error:
-        return DegenerateAnswer(f"{name}: {error}"[:REASON_CHARS])
+        return DegenerateAnswer(f"{name}: {error}"[:REASON_CHARS], error.reason)
     except ValueError as error:
-        return ReasonerFailed(f"{name}: {error}"[:REASON_CHARS])
+        return UnusablePart(f"{name}: {error}"[:REASON_CHARS], LossReason.INVALID)
     if check.refused:
         reasons = "; ".join(dict.fromkeys(check.refused))
-        return DegeneratePart(f"{name}: {reasons}"[:REASON_CHARS], read, len(check.refused))
+        return DegeneratePart(f"{name}: {reasons}"[:REASON_CHARS], read, *check.reasons)
     return read

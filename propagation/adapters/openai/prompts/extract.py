@@ -29,7 +29,16 @@ from propagation.adapters.openai.prompting import (
     quote_as_data,
     trim_to_word,
 )
-from propagation.model import LINE_MAX_WORDS, AddLine, Author, Client, ClientKind, Edit, Line
+from propagation.model import (
+    LINE_MAX_WORDS,
+    AddLine,
+    Author,
+    Client,
+    ClientKind,
+    Edit,
+    Line,
+    LossReason,
+)
 
 LINES, WEIGHT = 2, 2.0
 SHORTEST_TITLE = 4
@@ -126,11 +135,11 @@ def build_edits(
             continue
         named = [other for other in others if names_title(line.text, other)]
         if named and not names_title(line.text, title):
-            check.refuse(f"a line is about {named[0]!r}, another item")
+            check.refuse(LossReason.OTHER_ITEM, f"a line is about {named[0]!r}, another item")
         elif check.keep_text(line.text):
             lines.append(line)
     if must_name and lines and not _is_title_in(" ".join(line.text for line in lines), title):
-        check.refuse("no line names the item: begin with its title")
+        check.refuse(LossReason.UNNAMED_ITEM, "no line names the item: begin with its title")
         return []
     return [
         AddLine(

@@ -27,12 +27,19 @@ NAMES = ("user", "candidate_1", "candidate_2")
 
 
 def build_question(
-    user: Party, candidates: Sequence[Party], form: QuestionForm = USUAL_FORM
+    user: Party,
+    candidates: Sequence[Party],
+    form: QuestionForm = USUAL_FORM,
+    *,
+    predicts: bool = True,
 ) -> Question:
     """Ask about a user and one or two candidates.
 
     The answer has a part for each of user, candidate_1 and candidate_2 that has messages. With two
     candidates it also has a part `prediction`.
+
+    Args:
+        predicts: False leaves the prediction out.
     """
     parties = (user, *candidates)
     letters = Letters(parties)
@@ -41,10 +48,11 @@ def build_question(
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }
-    if len(candidates) == 2:
+    if len(candidates) == 2 and predicts:
         parts["prediction"] = predict.CHOICE
+    asked = PROMPT if predicts else merge.PROMPT
     return Question(
-        PROMPT if letters.messages else predict.PROMPT,
+        asked if letters.messages else predict.PROMPT,
         drop_none(
             messages=letters.show() or None,
             **{

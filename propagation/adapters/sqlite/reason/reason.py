@@ -30,6 +30,7 @@ from propagation.model import (
     MessageReach,
     Module,
     NumberedMerge,
+    ReasoningBacklog,
     derive_seed,
 )
 
@@ -69,6 +70,15 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     async def get_reasoned_through(self) -> int:
         return await self._database.read(read_reasoned_through)
+
+    @reads
+    def count_backlog(self, connection: sqlite3.Connection) -> ReasoningBacklog:
+        above, done = connection.execute(
+            "SELECT count(*), count(r.sequence) FROM interaction i LEFT JOIN reasoned r"
+            " ON r.sequence = i.sequence WHERE i.sequence > ?",
+            (read_reasoned_through(connection),),
+        ).fetchone()
+        return ReasoningBacklog(pending=above - done, done_above=done)
 
     async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
         return await self._database.read(

@@ -1,8 +1,11 @@
 """Who stands in for a model that failed, where a setting says so; what it wrote is marked, and
 shown to those who trace it."""
 
+from dataclasses import replace
+
 import pytest
 
+from propagation.adapters.fallback.prediction import DelegatedPrediction
 from propagation.adapters.fallback.reasoner import FallbackReasoner
 from propagation.adapters.offline.extract import extract_lines
 from propagation.adapters.offline.reasoner import OfflineReasoner
@@ -19,7 +22,7 @@ from services.grpc.handlers.trace_propagation import path_to_proto
 from services.grpc.visibility import References
 from services.security.roles import Caller, Role
 from tests.unit.adapters.openai.test_server_habits import parties
-from tests.unit.parties import POSITIVE, USER, item, user, work
+from tests.unit.parties import POSITIVE, USER, item, message, user, work
 
 OFFLINE = OfflineReasoner().name
 
@@ -42,15 +45,18 @@ async def ask_both(reasoner):
 
 async def test_where_the_model_answers_nobody_stands_in(open_reasoner):
     async with open_reasoner() as asked:
-        for answer in await ask_both(with_fallback(asked)):
+        answers = await ask_both(with_fallback(asked))
+        for answer in answers:
             assert answer.usage.fallback == ""
             assert len(answer.usage.prompts) == 1
+        assert answers[0].predicted_by == ""
 
 
 async def test_what_a_fallback_answered_is_marked_and_what_the_model_cost_is_kept(open_reasoner):
     async with open_reasoner(faults={"refusal": 1.0}) as asked:
         forward, backward = await ask_both(with_fallback(asked))
         assert forward.prediction is True, "by the scores, as the offline reasoner predicts"
+        assert forward.predicted_by == OFFLINE
         for answer in (forward, backward):
             assert answer.usage.fallback == OFFLINE
             assert answer.usage.total.calls == 2
@@ -72,6 +78,47 @@ async def test_first_texts_that_all_failed_are_those_of_the_catalogue(open_reaso
         assert answer.from_catalogue == {one.ref for one in clients}
         assert answer.usage.author == "", "no answer of the prompt was used"
         assert answer.usage.total.calls == 2
+
+
+@pytest.mark.parametrize("fused", [True, False])
+async def test_a_prediction_that_is_left_to_another_is_not_asked_of_the_model(open_reasoner, fused):
+    heard = message(1, "soul")
+    reader, positive, negative = parties()
+    async with open_reasoner(predict="offline", fused=fused) as asked:
+        reasoner = DelegatedPrediction(asked.reasoner, OfflineReasoner())
+        assert (reasoner.name, reasoner.predictor) == (asked.reasoner.name, OFFLINE)
+        for scores, chosen in (((0.7, 0.2), True), ((0.2, 0.7), False)):
+            silent = await reasoner.forward(
+                work(), *without_messages(reader, positive, negative), scores
+            )
+            assert (silent.prediction, silent.predicted_by) == (chosen, OFFLINE)
+        assert asked.calls == 0, "nobody heard anything, so there is nothing to ask"
+        listening = replace(reader, messages=(heard,))
+        answer = await reasoner.forward(
+            work(), *without_messages(listening, positive, negative, user=listening), (0.7, 0.2)
+        )
+        assert (answer.prediction, answer.usage.fallback) == (True, "")
+        assert answer.merges[0].outcomes, "the model merged"
+        assert asked.calls == 1
+        assert "which of the two candidates" not in asked.server.seen.prompts[-1]
+        alone = await reasoner.forward(work(), listening, [positive], None)
+        assert (alone.prediction, alone.predicted_by) == (None, "")
+
+
+def without_messages(reader, *candidates, user=None):
+    return user or replace(reader, messages=()), [replace(one, messages=()) for one in candidates]
+
+
+async def test_a_fallback_beside_a_delegated_prediction_keeps_its_mark(open_reasoner):
+    async with open_reasoner(faults={"refusal": 1.0}, predict="offline") as asked:
+        reasoner = FallbackReasoner(
+            DelegatedPrediction(asked.reasoner, OfflineReasoner()),
+            OfflineReasoner(),
+            unavailable=False,
+        )
+        forward, backward = await ask_both(reasoner)
+        assert (forward.prediction, forward.predicted_by) == (True, OFFLINE)
+        assert backward.usage.fallback == OFFLINE
 
 
 class FirstOnly(OfflineReasoner):

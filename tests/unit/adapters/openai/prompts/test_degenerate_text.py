@@ -14,7 +14,15 @@ from propagation.adapters.openai.prompting import (
 )
 from propagation.adapters.openai.prompts import backward, extract, merge, summarize
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
-from propagation.model import AddLine, Client, ClientKey, ClientKind, ReasonerFailed, ReplaceLine
+from propagation.model import (
+    AddLine,
+    Client,
+    ClientKey,
+    ClientKind,
+    LossReason,
+    ReasonerFailed,
+    ReplaceLine,
+)
 from services.fake_llm import server
 from tests.unit.parties import item, line, message, party, user, work
 
@@ -203,11 +211,12 @@ def test_edits_that_swap_two_lines_are_carried_out():
 
 def test_a_second_answer_that_is_worse_does_not_replace_the_first():
     exchange = Exchange(None, "", {}, 0)
-    first, worse = DegeneratePart("a", "line", 1), DegeneratePart("b", "", 2)
+    echo, loop = LossReason.ECHO, LossReason.REPETITION
+    first, worse = DegeneratePart("a", "line", echo), DegeneratePart("b", "", echo, loop)
     for found in (first, worse, ReasonerFailed("c")):
         exchange.note("client", found)
     assert exchange.parts["client"] is first
-    better = DegeneratePart("d", "lines", 0)
+    better = DegeneratePart("d", "lines")
     exchange.note("client", better)
     assert exchange.parts["client"] is better
 

@@ -1,0 +1,36 @@
+"""A reasoner that leaves the prediction to another one.
+
+The other's name is recorded with each prediction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from propagation.adapters.fallback.reasoner_pair import ReasonerPair
+from propagation.model import ReasonWork
+from propagation.ports import ForwardAnswer, Party, Reasoner
+
+
+class DelegatedPrediction(ReasonerPair):
+    """Asks `first` for everything but eq. 6, which `other` answers.
+
+    Args:
+        first: Predicts nothing: its forward answers have merges alone.
+    """
+
+    def __init__(self, first: Reasoner, other: Reasoner) -> None:
+        super().__init__(first, other)
+        self.predictor = other.name
+
+    async def forward(
+        self,
+        work: ReasonWork,
+        user: Party,
+        candidates: Sequence[Party],
+        scores: tuple[float, float] | None,
+    ) -> ForwardAnswer:
+        answer = await super().forward(work, user, candidates, scores)
+        if len(candidates) == 1:
+            return answer
+        instead = await self._other.forward(work, user, candidates, scores)
+        return replace(answer, prediction=instead.prediction, predicted_by=self._other.name)

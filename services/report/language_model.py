@@ -1,0 +1,64 @@
+"""The report's part on a language model."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from propagation.v1 import propagation_pb2 as pb
+from services.report.html import Child, make_element, table
+
+
+def write_language_model(status: pb.GetStatusResponse) -> list[Child]:
+    """Show predictions against chance, the pace, and what was refused of answers.
+
+    Returns:
+        Nothing unless a language model reasons.
+    """
+    if not status.HasField("pace"):
+        return []
+    warnings = [one.warning for one in status.predictors if one.in_use and one.warning]
+    predictions = [
+        (
+            one.name,
+            f"{one.share_right:.3f} ± {one.standard_error:.3f}",
+            f"{one.share_first:.3f}",
+            f"{one.predictions:,}",
+            one.judgement.replace("_", " "),
+        )
+        for one in status.predictors
+    ]
+    headers = ("predictor", "right (chance .5)", "first candidate chosen", "of the last", "it is")
+    return [
+        make_element("h2", "Language model"),
+        *(make_element("p", f"{warning}.", class_="verdict bad") for warning in warnings),
+        make_element("p", _describe_pace(status), class_="quiet"),
+        table(headers, predictions, (1, 2, 3)) if predictions else None,
+        _write_losses(status.spending.prompts),
+    ]
+
+
+def _describe_pace(status: pb.GetStatusResponse) -> str:
+    pace = status.pace
+    waiting = f"{status.interactions_to_reason:,} interactions wait"
+    if not pace.interactions:
+        return f"No interaction was reasoned since the service started; {waiting}."
+    text = (
+        f"An interaction takes {pace.seconds:,.1f} s of answers and {pace.completion_tokens:,.0f}"
+        f" answer tokens (mean of the last {pace.interactions:,}); {waiting}"
+    )
+    if pace.HasField("done_at"):
+        text += f" and will be done at about {pace.done_at.ToDatetime():%Y-%m-%d %H:%M} UTC"
+    return f"{text}."
+
+
+def _write_losses(prompts: Iterable[pb.PromptSpending]) -> Child:
+    refused, lost, meanings = Counter[str](), Counter[str](), dict[str, str]()
+    for prompt in prompts:
+        for counts, losses in ((refused, prompt.refused), (lost, prompt.losses)):
+            counts.update({one.reason: one.count for one in losses})
+            meanings.update({one.reason: one.meaning for one in losses})
+    rows = [
+        (meanings[reason] or reason, f"{refused[reason]:,}", f"{lost[reason]:,}")
+        for reason, _ in (refused + lost).most_common()
+    ]
+    headers = ("why parts of answers were refused", "times", "parts lost in the end")
+    return table(headers, rows, (1, 2)) if rows else None
