@@ -116,7 +116,7 @@ class ErasureStore(Protocol):
         """Return all merges and drops of these messages (router, version)."""
 
     async def prepare_withdrawal(self) -> None:
-        """Do what makes the next `withdraw` faster, and can be done during the search.
+        """Make the next `withdraw` faster, during the search for it.
 
         Nothing depends on it: a caller may cancel it.
         """

@@ -80,6 +80,7 @@ async def test_every_statement_of_the_commit_is_planned_before(tmp_path, monkeyp
             postponed=b"",
             words=frozenset({"ann"}),
         )
+        await store.database.after_commit.finish()
         sent = await list_sent(
             store, monkeypatch, withdraw(store, lease, withdrawal, checkpoint(3, barrier=True))
         )

@@ -305,9 +305,10 @@ class Neo4jDatabase:
                 raise
 
     async def plan(self, names: Iterable[str]) -> None:
-        """Let the server plan statements now, so that a later transaction need not wait for it.
+        """Let the server plan statements.
 
-        A server that has just started takes 0.1 to 1 s for the plan of a statement. It keeps plans.
+        A later transaction need not wait for it. A server that has just started takes 0.1 to 1 s
+        for the plan of a statement. It keeps plans.
         """
         async with self._open_session(writing=False) as session:
             for name in names:
