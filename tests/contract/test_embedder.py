@@ -8,12 +8,15 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.openai.embedder import create_openai_embedder
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
+from propagation.adapters.sentences.embedder import create_sentence_embedder
+from propagation.adapters.sentences.options import SentenceOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import IncompatibleSettings
 from propagation.ports import FittableEmbedder
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock
+from tests.sentence_model import link_sentence_model
 
 CATALOGUE = [
     f"{kind} record {number} by {name}"
@@ -22,23 +25,37 @@ CATALOGUE = [
 ]
 
 
-def _make_fitted_embedder() -> HashedEmbedder:
-    unfitted = HashedEmbedder(seed=3)
-    return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
+def _make_hashed(folder):
+    return HashedEmbedder(seed=3)
+
+
+def _make_sentences(folder):
+    options = SentenceOptions(folder=link_sentence_model(folder / "model"))
+    return create_sentence_embedder(options, seed=3)
+
+
+def _fit(make):
+    def make_fitted(folder):
+        unfitted = make(folder)
+        return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
+
+    return make_fitted
 
 
 ADAPTERS = {
-    "hashed projection": lambda: HashedEmbedder(seed=3),
-    "fitted on the catalogue": _make_fitted_embedder,
+    "hashed projection": _make_hashed,
+    "hashed and fitted on the catalogue": _fit(_make_hashed),
+    "sentence model": _make_sentences,
+    "sentence model fitted on the catalogue": _fit(_make_sentences),
 }
 ENDPOINT = "behind an endpoint"
-FITTABLE = {"hashed": lambda: HashedEmbedder(seed=3)}
+FITTABLE = {"hashed": _make_hashed, "sentence model": _make_sentences}
 
 
 @pytest.fixture(params=sorted((*ADAPTERS, ENDPOINT)))
 async def embedder(request, tmp_path):
     if request.param != ENDPOINT:
-        yield ADAPTERS[request.param]()
+        yield ADAPTERS[request.param](tmp_path)
         return
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
@@ -53,8 +70,8 @@ async def embedder(request, tmp_path):
 
 
 @pytest.fixture(params=sorted(FITTABLE))
-def fittable_embedder(request):
-    return FITTABLE[request.param]()
+def fittable_embedder(request, tmp_path):
+    return FITTABLE[request.param](tmp_path)
 
 
 async def test_one_unit_row_a_text_in_order(embedder):
