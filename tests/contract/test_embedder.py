@@ -25,18 +25,17 @@ CATALOGUE = [
 ]
 
 
-def _make_hashed(folder):
+def _make_hashed(sentences):
     return HashedEmbedder(seed=3)
 
 
-def _make_sentences(folder):
-    options = SentenceOptions(folder=link_sentence_model(folder / "model"))
-    return create_sentence_embedder(options, seed=3)
+def _make_sentences(sentences):
+    return sentences.with_state(None)
 
 
 def _fit(make):
-    def make_fitted(folder):
-        unfitted = make(folder)
+    def make_fitted(sentences):
+        unfitted = make(sentences)
         return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
 
     return make_fitted
@@ -52,10 +51,17 @@ ENDPOINT = "behind an endpoint"
 FITTABLE = {"hashed": _make_hashed, "sentence model": _make_sentences}
 
 
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory):
+    """One for all cases, as it keeps the vectors of the catalogue."""
+    folder = link_sentence_model(tmp_path_factory.mktemp("model"))
+    return create_sentence_embedder(SentenceOptions(folder=folder), seed=3)
+
+
 @pytest.fixture(params=sorted((*ADAPTERS, ENDPOINT)))
-async def embedder(request, tmp_path):
+async def embedder(request, tmp_path, sentences):
     if request.param != ENDPOINT:
-        yield ADAPTERS[request.param](tmp_path)
+        yield ADAPTERS[request.param](sentences)
         return
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
@@ -70,8 +76,8 @@ async def embedder(request, tmp_path):
 
 
 @pytest.fixture(params=sorted(FITTABLE))
-def fittable_embedder(request, tmp_path):
-    return FITTABLE[request.param](tmp_path)
+def fittable_embedder(request, sentences):
+    return FITTABLE[request.param](sentences)
 
 
 async def test_one_unit_row_a_text_in_order(embedder):

@@ -11,7 +11,8 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.sentences import embedder as module
-from propagation.adapters.sentences.embedder import create_sentence_embedder
+from propagation.adapters.sentences.embedder import SentenceEmbedder, create_sentence_embedder
+from propagation.adapters.sentences.model import SentenceModel
 from propagation.adapters.sentences.options import SentenceOptions
 from propagation.model import IncompatibleSettings, ReasonerStopping
 from services.assembly import build_engine
@@ -19,7 +20,7 @@ from services.config.settings import Settings
 from services.runtime.errors import NotInstalled
 from tests.sentence_model import link_sentence_model
 
-TEXTS = [f"{style} record {n}" for n in range(30) for style in ("jazz", "opera", "punk")]
+TEXTS = [f"{style} record {n}" for n in range(8) for style in ("jazz", "opera", "punk")]
 
 
 @pytest.fixture
@@ -27,21 +28,32 @@ def folder(tmp_path):
     return link_sentence_model(tmp_path / "model")
 
 
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = link_sentence_model(tmp_path_factory.mktemp("model"))
+    return SentenceModel(SentenceOptions(folder=folder))
+
+
+@pytest.fixture
+def sentences(model):
+    return SentenceEmbedder(model, 48, seed=3)
+
+
 def create(folder, **more):
     return create_sentence_embedder(SentenceOptions(folder=folder, **more), seed=3)
 
 
-async def test_texts_of_one_meaning_are_near_without_a_common_word(folder):
+async def test_texts_of_one_meaning_are_near_without_a_common_word(sentences):
     def fit(unfitted):
         return unfitted.with_state(unfitted.fit([*TEXTS, *texts], seed=1))
 
     texts = ("a movie about astronauts", "space travel film", "recipes for vegetable soup")
     near, far = {}, {}
-    for embedder in (fit(create(folder)), fit(HashedEmbedder(seed=3))):
+    for embedder in (fit(sentences), fit(HashedEmbedder(seed=3))):
         one, other, unlike = await embedder.embed(texts)
         near[type(embedder)], far[type(embedder)] = one @ other, one @ unlike
-    assert near[module.SentenceEmbedder] > far[module.SentenceEmbedder] + 0.3
-    assert near[HashedEmbedder] < near[module.SentenceEmbedder]
+    assert near[SentenceEmbedder] > far[SentenceEmbedder] + 0.3
+    assert near[HashedEmbedder] < near[SentenceEmbedder]
 
 
 async def test_it_opens_no_connection(folder, monkeypatch):
@@ -141,8 +153,7 @@ def test_without_the_extra_it_says_what_to_install(folder, tmp_path, monkeypatch
         build_engine(settings)
 
 
-async def test_an_abandoned_call_ends_with_its_text(folder, monkeypatch):
-    embedder = create(folder)
+async def test_an_abandoned_call_ends_with_its_text(sentences, monkeypatch):
     started = []
 
     def compute(text):
@@ -150,54 +161,50 @@ async def test_an_abandoned_call_ends_with_its_text(folder, monkeypatch):
         time.sleep(0.05)
         return np.ones(384, np.float32)
 
-    monkeypatch.setattr(embedder._vectors.model, "compute_vector", compute)
+    monkeypatch.setattr(sentences._vectors.model, "compute_vector", compute)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(embedder.embed(TEXTS), 0.1)
+        await asyncio.wait_for(sentences.embed(TEXTS), 0.1)
     await asyncio.sleep(0.2)
     count = len(started)
     await asyncio.sleep(0.2)
     assert len(started) == count < len(TEXTS)
 
 
-async def test_it_stops_when_the_service_stops(folder, monkeypatch):
-    embedder = create(folder)
-    monkeypatch.setattr(embedder._vectors.model, "compute_vector", lambda text: time.sleep(0.05))
-    running = asyncio.create_task(embedder.embed(TEXTS))
+async def test_it_stops_when_the_service_stops(sentences, monkeypatch):
+    monkeypatch.setattr(sentences._vectors.model, "compute_vector", lambda text: time.sleep(0.05))
+    running = asyncio.create_task(sentences.embed(TEXTS))
     await asyncio.sleep(0.1)
-    embedder.stop_within(0.1)
+    sentences.stop_within(0.1)
     with pytest.raises(ReasonerStopping):
-        await embedder.embed(["jazz"])
+        await sentences.embed(["jazz"])
     with pytest.raises(ReasonerStopping):
         await asyncio.wait_for(running, 2)
 
 
-async def test_a_stop_lets_short_calls_end(folder, monkeypatch):
-    embedder = create(folder)
+async def test_a_stop_lets_short_calls_end(sentences, monkeypatch):
     monkeypatch.setattr(
-        embedder._vectors.model, "compute_vector", lambda text: time.sleep(0.2) or np.ones(384)
+        sentences._vectors.model, "compute_vector", lambda text: time.sleep(0.2) or np.ones(384)
     )
-    running = asyncio.create_task(embedder.embed(["jazz", "opera"]))
+    running = asyncio.create_task(sentences.embed(["jazz", "opera"]))
     await asyncio.sleep(0.1)
-    embedder.stop_within(10)
+    sentences.stop_within(10)
     assert (await running).any()
 
 
-async def test_a_text_is_computed_once(folder, monkeypatch):
-    embedder = create(folder)
+async def test_a_text_is_computed_once(sentences, monkeypatch):
     computed = []
-    compute = embedder._vectors.model.compute_vector
+    compute = sentences._vectors.model.compute_vector
     monkeypatch.setattr(
-        embedder._vectors.model,
+        sentences._vectors.model,
         "compute_vector",
         lambda text: computed.append(text) or compute(text),
     )
-    fitted = embedder.with_state(embedder.fit(TEXTS, 1))
+    fitted = sentences.with_state(sentences.fit(TEXTS, 1))
     await fitted.embed(TEXTS)
     assert sorted(computed) == sorted(TEXTS)
 
 
-async def test_of_a_large_catalogue_a_seeded_sample_is_fitted(folder, monkeypatch):
+async def test_of_a_large_catalogue_a_seeded_sample_is_fitted(sentences, monkeypatch):
     monkeypatch.setattr(module, "TEXTS_FITTED", 10)
-    embedder = create(folder)
-    assert embedder.fit(TEXTS, 1) == create(folder).fit(TEXTS, 1)
-    assert embedder.fit(TEXTS, 1) != embedder.fit(TEXTS, 2)
+    assert sentences.fit(TEXTS, 1) == sentences.fit(TEXTS, 1)
+    assert sentences.fit(TEXTS, 1) != sentences.fit(TEXTS, 2)
