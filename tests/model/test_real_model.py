@@ -205,7 +205,8 @@ async def test_ten_interactions_a_round_and_a_ranking(tmp_path, model):
 
         spending = (await read_status(stub)).spending
         calls = {one.prompt.partition("@")[0]: one.calls for one in spending.ever}
-        assert {"extract", "predict", "backward", "summarize", "rank"} <= set(calls), calls
+        # Whether routers have something to say depends on the attributes that the model gave.
+        assert {"extract", "predict", "backward", "rank"} <= set(calls), calls
         texts, names = await collect_texts(stub)
     texts += read_database(tmp_path, "SELECT text FROM gradient")
     assert sorted(read_database(tmp_path, "SELECT sequence FROM reasoned")) == sequences
