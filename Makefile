@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-neo4j lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,10 @@ test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
 	$(BIN)/python -m pytest -m "neo4j and not slow" --numprocesses 2 --dist loadfile
+
+test-model: $(COMPILED)  ## the service with a small language model, which it installs beside this environment
+	$(BIN)/python -m services.runtime.kernel_cache service
+	$(BIN)/python -m tests.model
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -145,11 +149,13 @@ secrets/service/health.token secrets/prometheus/prometheus.token: | $(RUNS)
 down:  ## stop it; volumes stay
 	docker compose --profile '*' down
 
-lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml
+lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml; tests/model/requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-emit-package preference-propagation-client --all-extras pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-emit-package preference-propagation-client --extra image --constraint requirements.lock pyproject.toml -o requirements-service.lock
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--no-deps tests/model/requirements.in -o tests/model/requirements.lock
 
 clean:  ## everything that was made here
 	rm -rf $(VENV) .cache demo-out build dist *.egg-info client/build client/*.egg-info

@@ -19,12 +19,13 @@ from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.adapters.sqlite.index.points import SqlitePoints
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
-from propagation.ports import Clock, Embedder, GraphStore, Reasoner, VectorIndex
+from propagation.ports import Clock, Embedder, FittableEmbedder, GraphStore, Reasoner, VectorIndex
 from propagation.workflow.compose import compose
 from propagation.workflow.concurrency import yield_to_loop
 from propagation.workflow.engine import Engine
 from services.config.settings import Settings
 from services.reasoning.process_drafter import Begin, PackedStore, ProcessDrafter
+from services.runtime.errors import NotInstalled
 from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:
@@ -149,12 +150,36 @@ def build_openai_embedder(ports: ModelPorts) -> Embedder:
     return create_openai_embedder(ports.endpoint, ports.store)
 
 
+def build_hashed_embedder(settings: Settings) -> FittableEmbedder:
+    """Build the embedder that counts words, not fitted."""
+    return HashedEmbedder(settings.workflow.seed)
+
+
+def build_sentence_embedder(settings: Settings) -> FittableEmbedder:
+    """Build the embedder of the model in `sentences.folder`, not fitted.
+
+    Raises:
+        NotInstalled: The packages that run the model are missing.
+        IncompatibleSettings: The folder holds no model that can be used.
+    """
+    try:
+        from propagation.adapters.sentences.embedder import create_sentence_embedder
+    except ImportError as error:
+        raise NotInstalled("embedder=sentences", "sentences") from error
+    return create_sentence_embedder(settings.sentences, settings.workflow.seed)
+
+
 REASONERS: Mapping[str, Callable[[ModelPorts], Reasoner]] = {
     "offline": build_offline_reasoner,
     "openai": build_openai_reasoner,
 }
+FITTABLE_EMBEDDERS: Mapping[str, Callable[[Settings], FittableEmbedder]] = {
+    "fitted": build_hashed_embedder,
+    "sentences": build_sentence_embedder,
+}
 EMBEDDERS: Mapping[str, Callable[[ModelPorts], Embedder]] = {
-    "fitted": lambda ports: HashedEmbedder(ports.settings.workflow.seed),
+    "fitted": lambda ports: build_hashed_embedder(ports.settings),
+    "sentences": lambda ports: build_sentence_embedder(ports.settings),
     "openai": build_openai_embedder,
 }
 

@@ -14,6 +14,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from propagation.adapters.neo4j.settings import Neo4jSettings
 from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.sentences.options import SentenceOptions
 from propagation.model import Term
 from propagation.workflow.settings import WorkflowSettings
 from services.config.cron import Calendar
@@ -225,13 +226,14 @@ class Settings(Term):
         description="Where the offline reasoner computes on SQLite: in a child process, so that"
         " calls are answered meanwhile, or in the service's own event loop.",
     )
-    embedder: Literal["fitted", "openai"] = Field(
+    embedder: Literal["fitted", "sentences", "openai"] = Field(
         "fitted",
         description=(
-            "What turns texts into vectors: a model fitted on your catalogue, or "
-            "`openai.embeddings`."
+            "What turns texts into vectors: words fitted on your catalogue, the model in "
+            "`sentences.folder`, or `openai.embeddings`."
         ),
     )
+    sentences: SentenceOptions = SentenceOptions()
     openai: OpenAIOptions = OpenAIOptions()
 
     @field_validator("workflow")

@@ -8,12 +8,15 @@ from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.openai.embedder import create_openai_embedder
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import EmbeddingOptions, OpenAIOptions
+from propagation.adapters.sentences.embedder import create_sentence_embedder
+from propagation.adapters.sentences.options import SentenceOptions
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import IncompatibleSettings
 from propagation.ports import FittableEmbedder
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.runtime.process import SystemClock
+from tests.sentence_model import link_sentence_model
 
 CATALOGUE = [
     f"{kind} record {number} by {name}"
@@ -22,23 +25,43 @@ CATALOGUE = [
 ]
 
 
-def _make_fitted_embedder() -> HashedEmbedder:
-    unfitted = HashedEmbedder(seed=3)
-    return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
+def _make_hashed(sentences):
+    return HashedEmbedder(seed=3)
+
+
+def _make_sentences(sentences):
+    return sentences.with_state(None)
+
+
+def _fit(make):
+    def make_fitted(sentences):
+        unfitted = make(sentences)
+        return unfitted.with_state(unfitted.fit(CATALOGUE, seed=3))
+
+    return make_fitted
 
 
 ADAPTERS = {
-    "hashed projection": lambda: HashedEmbedder(seed=3),
-    "fitted on the catalogue": _make_fitted_embedder,
+    "hashed projection": _make_hashed,
+    "hashed and fitted on the catalogue": _fit(_make_hashed),
+    "sentence model": _make_sentences,
+    "sentence model fitted on the catalogue": _fit(_make_sentences),
 }
 ENDPOINT = "behind an endpoint"
-FITTABLE = {"hashed": lambda: HashedEmbedder(seed=3)}
+FITTABLE = {"hashed": _make_hashed, "sentence model": _make_sentences}
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory):
+    """One for all cases, as it keeps the vectors of the catalogue."""
+    folder = link_sentence_model(tmp_path_factory.mktemp("model"))
+    return create_sentence_embedder(SentenceOptions(folder=folder), seed=3)
 
 
 @pytest.fixture(params=sorted((*ADAPTERS, ENDPOINT)))
-async def embedder(request, tmp_path):
+async def embedder(request, tmp_path, sentences):
     if request.param != ENDPOINT:
-        yield ADAPTERS[request.param]()
+        yield ADAPTERS[request.param](sentences)
         return
     store = SqliteStore(tmp_path / "graph.db", SystemClock())
     await store.open()
@@ -53,8 +76,8 @@ async def embedder(request, tmp_path):
 
 
 @pytest.fixture(params=sorted(FITTABLE))
-def fittable_embedder(request):
-    return FITTABLE[request.param]()
+def fittable_embedder(request, sentences):
+    return FITTABLE[request.param](sentences)
 
 
 async def test_one_unit_row_a_text_in_order(embedder):

@@ -115,6 +115,7 @@ def evaluate(
     """
     from propagation.datasets.load import load_dataset
     from propagation.evaluation.reports.results import Results, keep_in
+    from services.assembly import FITTABLE_EMBEDDERS
     from services.cli.research import protocols
     from services.cli.research import vary as effects
 
@@ -125,11 +126,11 @@ def evaluate(
     rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
         outcome = protocols.rank_by_reasoner(folder, settings, seeds, first, rows.add_targets)
-    elif settings.embedder != "fitted":
+    elif settings.embedder not in FITTABLE_EMBEDDERS:
         raise UsageProblem(
-            f"embedder is {settings.embedder!r}, but this protocol measures with the fitted one:"
-            " set embedder=fitted, or give --protocol leave-one-out with reasoner=openai, which"
-            " uses the embedder of the settings"
+            f"embedder is {settings.embedder!r}, but this protocol measures with one that is fitted"
+            " on the catalogue: set embedder=fitted or embedder=sentences, or give --protocol"
+            " leave-one-out with reasoner=openai, which takes any embedder"
         )
     else:
         shown = _parse_arms(arms)

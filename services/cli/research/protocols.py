@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
 from propagation.datasets.line_reader import clean_name, find_all
 from propagation.datasets.load import load_dataset
@@ -43,6 +42,7 @@ from propagation.evaluation.reports.table import (
 from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.model import pluralize
 from propagation.workflow.engine import Engine
+from services.assembly import FITTABLE_EMBEDDERS
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.client.errors import UsageProblem
@@ -141,7 +141,7 @@ def rank_stream(
         reported: The seed whose pass is reported; None: the median one.
     """
     compile_kernels(EVALUATION)
-    embedder = HashedEmbedder(settings.workflow.seed)
+    embedder = FITTABLE_EMBEDDERS[settings.embedder](settings)
     with show_progress(name) as progress:
         return asyncio.run(
             evaluate_prequential(
@@ -255,7 +255,7 @@ def leave_one_out(
     They are: after all other events, at the event's own moment, and with shuffled histories.
     """
     compile_kernels(EVALUATION)
-    embedder = HashedEmbedder(settings.workflow.seed)
+    embedder = FITTABLE_EMBEDDERS[settings.embedder](settings)
     with show_progress(stream.name) as progress:
         report = asyncio.run(
             evaluate_leave_one_out(

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 
-from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.effect import (
     BASES,
@@ -25,6 +24,7 @@ from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.forced_exit import create_temporary_folder
 from propagation.model import EvolutionKind, pluralize
 from propagation.workflow.engine import Engine
+from services.assembly import FITTABLE_EMBEDDERS
 from services.cli.access import with_engine
 from services.cli.research.datasets import check_events
 from services.cli.research.protocols import Outcome, rank_stream, write_cost_notes
@@ -187,7 +187,7 @@ def _vary_loop(
         notes=dataset.notes,
         seeds=1,
         seed=None,
-        embedder=HashedEmbedder(settings.workflow.seed).name,
+        embedder=FITTABLE_EMBEDDERS[settings.embedder](settings).name,
         bases={**LOOP_BASES, EVOLVED: UNEVOLVED} if of == "evolution" else LOOP_BASES,
         points=points,
         seconds=time.monotonic() - begun,

@@ -1,0 +1,1 @@
+"""The service with a real small language model: `python -m tests.model`."""
