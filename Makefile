@@ -54,8 +54,8 @@ test-versions: $(READY)  ## the fast tests on the oldest and on the newest Pytho
 
 test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
-	$(BIN)/python -m pytest -m slow --numprocesses 2 --dist loadfile --ignore tests/crash --ignore tests/deployments
-	$(BIN)/python -m pytest -m slow tests/crash tests/deployments  # alone: they measure how long a kill takes
+	$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m "slow and alone"
 
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation

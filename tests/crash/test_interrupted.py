@@ -17,7 +17,7 @@ from services.runtime.interruption import FORCED_SECONDS
 from tests.crash.service import SETTINGS, Caller, ServiceProcess
 from tests.waiting import block_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 LIMIT_SECONDS, BEGUN_SECONDS = 2.0, 120.0
 # CPython ends itself by SIGINT if that came while it ran a string; a shell shows 130 for both.

@@ -17,7 +17,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings
 from tests.crash.service import Caller, ServiceProcess
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 async def test_sigterm_under_load_loses_no_acked_event(tmp_path):

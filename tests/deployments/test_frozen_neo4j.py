@@ -21,7 +21,7 @@ from tests.deployments.service_processes import (
 from tests.neo4j_server.server import Neo4jServer
 from tests.neo4j_server.shared import skip_where_missing
 
-pytestmark = [pytest.mark.neo4j, pytest.mark.slow]
+pytestmark = [pytest.mark.neo4j, pytest.mark.slow, pytest.mark.alone]
 RETRY_SECONDS = 5.0
 SLACK_SECONDS = 1.0
 WRITERS = 3
