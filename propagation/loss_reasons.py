@@ -6,6 +6,7 @@ from enum import StrEnum
 class LossReason(StrEnum):
     """Names why a part of an answer was refused."""
 
+    TOO_LONG = "too_long"
     UNANSWERED = "unanswered"
     REFUSAL = "refusal"
     CUT = "cut"
@@ -26,6 +27,7 @@ class LossReason(StrEnum):
 
 
 SENTENCES = {
+    LossReason.TOO_LONG: "The question does not fit into the model's context.",
     LossReason.UNANSWERED: "The endpoint gave no answer to the question.",
     LossReason.REFUSAL: "The model refused to answer.",
     LossReason.CUT: "The answer was cut off before the part was complete.",

@@ -133,14 +133,13 @@ def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
     reasoner: Reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines)
-    if ports.settings.openai.predict == "offline":
-        reasoner = DelegatedPrediction(reasoner, build_offline_reasoner(ports))
-    fallback = ports.settings.openai.fallback
-    if fallback == "never":
-        return reasoner
-    return FallbackReasoner(
-        reasoner, build_offline_reasoner(ports), unavailable=fallback == "unavailable"
-    )
+    options, offline = ports.settings.openai, build_offline_reasoner(ports)
+    if options.fallback != "never":
+        unavailable = options.fallback == "unavailable"
+        reasoner = FallbackReasoner(reasoner, offline, unavailable=unavailable)
+    if options.predict == "offline":
+        reasoner = DelegatedPrediction(reasoner, offline)
+    return reasoner
 
 
 def build_openai_embedder(ports: ModelPorts) -> Embedder:

@@ -4,8 +4,9 @@ The rule looks at a predictor's last 1,000 predictions, and judges after 200 of 
 error is that of a share of .5.
 
 - The predictor answers *by place* if the share of first candidates that it chose is more than
-  three standard errors from .5, and no nearer to .5 than the share of right choices is. Candidates
-  come in a seeded random order, so a predictor that reads them chooses the first half of the time.
+  three standard errors from .5, and at least twice as far from it as the share of right choices.
+  Candidates come in a seeded random order, so a predictor that reads them chooses the first half of
+  the time.
 - Else it is *at chance* if the share of right choices is less than two standard errors above .5.
 - Else it is *above chance*.
 """
@@ -84,10 +85,21 @@ def judge_predictions(counts: PredictionCounts) -> Judgement:
     if counts.predictions < LEAST_PREDICTIONS:
         return Judgement.UNDECIDED
     error = math.sqrt(CHANCE * (1 - CHANCE) / counts.predictions)
-    right, place = counts.share_right - CHANCE, abs(counts.share_first - CHANCE)
-    if place > PLACE_ERRORS * error and place >= abs(right):
+    right, first = counts.share_right, counts.share_first
+    if abs(first - CHANCE) > PLACE_ERRORS * error and follows_place(right, first):
         return Judgement.BY_PLACE
-    return Judgement.AT_CHANCE if right < CHANCE_ERRORS * error else Judgement.ABOVE_CHANCE
+    at_chance = right - CHANCE < CHANCE_ERRORS * error
+    return Judgement.AT_CHANCE if at_chance else Judgement.ABOVE_CHANCE
+
+
+def follows_place(right: float, by_place: float) -> bool:
+    """Return whether the place explains choices better than what is right.
+
+    Args:
+        right: The share of right choices.
+        by_place: The share of choices that follow the place; .5 by luck, like `right`.
+    """
+    return abs(by_place - CHANCE) >= 2 * abs(right - CHANCE)
 
 
 def describe_judgement(name: str, counts: PredictionCounts) -> str:
@@ -96,7 +108,10 @@ def describe_judgement(name: str, counts: PredictionCounts) -> str:
     Returns:
         "" if it is good, or not judged yet.
     """
-    figures = f"of its last {counts.predictions:,} predictions {counts.share_right:.0%} were right"
+    figures = (
+        f"of its last {counts.predictions:,} predictions {counts.share_right:.0%}"
+        f" (± {counts.standard_error:.0%}) were right"
+    )
     match judge_predictions(counts):
         case Judgement.BY_PLACE:
             return (
@@ -104,5 +119,5 @@ def describe_judgement(name: str, counts: PredictionCounts) -> str:
                 f" {counts.share_first:.0%} of the cases, and {figures} (chance: 50%)"
             )
         case Judgement.AT_CHANCE:
-            return f"{name} predicts no better than chance: {figures} (chance: 50%)"
+            return f"{name} is not seen to predict better than chance: {figures} (chance: 50%)"
     return ""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel
 
 from propagation.adapters.openai.options import OpenAIOptions
-from services.model_check.figures import CHANCE, Cost, Figures, Names, divide
+from propagation.optimization.prediction_quality import CHANCE, follows_place
+from services.model_check.figures import Cost, Figures, Names, divide
 
 USABLE_SHARE = 0.8
 PLACE_SHARE = 0.75
@@ -118,37 +119,38 @@ def estimate_costs(
 def give_advice(figures: Figures, suitable: SuitableSettings) -> str:
     """Say in one sentence what to do with this model."""
     choices = figures.choices
-    small = any(one.clients_a_call > suitable.clients_a_call for one in figures.names)
+    small = suitable.clients_a_call == 1 and any(one.clients_a_call > 1 for one in figures.names)
     usable = figures.validity.accepted_share
     if usable < USABLE_SHARE or choices.right is None:
         return (
             f"Only {usable:.0%} of this model's answers can be used as they are: use another model,"
-            " or preset=small-model with the offline reasoner for predictions."
+            " or preset=small-model with openai.predict=offline."
         )
     if choices.error is None:
         return (
             f"The data has too few users to judge predictions ({choices.answered} choices): give"
             " --data a folder with more users, or leave it out."
         )
+    texts = ", and preset=small-model for its texts" if small else ""
+    if (
+        choices.by_place is not None
+        and choices.by_place >= PLACE_SHARE
+        and follows_place(choices.right, choices.by_place)
+    ):
+        return (
+            f"This model answers by place ({choices.by_place:.0%} of pairs), so its predictions"
+            f" mean nothing: set openai.predict=offline{texts}."
+        )
     if not choices.beats_chance:
-        texts = ", and preset=small-model for its texts" if small else ""
-        if choices.by_place is not None and choices.by_place >= PLACE_SHARE:
-            return (
-                f"This model answers by place ({choices.by_place:.0%} of pairs), so its predictions"
-                f" mean nothing: use the offline reasoner for predictions{texts}."
-            )
         error = choices.error
         measured = f"({choices.right:.2f}, standard error {error:.2f})"
         if choices.right - CHANCE > error:
             return (
                 f"This model may be better than chance {measured}: ask it more with --questions"
-                f" {MORE_QUESTIONS}, or use the offline reasoner for predictions{texts}."
+                f" {MORE_QUESTIONS}, or set openai.predict=offline{texts}."
             )
         how = "below" if CHANCE - choices.right > 2 * error else "at"
-        return (
-            f"This model is {how} chance {measured}: use the offline reasoner for predictions"
-            f"{texts}."
-        )
+        return f"This model is {how} chance {measured}: set openai.predict=offline{texts}."
     if small:
         return "This model takes items of one call for each other: use preset=small-model."
     return "This model can be used with the settings that suit."

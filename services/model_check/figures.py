@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from propagation.adapters.openai.prompts import extract
 from propagation.model import NO_USAGE, LossReason, Usage
+from propagation.optimization.prediction_quality import CHANCE
 from services.model_check.observed_asker import AskedQuestion, Reading
 from services.model_check.run import ChoiceAnswer, Measured
 
-CHANCE = 0.5
 PREDICTION = "prediction"
 DESCRIPTION = extract.PROMPT.label.partition("@")[0]
 

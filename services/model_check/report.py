@@ -55,7 +55,7 @@ class ModelReport(BaseModel):
             f" {_format_tokens(estimate.tokens)}; {money}. Rounds and evolution come on top."
         )
         yield (
-            f"Settings that suit: {pluralize(suitable.clients_a_call, 'client')} a call;"
+            f"Settings that suit: openai.clients_a_call={suitable.clients_a_call};"
             f" openai.in_flight={suitable.in_flight} (a call takes {pace.seconds_alone:.2f} s alone"
             f" and {pace.seconds_together:.2f} s beside others);"
             f" openai.context_tokens={suitable.context_tokens} or more."

@@ -22,7 +22,7 @@ from propagation.model import (
 from services.assembly import ModelPorts, build_graph_store
 from services.config.settings import Settings
 from services.model_check.observed_asker import AskedQuestion, ObservedAsker
-from services.model_check.sample import Pair, Sample
+from services.model_check.sample import CALL_SIZES, Pair, Sample
 
 ALONE = 3
 FIRST_ANSWERS = 12
@@ -88,8 +88,18 @@ async def ask_sample(
 
 
 def _use_folder(settings: Settings, folder: Path) -> Settings:
-    """Return settings for a graph of the check's own, without cached answers."""
-    openai = settings.openai.model_copy(update={"cached_answers": 0})
+    """Return settings for a graph of the check's own, without cached answers.
+
+    The model predicts, and calls have every size, whatever the service would ask of it.
+    """
+    options = settings.openai
+    openai = options.model_copy(
+        update={
+            "cached_answers": 0,
+            "predict": "model",
+            "clients_a_call": max(options.clients_a_call, *CALL_SIZES),
+        }
+    )
     return settings.model_copy(
         update={"store": "sqlite", "database": folder / "check.db", "openai": openai}
     )

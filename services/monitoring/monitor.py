@@ -216,7 +216,6 @@ class Monitor:
 
     async def _collect_from_store(self, learned: int, store: GraphStore) -> None:
         recorded, reasoned = await store.get_recorded_through(), await store.get_reasoned_through()
-        backlog = await store.count_backlog()
         dead_letters = await store.get_dead_letters(MAX_DEAD_LETTERS)
         self._metrics.set_gauges(
             {
@@ -228,12 +227,17 @@ class Monitor:
                 "queue": {
                     "outbox": await store.count_changes(),
                     "dead_letters": len(dead_letters),
-                    "interactions": backlog.pending,
                 },
-                "reasoned_above": {"interactions": backlog.done_above},
                 "clients": {
                     kind.name.lower(): await store.count_clients(kind) for kind in ClientKind
                 },
+            }
+        )
+        backlog = await store.count_backlog()  # last, because it reads all that waits
+        self._metrics.set_gauges(
+            {
+                "queue": {"interactions": backlog.pending},
+                "reasoned_above": {"interactions": backlog.done_above},
             }
         )
 
@@ -246,8 +250,9 @@ class Monitor:
                 ("first_place", counts.first),
             ):
                 self._metrics.gauges["predictions"].labels(record.name, of).set(count)
+            in_use = record.name == engine.reasoner.predictor
             self._metrics.gauges["predictor_is_no_good"].labels(record.name).set(
-                bool(record.warning)
+                in_use and bool(record.warning)
             )
         pace = engine.pace
         if pace.interactions:

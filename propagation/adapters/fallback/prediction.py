@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from propagation.adapters.fallback.reasoner_pair import ReasonerPair
-from propagation.model import ReasonWork
-from propagation.ports import ForwardAnswer, Party, Reasoner
+from propagation.model import ReasonerFailed, ReasonerUnavailable, ReasonWork
+from propagation.ports import ForwardAnswer, MergeAnswer, Party, Reasoner
 
 
 class DelegatedPrediction(ReasonerPair):
@@ -29,8 +29,14 @@ class DelegatedPrediction(ReasonerPair):
         candidates: Sequence[Party],
         scores: tuple[float, float] | None,
     ) -> ForwardAnswer:
-        answer = await super().forward(work, user, candidates, scores)
         if len(candidates) == 1:
-            return answer
+            return await super().forward(work, user, candidates, scores)
+        try:
+            answer = await super().forward(work, user, candidates, scores)
+        except ReasonerUnavailable:
+            raise
+        except ReasonerFailed as error:  # no merge is usable; the prediction needs none
+            merges = [error if one.messages else MergeAnswer() for one in (user, *candidates)]
+            answer = ForwardAnswer(merges, None, error.usage)
         instead = await self._other.forward(work, user, candidates, scores)
         return replace(answer, prediction=instead.prediction, predicted_by=self._other.name)

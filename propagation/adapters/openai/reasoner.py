@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from propagation.adapters.openai.answers.questions import Answered, QuestionAsker
+from propagation.adapters.openai.answers.questions import Answered, QuestionAsker, QuestionTooLong
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, EndpointAdapter
 from propagation.adapters.openai.prompting import (
     Question,
@@ -30,6 +30,7 @@ from propagation.model import (
     NO_USAGE,
     Client,
     Edit,
+    LossReason,
     PromptCost,
     ReasonerFailed,
     ReasonerGaveUp,
@@ -236,12 +237,13 @@ class OpenAIReasoner(EndpointAdapter):
             return await self._ask(question)
         except ReasonerUnavailable:
             raise
-        except ReasonerFailed as error:
-            lost = Usage(((question.prompt.label, PromptCost(lost=len(question.parts))),))
-            return Answered(
-                dict.fromkeys(question.parts, error),
-                error.usage + self.endpoint.ledger.note(lost),
-            )
+        except QuestionTooLong as error:
+            count = len(question.parts)
+            lost = PromptCost(lost=count, losses={LossReason.TOO_LONG.value: count})
+            usage = self.endpoint.ledger.note(Usage(((question.prompt.label, lost),)))
+            return Answered(dict.fromkeys(question.parts, error), error.usage + usage)
+        except ReasonerFailed as error:  # the asker counted its parts
+            return Answered(dict.fromkeys(question.parts, error), error.usage)
 
     def _split_into_calls(
         self, subjects: Sequence[T], question: Callable[[Sequence[T]], Question], most: int

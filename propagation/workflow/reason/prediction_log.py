@@ -125,7 +125,7 @@ class PredictionLog:
     def _build_record(self, name: str, encoded: str) -> PredictorRecord:
         counts = count_predictions(encoded)
         warning = describe_judgement(name, counts)
-        if warning and name == self._reasoner.name:
+        if warning and name == self._reasoner.name == self._reasoner.predictor:
             warning += ADVICE
         return PredictorRecord(name, counts, judge_predictions(counts), warning)
 

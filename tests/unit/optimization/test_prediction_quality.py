@@ -80,9 +80,10 @@ def test_the_limits_of_the_rule():
     assert judge(220, 200) is Judgement.ABOVE_CHANCE, "two standard errors"
     assert judge(200, 230) is Judgement.AT_CHANCE, "three standard errors, and not more"
     assert judge(200, 231) is Judgement.BY_PLACE
-    assert judge(240, 239) is Judgement.ABOVE_CHANCE, "what was chosen says more than the place"
-    assert judge(240, 240) is Judgement.BY_PLACE
-    assert judge(240, 160) is Judgement.BY_PLACE, "the second place is a place, too"
+    assert judge(240, 279) is Judgement.ABOVE_CHANCE, "what is right explains more than half of it"
+    assert judge(240, 280) is Judgement.BY_PLACE
+    assert judge(240, 120) is Judgement.BY_PLACE, "the second place is a place, too"
+    assert judge(280, 300) is Judgement.ABOVE_CHANCE, "right in .70, the first in .75"
 
 
 def test_a_good_predictor_is_almost_never_called_one_by_place():
@@ -101,9 +102,11 @@ def test_the_sentence_has_the_figures():
     counts = PredictionCounts(200, 101, 198)
     assert describe_judgement("openai:m", counts) == (
         "openai:m answers by place: it chose the first of two candidates in 99% of the cases, and"
-        " of its last 200 predictions 50% were right (chance: 50%)"
+        " of its last 200 predictions 50% (± 4%) were right (chance: 50%)"
     )
-    assert "no better than chance" in describe_judgement("m", PredictionCounts(200, 101, 99))
+    assert "not seen to predict better than chance" in describe_judgement(
+        "m", PredictionCounts(200, 101, 99)
+    )
     assert describe_judgement("m", PredictionCounts(200, 150, 99)) == ""
     assert PredictionCounts(200, 150, 99).standard_error == pytest.approx(0.0306, abs=1e-4)
     assert PredictionCounts().share_right == PredictionCounts().standard_error == 0

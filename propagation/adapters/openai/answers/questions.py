@@ -183,9 +183,9 @@ class QuestionAsker:
         """
         data = write_document(question.data)
         label, ledger = question.prompt.label, self._endpoint.ledger
-        asked = (
-            f"{self._endpoint.options.model}\n{label}\n{sorted(question.parts)}\n{data}".encode()
-        )
+        options = self._endpoint.options
+        form = [(name, one.choices, one.lengths, one.names) for name, one in question.parts.items()]
+        asked = f"{options.model}\n{label}\n{options.context_tokens}\n{form}\n{data}".encode()
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))

@@ -73,10 +73,11 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     @reads
     def count_backlog(self, connection: sqlite3.Connection) -> ReasoningBacklog:
+        through = read_reasoned_through(connection)
         above, done = connection.execute(
-            "SELECT count(*), count(r.sequence) FROM interaction i LEFT JOIN reasoned r"
-            " ON r.sequence = i.sequence WHERE i.sequence > ?",
-            (read_reasoned_through(connection),),
+            "SELECT (SELECT count(*) FROM interaction WHERE sequence > ?1),"
+            " (SELECT count(*) FROM reasoned WHERE sequence > ?1)",
+            (through,),
         ).fetchone()
         return ReasoningBacklog(pending=above - done, done_above=done)
 

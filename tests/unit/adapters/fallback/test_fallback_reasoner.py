@@ -105,17 +105,25 @@ async def test_a_prediction_that_is_left_to_another_is_not_asked_of_the_model(op
         assert (alone.prediction, alone.predicted_by) == (None, "")
 
 
+async def test_merges_that_all_failed_do_not_stop_a_delegated_prediction(open_reasoner):
+    async with open_reasoner(faults={"refusal": 1.0}, predict="offline") as asked:
+        reasoner = DelegatedPrediction(asked.reasoner, OfflineReasoner())
+        reader, positive, negative = parties()
+        answer = await reasoner.forward(work(), reader, [positive, negative], (0.7, 0.2))
+        assert (answer.prediction, answer.predicted_by) == (True, OFFLINE)
+        heard = [bool(party.messages) for party in (reader, positive, negative)]
+        assert [isinstance(one, ReasonerFailed) for one in answer.merges] == heard
+        assert any(heard)
+        assert answer.usage.total.losses == {"refusal": sum(heard)}
+
+
 def without_messages(reader, *candidates, user=None):
     return user or replace(reader, messages=()), [replace(one, messages=()) for one in candidates]
 
 
 async def test_a_fallback_beside_a_delegated_prediction_keeps_its_mark(open_reasoner):
     async with open_reasoner(faults={"refusal": 1.0}, predict="offline") as asked:
-        reasoner = FallbackReasoner(
-            DelegatedPrediction(asked.reasoner, OfflineReasoner()),
-            OfflineReasoner(),
-            unavailable=False,
-        )
+        reasoner = DelegatedPrediction(with_fallback(asked), OfflineReasoner())
         forward, backward = await ask_both(reasoner)
         assert (forward.prediction, forward.predicted_by) == (True, OFFLINE)
         assert backward.usage.fallback == OFFLINE

@@ -1,5 +1,7 @@
 """With 1,024 tokens each question fits with its longest answer, whatever its texts."""
 
+from dataclasses import replace
+
 import pytest
 
 from propagation.adapters.openai.prompting import (
@@ -181,6 +183,18 @@ async def test_a_question_that_cannot_fit_fails_in_a_sentence_without_a_call(ope
         with pytest.raises(ReasonerFailed, match=r"rank@2 needs about \d+ tokens.*context_tokens"):
             await asked.reasoner.rank(party(user()), [party(item(2 * n + 1)) for n in range(200)])
         assert asked.calls == 0
+
+
+async def test_parts_of_a_question_that_cannot_fit_are_lost_as_too_long(open_reasoner):
+    async with open_reasoner(context_tokens=CONTEXT) as asked:
+        reader = build_long_party(user(), WORDS)
+        many = [message(n, "soul", text=write_long("We", WORDS)) for n in range(12)]
+        chosen, passed = (build_long_party(build_long_item(WORDS, ref=n), WORDS) for n in (5, 7))
+        answer = await asked.reasoner.backward(
+            work(), 1, replace(reader, messages=many), chosen, passed
+        )
+        total = answer.usage.total
+        assert total.losses["too_long"] == total.lost > 0
 
 
 def test_a_large_context_asks_all_in_one_call_and_shows_all():

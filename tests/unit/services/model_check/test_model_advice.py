@@ -83,7 +83,15 @@ def choices(**changed):
 @pytest.mark.parametrize(
     ("changed", "start"),
     [
-        ({}, "This model takes items of one call for each other: use preset=small-model."),
+        ({}, "This model can be used with the settings that suit."),
+        (
+            {"names": [GOOD["names"][0], Names(clients_a_call=4, items=10, own=4, other=5)]},
+            "This model takes items of one call for each other: use preset=small-model.",
+        ),
+        (
+            {"choices": choices(right=0.61, error=0.05, by_place=0.78)},
+            "This model answers by place (78% of pairs), so its predictions mean nothing:",
+        ),
         ({"names": GOOD["names"][:2]}, "This model can be used with the settings that suit."),
         (
             {"choices": choices(right=0.5, error=0.0, by_place=1.0)},

@@ -43,9 +43,16 @@ async def test_a_model_that_takes_the_first(plant, check):
     assert (choices.right, choices.error) == (0.5, 0.0)
     assert (choices.first, choices.by_place) == (1.0, 1.0)
     assert report.advice == (
-        "This model answers by place (100% of pairs), so its predictions mean nothing: use the"
-        " offline reasoner for predictions."
+        "This model answers by place (100% of pairs), so its predictions mean nothing: set"
+        " openai.predict=offline."
     )
+
+
+async def test_the_model_is_checked_whatever_the_service_would_ask_of_it(plant, check):
+    plant(lambda data, answer: choose(answer, 1))
+    report = await check(predict="offline", clients_a_call=1)
+    assert report.figures.choices.answered == 36
+    assert [one.clients_a_call for one in report.figures.names] == [1, 4, 10]
 
 
 async def test_a_model_that_is_right_about_14_of_18_users(plant, check, truth):
@@ -76,8 +83,7 @@ async def test_a_model_that_is_right_about_9_of_18_users(plant, check, truth):
     report = await check()
     assert report.figures.choices.right == 0.5
     assert report.advice == (
-        "This model is at chance (0.50, standard error 0.12): use the offline reasoner for"
-        " predictions."
+        "This model is at chance (0.50, standard error 0.12): set openai.predict=offline."
     )
 
 

@@ -7,7 +7,16 @@ from propagation.adapters.openai.prompting import TextCheck, check_part
 from propagation.adapters.openai.prompting.prompt import LOSSES
 from propagation.adapters.openai.prompts import predict
 from propagation.loss_reasons import SENTENCES
-from propagation.model import LossReason, PromptCost, ReasonerFailed, Usage, describe_loss
+from propagation.model import (
+    Client,
+    ClientKey,
+    ClientKind,
+    LossReason,
+    PromptCost,
+    ReasonerFailed,
+    Usage,
+    describe_loss,
+)
 from services.fake_llm import server
 from tests.unit.adapters.openai.prompts.test_degenerate_text import ASKED
 from tests.unit.adapters.openai.test_server_habits import parties
@@ -46,6 +55,22 @@ async def test_a_question_without_any_usable_part_counts_all_of_them(open_reason
         assert cost.lost == cost.losses["refusal"] >= 3
         assert cost.refused["refusal"] == cost.parts == 2 * cost.lost
         assert asked.reasoner.expenses.this_run.total.losses == cost.losses
+
+
+def client(row):
+    return Client(
+        ref=2 * row + 1, key=ClientKey(kind=ClientKind.ITEM, id=f"i{row}"), title=f"Record {row}"
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"clients_a_call": 1}, {"context_tokens": 1_024}])
+async def test_each_description_that_failed_is_counted_once(open_reasoner, options):
+    async with open_reasoner(faults={"refusal": 1.0}, **options) as asked:
+        answer = await asked.reasoner.extract([client(n) for n in range(5)])
+        total = answer.usage.total
+        assert total.lost == 5
+        assert total.losses == {"refusal": 5}
+        assert asked.reasoner.expenses.this_run.total.losses == total.losses
 
 
 async def test_a_part_that_was_mended_is_refused_once_and_not_lost(open_reasoner, monkeypatch):
