@@ -143,6 +143,13 @@ async def test_a_model_that_takes_the_first_place_is_said_to_answer_by_place(tmp
         async with start_service(tmp_path, model) as service:
             kept = await service.stub.GetStatus(pb.GetStatusRequest())
             assert kept.predictors == status.predictors, "a restart keeps the figures"
+        port = MonitoringSettings(port=0)
+        async with start_service(tmp_path, model, monitoring=port, predict="offline") as service:
+            _, text = await fetch(service.running.metrics)
+            assert parse_samples(text)["propagation_predictor_is_no_good", MODEL] == 0
+            [kept] = (await service.stub.GetStatus(pb.GetStatusRequest())).predictors
+            assert not kept.in_use
+            assert "openai.predict" not in kept.warning, "nobody is told to do what was done"
     said = [message for message in caplog.messages if "by place" in message]
     assert len(said) == 1, "it is said once"
 
