@@ -112,7 +112,7 @@ class Cost(BaseModel):
     money: float
 
 
-class Pace(BaseModel):
+class EndpointPace(BaseModel):
     """How many calls ran at once, and what that brought.
 
     Attributes:
@@ -142,7 +142,7 @@ class Figures(BaseModel):
     choices: Choices
     names: list[Names]
     costs: list[Cost]
-    pace: Pace
+    pace: EndpointPace
     context_tokens: dict[int, int]
 
 
@@ -271,12 +271,12 @@ def _average(work: str, usages: Sequence[Usage]) -> Cost:
     )
 
 
-def _compute_pace(measured: Measured, in_flight: int, seconds_together: float) -> Pace:
+def _compute_pace(measured: Measured, in_flight: int, seconds_together: float) -> EndpointPace:
     alone = sorted(divide(usage.total.seconds, usage.total.calls) for usage in measured.alone)
     seconds_alone = alone[len(alone) // 2]
     seconds_together = seconds_together or seconds_alone  # with few users all were asked alone
     at_once = max(1.0, divide(measured.busy_seconds, measured.wall_seconds))
-    return Pace(
+    return EndpointPace(
         in_flight=in_flight,
         at_once=at_once,
         seconds_alone=seconds_alone,

@@ -7,9 +7,9 @@ from services.model_check.advice import choose_settings, estimate_costs, give_ad
 from services.model_check.figures import (
     Choices,
     Cost,
+    EndpointPace,
     Figures,
     Names,
-    Pace,
     Validity,
     compute_choices,
 )
@@ -44,7 +44,9 @@ GOOD = {
             ("description by 10", 20, 700, 900, 0.004),
         ]
     ],
-    "pace": Pace(in_flight=8, at_once=6, seconds_alone=1.0, seconds_together=3.0, capacity=2.0),
+    "pace": EndpointPace(
+        in_flight=8, at_once=6, seconds_alone=1.0, seconds_together=3.0, capacity=2.0
+    ),
     "context_tokens": {0: 2_900, 1: 700, 4: 3_000, 10: 6_000},
 }
 
@@ -61,7 +63,9 @@ def test_settings_that_suit():
 
 
 def test_a_server_that_keeps_up_gets_as_many_calls():
-    pace = Pace(in_flight=8, at_once=7.9, seconds_alone=1, seconds_together=1.2, capacity=6.6)
+    pace = EndpointPace(
+        in_flight=8, at_once=7.9, seconds_alone=1, seconds_together=1.2, capacity=6.6
+    )
     assert choose_settings(figures(pace=pace)).in_flight == 8
 
 
