@@ -3573,6 +3573,7 @@ class GetStatusResponse(_message.Message):
     REASONED_ABOVE_FIELD_NUMBER: _builtins.int
     PREDICTORS_FIELD_NUMBER: _builtins.int
     PACE_FIELD_NUMBER: _builtins.int
+    DESCRIBED_AT_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     """The last sequence that is recorded."""
     learned_through: _builtins.int
@@ -3667,6 +3668,12 @@ class GetStatusResponse(_message.Message):
     def pace(self) -> Global___ReasoningPace:
         """Absent unless a language model reasons."""
 
+    @_builtins.property
+    def described_at(self) -> _timestamp_pb2.Timestamp:
+        """When all clients_to_describe will be described at this process' pace. Absent if there are none,
+        or while the pace is not known.
+        """
+
     def __init__(
         self,
         *,
@@ -3701,10 +3708,11 @@ class GetStatusResponse(_message.Message):
         reasoned_above: _builtins.int = ...,
         predictors: _abc.Iterable[Global___Predictor] | None = ...,
         pace: Global___ReasoningPace | None = ...,
+        described_at: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "described_at", b"described_at", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "described_at", b"described_at", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

@@ -232,7 +232,7 @@ class IndexMaintenance:
                     f"the vector index belongs to epoch {epoch.number}, which this process has not"
                     " followed yet"
                 ) from error
-            log.warning("%s; rebuilding the vector index", error)
+            log.info("the vector index is of an earlier embedder, and is made again")
             self.repaired = await self.reindex()
         await self._store.drop_changes([change for change in waiting if not change.round])
         of_rounds = [change for change in waiting if change.round]

@@ -49,6 +49,11 @@ FAILED = "undescribed"
 FROM_CATALOGUE = "catalogue"
 """The author of lines that stand in for those of a model."""
 CLIENTS_A_STEP = 2_000
+CLIENTS_A_SLOT = 20
+"""Clients that a model describes before a commit, for each call that it may have in flight.
+
+Fewer would leave slots empty at the end of a commit. More would show no progress of a slow model.
+"""
 RETRY_SECONDS = 30.0
 log = logging.getLogger(__name__)
 
@@ -62,6 +67,8 @@ class ColdStart:
 
     Attributes:
         changes: How many changes of clients were taken from the log so far.
+        described: How many clients this process described.
+        seconds: How long that took.
     """
 
     store: GraphStore
@@ -76,6 +83,9 @@ class ColdStart:
     _failed: set[int] = field(default_factory=set)
     _retry_at: float = 0.0
     changes: int = 0
+    described: int = 0
+    seconds: float = 0.0
+    _described_of_step: int = 0
 
     async def open(self, learned_through: int) -> None:
         """Load the clients that are learned and not described yet.
@@ -101,7 +111,13 @@ class ColdStart:
     @property
     def outstanding(self) -> int:
         """How many clients are not described yet."""
-        return sum(len(entry.refs) for entry in self._waiting) + len(self._failed)
+        waiting = sum(len(entry.refs) for entry in self._waiting) - self._described_of_step
+        return waiting + len(self._failed)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """For how long clients will be described at this process' pace; None if unknown."""
+        return self.outstanding * self.seconds / self.described if self.described else None
 
     def get_described_through(self, limit: int) -> int:
         """Return the sequence up to which every client is described.
@@ -170,11 +186,28 @@ class ColdStart:
             recorded = await self.store.get_recorded_through()
             return await self._describe(lease, retried, recorded, welcome)
         sequence = self._waiting[entries_taken - 1].sequence
-        changed = await self._describe(lease, list(refs), sequence, welcome)
-        await self.store.put_blob(PROGRESS, str(sequence).encode(), lease)
-        for _ in range(entries_taken):
-            self._waiting.popleft()
+        changed: dict[int, ClientText] = {}
+        try:
+            for part in split_into_batches(list(refs), self._count_clients_a_commit()):
+                began = time.monotonic()
+                part_changed = await self._describe(lease, part, sequence, welcome)
+                self.drafting.keep(part_changed)
+                changed |= part_changed
+                self.seconds += time.monotonic() - began
+                self.described += len(part)
+                self._described_of_step += len(part)
+            await self.store.put_blob(PROGRESS, str(sequence).encode(), lease)
+            for _ in range(entries_taken):
+                self._waiting.popleft()
+        finally:
+            self._described_of_step = 0
         return changed
+
+    def _count_clients_a_commit(self) -> int:
+        """Return how many clients are described before they are committed."""
+        if not self.reasoner.asks_model:
+            return CLIENTS_A_STEP
+        return CLIENTS_A_SLOT * self.reasoner.concurrency
 
     async def _describe(
         self, lease: Lease, refs: Sequence[int], sequence: int, welcome: bool

@@ -112,7 +112,7 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ("learned through", f"{answer.learned_through:,} ({answer.learn_lag:,} behind)"),
         ("reasoned through", describe_reasoned(answer)),
         *(
-            [("clients to describe", f"{answer.clients_to_describe:,}")]
+            [("clients to describe", _describe_waiting_clients(answer))]
             if answer.clients_to_describe
             else []
         ),
@@ -219,6 +219,13 @@ def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]
     ]
     rows += [("warning", one.warning) for one in answer.predictors if one.in_use and one.warning]
     return rows
+
+
+def _describe_waiting_clients(answer: pb.GetStatusResponse) -> str:
+    waiting = f"{answer.clients_to_describe:,}"
+    if not answer.HasField("described_at"):
+        return waiting
+    return f"{waiting}, until {answer.described_at.ToDatetime():%Y-%m-%d %H:%M} UTC at this pace"
 
 
 def describe_pace(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:

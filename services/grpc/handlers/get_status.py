@@ -138,6 +138,7 @@ class GetStatusHandler(Servicer):
             learn_lag=max(recorded - learned, 0),
             reason_lag=max(recorded - reasoned, 0),
             clients_to_describe=engine.cold_start.outstanding,
+            described_at=time_to_proto(_compute_end(engine.cold_start.seconds_left)),
             interactions_to_reason=backlog.pending,
             reasoned_above=backlog.done_above,
             predictors=predictors_to_proto(
@@ -196,3 +197,8 @@ class GetStatusHandler(Servicer):
                 for router in reach
             ],
         )
+
+
+def _compute_end(seconds_left: float | None) -> int:
+    """Return the time of an end in milliseconds since 1970; 0 if there is none, or nobody knows."""
+    return SystemClock().now_ms() + int(1_000 * seconds_left) if seconds_left else 0
