@@ -21,7 +21,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 from propagation.adapters.openai.prompting.degenerate_text import (
     AskedTexts,
     TextCheck,
-    find_fault,
+    find_reason,
     is_same_text,
 )
 from propagation.adapters.openai.prompting.fitting import (

@@ -136,7 +136,7 @@ def build_edits(
         named = [other for other in others if names_title(line.text, other)]
         if named and not names_title(line.text, title):
             check.refuse(LossReason.OTHER_ITEM, f"a line is about {named[0]!r}, another item")
-        elif check.keep_text(line.text):
+        elif check.keep_line(line.text):
             lines.append(line)
     if must_name and lines and not _is_title_in(" ".join(line.text for line in lines), title):
         check.refuse(LossReason.UNNAMED_ITEM, "no line names the item: begin with its title")
