@@ -375,6 +375,22 @@ def test_the_description_of_an_item_alone_names_it():
     assert len(ask(parts, "client_1", {"lines": [{"text": "Loves films."}]})) == 1
 
 
+def test_a_description_may_write_its_title_as_people_do():
+    def read(films, text):
+        parts = extract.build_question(films).parts
+        return ask(parts, "client_1", {"lines": [{"text": text, "attributes": []}]})
+
+    seven = film("Seven (Se7en) (1995)", 1)
+    assert len(read([seven], "Se7en, a dark thriller.")) == 1
+    father, scarface = film("Godfather, The (1972)", 1), film("Scarface (1983)", 2)
+    line = "The Godfather, a mafia epic for those who like Scarface."
+    assert len(read([father, scarface], line)) == 1
+    assert "about 'Scarface'" in str(read([father, scarface], "Scarface, a mafia epic."))
+    assert "no line names" in str(read([film("It (2017)", 1)], "With wit and style."))
+    summer = film("(500) Days of Summer (2009)", 1)
+    assert "no line names" in str(read([summer], "A romance told backwards."))
+
+
 @pytest.mark.parametrize("fault", ["truncated", "malformed", "not_json", "refusal"])
 async def test_a_description_that_fails_twice_is_the_catalogue_s(open_reasoner, fault):
     films = [film("Heat", 1), film("Toy Story", 2)]
