@@ -205,7 +205,7 @@ class TextCheck:
         return self._keep(text, find_reason(text, self._asked))
 
     def keep_line(self, text: str) -> str:
-        """Return a line of a profile; "" if it is degenerate, about profiles, or for nothing."""
+        """Return a profile's line; "" if it is degenerate, or about profiles."""
         kept = self.keep_text(text)
         return self._keep(kept, find_profile_reason(kept, self._asked))
 
@@ -285,7 +285,7 @@ def _is_letter(character: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at white space, without the punctuation around words, in lower case."""
+    """Split a text into words in lower case, without punctuation around them."""
     return [word.casefold() for word in _split_cased(text)]
 
 
@@ -294,7 +294,7 @@ def _split_cased(text: str) -> list[str]:
 
 
 def _list_letters(data: Any) -> Iterator[str]:
-    """List the names of messages: in a list for each client, and as keys of their texts."""
+    """List the names of messages: those of each client, and the keys."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             if name == MESSAGES and isinstance(value, list | tuple | Mapping):
@@ -339,7 +339,7 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
 
 
 def _is_title(words: Sequence[str]) -> bool:
-    """Return whether words are written as a title: half have a capital, the first among them."""
+    """Return whether the first word has a capital, and half of all."""
     capitals = [word[0].isupper() for word in words]
     return capitals[0] and 2 * sum(capitals) >= len(capitals)
 

@@ -16,7 +16,7 @@ CONTENT_LETTERS, LONG_WORD, ALIKE = 3, 5, 0.8
 
 
 def find_main_title(shown: str) -> str:
-    """Return a title, as the prompt shows it, without brackets but for those it begins with."""
+    """Return a title without brackets, but for those it begins with."""
     return (shown[:1] + shown[1:].partition("(")[0]).strip(" ,:;-")
 
 
@@ -85,7 +85,7 @@ def _names_own(text: str, shown: str, *, with_first: bool) -> bool:
 
 
 def _list_names(title: str) -> Iterator[str]:
-    """List the names of an item: its main title, and the parts that have letters."""
+    """List an item's names: its main title, and the parts with letters."""
     main = find_main_title(title)
     yield main
     for part in PARTS.split(title):
@@ -108,7 +108,7 @@ def _has_content(word: str) -> bool:
 
 
 def _is_said(word: str, text: str, said: Collection[str]) -> bool:
-    """Return whether a text has a word, inflected or misspelt if it is long."""
+    """Return whether a text has a word, which may be inflected."""
     if re.match(f"[{UNSPACED}]", word):
         return word in text
     return word in said or (

@@ -161,14 +161,14 @@ def build_edits(
 
 
 def _show_own_title(client: Client) -> str:
-    """Return an item's title as the prompt shows it; "" for a user."""
+    """Return an item's title, as shown; "" for a user."""
     if client.key.kind is not ClientKind.ITEM:
         return ""
     return quote_as_data(client.title, TITLE_CHARS)
 
 
 def list_others(ref: int, shown: Mapping[int, str]) -> list[str]:
-    """List main titles of other items that stand in no text by chance.
+    """List other items' main titles that stand in no text by chance.
 
     Titles of fewer than SHORTEST_TITLE characters are left out, because any text may contain them.
     For a user there are none, because a user may name any item.

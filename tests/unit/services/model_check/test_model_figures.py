@@ -29,4 +29,7 @@ def test_the_table_counts_what_the_service_accepts(text, own, other):
     check = TextCheck(question.texts)
     question.parts["client_1"].read(answer, check)
     assert (LossReason.OTHER_ITEM in check.reasons) == bool(other)
-    asked = AskedQuestion(question)
+    readings = {"client_1": [Reading(answer)], "client_2": []}
+    measured = Measured(alone=[NO_USAGE], questions=[AskedQuestion(question, readings)])
+    [names] = compute_figures(measured, 1).names
+    assert (names.items, names.own, names.other) == (2, own, other)
