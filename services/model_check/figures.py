@@ -7,6 +7,7 @@ from itertools import groupby
 
 from pydantic import BaseModel
 
+from propagation.adapters.openai.prompting import find_named_title
 from propagation.adapters.openai.prompts import extract
 from propagation.model import NO_USAGE, LossReason, Usage
 from propagation.optimization.prediction_quality import CHANCE
@@ -224,7 +225,7 @@ def _compute_names(questions: Sequence[AskedQuestion]) -> list[Names]:
     found: dict[int, list[str]] = defaultdict(list)
     for asked in filter(_is_description, questions):
         titles = {
-            place: extract.find_main_title(asked.question.data[name].get("title", ""))
+            place: asked.question.data[name].get("title", "")
             for place, name in enumerate(asked.readings)
         }
         for place, readings in enumerate(asked.readings.values()):
@@ -252,9 +253,8 @@ def _list_first_lines(readings: Sequence[Reading]) -> list[str]:
 
 
 def _find_named(text: str, title: str, others: Sequence[str]) -> str:
-    if extract.names_title(text, title):
-        return "own"
-    return "other" if any(extract.names_title(text, other) for other in others) else ""
+    named = find_named_title(text, title, others)
+    return "" if named is None else "own" if named == title else "other"
 
 
 def _average(work: str, usages: Sequence[Usage]) -> Cost:

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, closing
 import grpc
 import pytest
 
-from propagation.adapters.openai.prompting.degenerate_text import AskedTexts, TextCheck, find_fault
+from propagation.adapters.openai.prompting.degenerate_text import AskedTexts, TextCheck, find_reason
 from propagation.adapters.openai.prompts import (
     backward,
     extract,
@@ -172,8 +172,8 @@ def read_database(folder, statement):
 
 
 def check_texts(texts, names):
-    found = {text: [find_fault(text, asked) for asked in ASKED] for text in texts}
-    faults = {text: fault for text, faults in found.items() for fault in filter(None, faults)}
+    found = {text: [find_reason(text, asked) for asked in ASKED] for text in texts}
+    faults = {text: fault for text, reasons in found.items() for fault in filter(None, reasons)}
     assert not faults
     refused = {name for name in names if TextCheck(ASKED[0]).keep_names([name]) != [name]}
     assert not refused

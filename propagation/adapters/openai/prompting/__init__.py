@@ -21,7 +21,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 from propagation.adapters.openai.prompting.degenerate_text import (
     AskedTexts,
     TextCheck,
-    find_fault,
+    find_reason,
     is_same_text,
 )
 from propagation.adapters.openai.prompting.fitting import (
@@ -33,6 +33,7 @@ from propagation.adapters.openai.prompting.fitting import (
     split_to_fit,
     write_fitting_document,
 )
+from propagation.adapters.openai.prompting.item_titles import find_main_title, find_named_title
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
     LINE_CHARS,

@@ -9,7 +9,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -17,23 +17,31 @@ from typing import Any
 from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
 from propagation.model import LossReason
 
-MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」"
-OUTCOME = "outcome"
-WHOLE_ECHO_WORDS, OUTCOME_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 5, 12, 0.8
-"""How many words in a row are an echo.
+MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」『』„‚‹›¡¿"
+OUTCOME, MESSAGES = "outcome", "messages"
+WHOLE_ECHO_WORDS, ECHO_WORDS, ECHO_SHARE = 3, 12, 0.8
+"""How many words in a row repeat the instructions.
 
-Of the instructions: ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS. Of the
-outcome: OUTCOME_ECHO_WORDS, or a whole text.
+ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS.
+"""
+OUTCOME_RUN, OUTCOME_ECHO_WORDS, NAMED_ECHO_WORDS = 4, 6, 5
+OUTCOME_NAMES = frozenset({"chosen", "passed", "foreseen"})
+"""How many words repeat the outcome; only runs of OUTCOME_RUN words count.
+
+OUTCOME_ECHO_WORDS, or ECHO_SHARE of a text, or NAMED_ECHO_WORDS with one of OUTCOME_NAMES: "the
+user chose the item" alone is how people speak.
 """
 LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
 REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
 """How many words, how many times anywhere in a text, are a loop."""
+ARTICLE = re.compile(r"(?:the|an?) ")
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
 ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
-MESSAGE_NAME = re.compile(r"m\d{1,3}")
+STRUCK = re.compile(r"<s>(.*?)</s>", re.IGNORECASE)
+"""What HTML strikes through; models begin and end a whole text with the same marks."""
 PLACEHOLDER_NAME = re.compile(
     r"[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]\d+", re.IGNORECASE
 )
@@ -82,6 +90,16 @@ FIELDS = frozenset(
         "why",
     }
 )
+ABOUT_PROFILES = re.compile(
+    r"\b(?:client|user)s?['’]?s? profiles?\b"
+    r"|\b(?:nutzer|benutzer|kunden)profil"
+    r"|\bprofile? (?:de l['’]utilisateur|des utilisateurs|du client)\b"
+    r"|\bperfil(?:es)? de(?:l| los| la) (?:usuario|cliente)s?\b"
+    r"|\bпрофил\w* (?:пользовател|клиент)"
+    r"|(?:用户|用戶|客户)的?(?:画像|资料|档案)"
+    r"|ユーザーの?プロ(?:フィール|ファイル)",
+    re.IGNORECASE,
+)
 NOTHING = frozenset(
     {"", "-", "—", "n/a", "na", "nil", "no", "none", "nothing", "null", "无", "没有"}
 )
@@ -93,6 +111,7 @@ FAULTS = {
     LossReason.REPETITION: "repeats itself",
     LossReason.MARKER: "names a part of this question",
     LossReason.ECHO: "repeats the instructions",
+    LossReason.ABOUT_PROFILE: "is about a profile, not about taste",
 }
 """What is wrong with a degenerate text, in words for the model."""
 
@@ -105,11 +124,13 @@ class AskedTexts:
         instructions: What the prompt says.
         outcome: What it says of the interaction.
         data: The texts of clients, messages and items, case-folded.
+        letters: The names of messages, case-folded; they are no names of the data.
     """
 
     instructions: str = ""
     outcome: str = ""
     data: Sequence[str] = ()
+    letters: Collection[str] = frozenset()
 
     @classmethod
     def of(cls, instructions: str, data: Mapping[str, Any]) -> "AskedTexts":
@@ -119,7 +140,8 @@ class AskedTexts:
         """
         shown = {name: value for name, value in data.items() if name != OUTCOME}
         texts = (text.removeprefix(HEARD_MARK).casefold() for text in _list_texts(shown))
-        return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts))
+        letters = frozenset(letter.casefold() for letter in _list_letters(shown))
+        return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts), letters)
 
     def have_name(self, name: str) -> bool:
         """Return whether a name stands in the data.
@@ -127,14 +149,20 @@ class AskedTexts:
         Either a whole text is the name, or a text contains it as whole words. A single letter or
         digit counts only as a whole text.
         """
+        if name in self.letters:
+            return False
         if name in self.data:
             return True
         whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
         return len(name) > 1 and any(map(whole.search, self.data))
 
     def have_phrase(self, phrase: str) -> bool:
-        """Return whether the data has these words in a row."""
-        return any(phrase in " ".join(_split(text)) for text in self.data)
+        """Return whether the data has these words in a row.
+
+        A leading article is no matter: catalogues write "Godfather, The".
+        """
+        plain = ARTICLE.sub("", phrase) if ARTICLE.match(phrase) else phrase
+        return any(plain in " ".join(_split(text)) for text in self.data)
 
 
 NOTHING_ASKED = AskedTexts()
@@ -153,7 +181,7 @@ class TextCheck:
 
     Attributes:
         refused: Why some were refused, in words for the model.
-        reasons: The same as reasons, in the same order.
+        reasons: For each of them its LossReason, in the same order.
     """
 
     def __init__(self, asked: AskedTexts = NOTHING_ASKED) -> None:
@@ -174,20 +202,28 @@ class TextCheck:
         """Return a text; "" if it is degenerate or stands for nothing."""
         if text.strip().casefold() in NOTHING:
             return ""
-        reason = find_reason(text, self._asked)
+        return self._keep(text, find_reason(text, self._asked))
+
+    def keep_line(self, text: str) -> str:
+        """Return a profile's line; "" if it is degenerate, or about profiles."""
+        kept = self.keep_text(text)
+        return self._keep(kept, find_profile_reason(kept, self._asked))
+
+    def require_text(self, text: str) -> str:
+        """Return a router's text.
+
+        Raises:
+            DegenerateText: It is degenerate, or about profiles.
+        """
+        reason = find_reason(text, self._asked) or find_profile_reason(text, self._asked)
+        if reason:
+            raise DegenerateText(reason)
+        return text
+
+    def _keep(self, text: str, reason: LossReason | None) -> str:
         if reason:
             self.refuse(reason, f"a text {FAULTS[reason]}")
         return "" if reason else text
-
-    def require_text(self, text: str) -> str:
-        """Return a text.
-
-        Raises:
-            DegenerateText: It is degenerate.
-        """
-        if reason := find_reason(text, self._asked):
-            raise DegenerateText(reason)
-        return text
 
     def keep_names(self, names: Iterable[str]) -> list[str]:
         """Return the names that may be attributes."""
@@ -204,35 +240,38 @@ class TextCheck:
         if plain in NOTHING or MARKER.search(plain) or _find_loop(plain, self._asked):
             return False
         if PLACEHOLDER_NAME.fullmatch(plain) or plain in FIELDS:
-            named = MESSAGE_NAME.fullmatch(plain) and plain in self._asked.data
-            return not named and self._asked.have_name(plain)
+            return self._asked.have_name(plain)
         return True
-
-
-def find_fault(text: str, asked: AskedTexts = NOTHING_ASKED) -> str | None:
-    """Say why a text is degenerate; None if it is not.
-
-    The words are for the model.
-    """
-    reason = find_reason(text, asked)
-    return FAULTS[reason] if reason else None
 
 
 def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | None:
     """Find why a text is degenerate; None if it is not."""
     words = _split(text)
     if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
-        return LossReason.NO_WORDS
+        names = (" ".join(words), " ".join(text.casefold().split()).strip("`'\".,:;"))
+        if not any(name and asked.have_name(name) for name in names):
+            return LossReason.NO_WORDS
     if len(words) == 1 and words[0] in FIELDS and not asked.have_name(words[0]):
         return LossReason.FIELD_NAME
     if _find_loop(text, asked):
         return LossReason.REPETITION
-    if ROLE.search(text):
+    if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
         return LossReason.ROLE_MARK
     if MARKER.search(text):
         return LossReason.MARKER
     if _echoes(words, asked):
         return LossReason.ECHO
+    return None
+
+
+def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | None:
+    """Find whether a text is about profiles, which are no taste.
+
+    It may be if the data is, as that of an application may be. Gradients are not asked this: they
+    say what a profile should keep or change.
+    """
+    if ABOUT_PROFILES.search(text) and not any(map(ABOUT_PROFILES.search, asked.data)):
+        return LossReason.ABOUT_PROFILE
     return None
 
 
@@ -246,8 +285,22 @@ def _is_letter(character: str) -> bool:
 
 
 def _split(text: str) -> list[str]:
-    """Split a text at white space, without the punctuation around words."""
-    return [word for part in text.casefold().split() if (word := part.strip(MARKS))]
+    """Split a text into words in lower case, without punctuation around them."""
+    return [word.casefold() for word in _split_cased(text)]
+
+
+def _split_cased(text: str) -> list[str]:
+    return [word for part in text.split() if (word := part.strip(MARKS))]
+
+
+def _list_letters(data: Any) -> Iterator[str]:
+    """List the names of messages: those of each client, and the keys."""
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            if name == MESSAGES and isinstance(value, list | tuple | Mapping):
+                yield from map(str, value)
+            else:
+                yield from _list_letters(value)
 
 
 def _list_texts(data: Any) -> Iterator[str]:
@@ -264,20 +317,52 @@ def _list_texts(data: Any) -> Iterator[str]:
 def _find_loop(text: str, asked: AskedTexts) -> bool:
     """Return whether a text repeats itself.
 
-    It may repeat what the data repeats, such as a title.
+    It may repeat what the data repeats, such as a title, and what it writes as a title: those of a
+    series begin alike.
     """
-    words = _split(text.replace("_", " "))
-    if len(words) >= MANY_WORDS and len(set(words)) < DISTINCT_SHARE * len(words):
-        return True
+    cased = _split_cased(text.replace("_", " "))
+    words = [word.casefold() for word in cased]
     loop = LOOP_OF_CHARACTERS.search(text.casefold())
     if loop and not any(loop.group() in one for one in asked.data):
         return True
-    refrains = Counter(_iterate_runs(words, REFRAIN_WORDS))
-    phrases = [
-        *(words[start:end] for start, end in _find_runs(words)),
-        *(run for run, times in refrains.items() if times >= REFRAIN_TIMES),
-    ]
-    return any(not asked.have_phrase(" ".join(phrase)) for phrase in phrases)
+    if any(not asked.have_phrase(" ".join(words[start:end])) for start, end in _find_runs(words)):
+        return True
+    rest = [*words]
+    for start, end in reversed([*_find_refrains(words)]):
+        if not (_is_title(cased[start:end]) and not text.isupper()) and not all(
+            asked.have_phrase(" ".join(run))
+            for run in _iterate_runs(words[start:end], REFRAIN_WORDS)
+        ):
+            return True
+        del rest[start:end]
+    return len(rest) >= MANY_WORDS and len(set(rest)) < DISTINCT_SHARE * len(rest)
+
+
+def _is_title(words: Sequence[str]) -> bool:
+    """Return whether the first word has a capital, and half of all."""
+    capitals = [word[0].isupper() for word in words]
+    return capitals[0] and 2 * sum(capitals) >= len(capitals)
+
+
+def _find_refrains(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Find words that stand in a text several times, wherever.
+
+    Yields:
+        The start and the end of each place.
+    """
+    runs = [*_iterate_runs(words, REFRAIN_WORDS)]
+    times = Counter(runs)
+    start, end = 0, 0
+    for place, run in enumerate(runs):
+        if times[run] < REFRAIN_TIMES:
+            continue
+        if place >= end:
+            if end:
+                yield start, end
+            start = place
+        end = place + REFRAIN_WORDS
+    if end:
+        yield start, end
 
 
 def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -302,9 +387,23 @@ def _echoes(words: Sequence[str], asked: AskedTexts) -> bool:
     if count < WHOLE_ECHO_WORDS:
         return False
     most = min(ECHO_WORDS, max(WHOLE_ECHO_WORDS, math.ceil(ECHO_SHARE * count)))
-    return _have_common_run(words, asked.instructions, most) or _have_common_run(
-        words, asked.outcome, min(OUTCOME_ECHO_WORDS, count)
+    return _have_common_run(words, asked.instructions, most) or _echoes_outcome(
+        words, asked.outcome
     )
+
+
+def _echoes_outcome(words: Sequence[str], outcome: str) -> bool:
+    size = min(OUTCOME_RUN, len(words))
+    told = _list_runs(outcome, size)
+    places = {
+        place
+        for start, run in enumerate(_iterate_runs(words, size))
+        if run in told
+        for place in range(start, start + size)
+    }
+    is_named = any(words[place] in OUTCOME_NAMES for place in places)
+    most = NAMED_ECHO_WORDS if is_named else OUTCOME_ECHO_WORDS
+    return len(places) >= min(most, math.ceil(ECHO_SHARE * len(words)))
 
 
 def _have_common_run(words: Sequence[str], text: str, size: int) -> bool:

@@ -1,6 +1,5 @@
 """Turn a model's edits of profile lines into edits of the profile."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -52,9 +51,6 @@ LINE_CHARS, LONGEST_WORD = 400, 30
 HEARD = frozenset({Author.RECEPTION})
 OWN = frozenset(Author) - {Author.CATALOGUE}
 """Authors whose lines reception may change, and those whose lines an interaction may."""
-
-
-ABOUT_PROFILES = re.compile(r"\b(?:client|user)s?['’]?s? profiles?\b", re.IGNORECASE)
 
 
 OPS = {
@@ -324,8 +320,7 @@ def _build_edits(
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored. A degenerate text is refused, and so is the text of another line, if that line stays,
-    and a line about profiles.
+    ignored. A degenerate text is refused, and so is the text of another line, if that line stays.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
@@ -357,12 +352,9 @@ def _build_edits(
             (trim_to_word(name, NAME_CHARS) for name in check.keep_names(answer.attributes)),
             allowed,
         )
-        given = trim_to_word(check.keep_text(answer.text), TEXT_CHARS)
+        given = trim_to_word(check.keep_line(answer.text), TEXT_CHARS)
         text = limit_words(letters.spell(given), LINE_MAX_WORDS)
         if not text:
-            continue
-        if ABOUT_PROFILES.search(text):
-            check.refuse(LossReason.ABOUT_PROFILE, "a line is about a profile, not about taste")
             continue
         old = (
             by_number.get(answer.line)

@@ -1,6 +1,5 @@
 """Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated
@@ -20,6 +19,8 @@ from propagation.adapters.openai.prompting import (
     Several,
     TextCheck,
     describe_own_text,
+    find_main_title,
+    find_named_title,
     is_same_text,
     limit_attributes,
     limit_length,
@@ -46,8 +47,8 @@ PROMPT = Prompt(
     "extract@2",
     RULES
     + """
-Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile as `lines`, one or
-two. `text`: at most 25 words on what it is (an item: begin with its title) and whom it may please. `attributes`: 1 to 4 short
+Each client in the data is an item of a catalogue or a user, with what is said of it. Write its first profile as `lines`, at
+most two. `text`: at most 25 words on what it is (an item: begin with its title) and whom it may please. `attributes`: 1 to 4 short
 names, in lower case, of the concepts in the text (style, subject, mood, maker). Say nothing that the data does not say or plainly
 imply.""",
 )
@@ -68,7 +69,7 @@ class ProfileAnswer(Answer, stands_for="lines"):
 
 def build_question(clients: Sequence[Client], form: QuestionForm = USUAL_FORM) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
-    titles = {client.ref: _find_own_title(client) for client in clients}
+    titles = {client.ref: _show_own_title(client) for client in clients}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
@@ -114,8 +115,8 @@ def build_edits(
     take one item for another. So are lines of which none names the item, in a call about it alone.
 
     Args:
-        title: The item's own title, without what stands in brackets; "" for a user.
-        others: Titles of other items in the call.
+        title: The item's own title, as the prompt shows it; "" for a user.
+        others: Main titles of other items in the call.
         allowed: The attributes that lines may have; none: any.
         most: The most lines.
         must_name: Whether one of the lines must name the item.
@@ -133,12 +134,13 @@ def build_edits(
     for line in given:
         if any(is_same_text(line.text, other.text) for other in lines):
             continue
-        named = [other for other in others if names_title(line.text, other)]
-        if named and not names_title(line.text, title):
-            check.refuse(LossReason.OTHER_ITEM, f"a line is about {named[0]!r}, another item")
-        elif check.keep_text(line.text):
+        named = find_named_title(line.text, title, others)
+        if named not in (None, title):
+            check.refuse(LossReason.OTHER_ITEM, f"a line is about {named!r}, another item")
+        elif check.keep_line(line.text):
             lines.append(line)
-    if must_name and lines and not _is_title_in(" ".join(line.text for line in lines), title):
+    said = " ".join(line.text for line in lines)
+    if must_name and lines and find_named_title(said, title) is None:
         check.refuse(LossReason.UNNAMED_ITEM, "no line names the item: begin with its title")
         return []
     return [
@@ -158,45 +160,26 @@ def build_edits(
     ]
 
 
-def _find_own_title(client: Client) -> str:
-    """Return an item's title without brackets; "" for a user."""
+def _show_own_title(client: Client) -> str:
+    """Return an item's title, as shown; "" for a user."""
     if client.key.kind is not ClientKind.ITEM:
         return ""
-    return find_main_title(quote_as_data(client.title, TITLE_CHARS))
+    return quote_as_data(client.title, TITLE_CHARS)
 
 
-def find_main_title(shown: str) -> str:
-    """Return a title, as the prompt shows it, without brackets."""
-    return shown.partition("(")[0].strip(" ,:;-")
-
-
-def list_others(ref: int, titles: Mapping[int, str]) -> list[str]:
-    """List titles of other items that stand in no text by chance.
+def list_others(ref: int, shown: Mapping[int, str]) -> list[str]:
+    """List other items' main titles that stand in no text by chance.
 
     Titles of fewer than SHORTEST_TITLE characters are left out, because any text may contain them.
     For a user there are none, because a user may name any item.
+
+    Args:
+        shown: The titles of all clients of the call, as the prompt shows them; "" for a user.
     """
+    titles = {other: find_main_title(title) for other, title in shown.items()}
     own = titles[ref]
     return sorted(
         title
         for other, title in titles.items()
         if own and other != ref and len(title) >= SHORTEST_TITLE and title not in own
     )
-
-
-def _is_title_in(text: str, title: str) -> bool:
-    """Return whether a text has all words of a title.
-
-    Their order is free ("The Godfather" names "Godfather, The"), and the words before its colon are
-    enough.
-    """
-    said = text.casefold()
-    return any(
-        all(word in said for word in re.findall(r"\w+", part.casefold()))
-        for part in (title, title.partition(":")[0])
-    )
-
-
-def names_title(text: str, title: str) -> bool:
-    """Return whether a text has a title as whole words."""
-    return re.search(rf"(?<![A-Za-z0-9]){re.escape(title)}(?![A-Za-z0-9])", text) is not None

@@ -10,7 +10,7 @@ from propagation.adapters.openai.prompting import (
     DegeneratePart,
     TextCheck,
     check_part,
-    find_fault,
+    find_reason,
 )
 from propagation.adapters.openai.prompts import backward, extract, merge, summarize
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
@@ -30,42 +30,42 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "reason"),
     [
-        ("soul soul soul soul and more", "repeats itself"),
-        ("It likes jazz and it likes jazz and it likes jazz and so on", "repeats itself"),
-        ("aaaaaaaaaaaaaaaa", "repeats itself"),
+        ("soul soul soul soul and more", LossReason.REPETITION),
+        ("It likes jazz and it likes jazz and it likes jazz and so on", LossReason.REPETITION),
+        ("aaaaaaaaaaaaaaaa", LossReason.REPETITION),
         (
             "The user chose the item `chosen` and passed over `passed`, so it likes films of war",
-            "repeats the instructions",
+            LossReason.ECHO,
         ),
-        ("好听好听好听好听好听好听", "repeats itself"),
-        ("a b a c a b a c b a c a b b a c a b", "repeats itself"),
-        ("The user chose the item `chosen` and passed over `passed`.", "repeats the instructions"),
-        ("This was foreseen.", "repeats the instructions"),
-        ("Answer for each client that has messages: jazz", "repeats the instructions"),
-        ("client_2 likes films", "names a part of this question"),
+        ("好听好听好听好听好听好听", LossReason.REPETITION),
+        ("a b a c a b a c b a c a b b a c a b", LossReason.REPETITION),
+        ("The user chose the item `chosen` and passed over `passed`.", LossReason.ECHO),
+        ("This was foreseen.", LossReason.ECHO),
+        ("Answer for each client that has messages: jazz", LossReason.ECHO),
+        ("client_2 likes films", LossReason.MARKER),
         (
             "This is new, I am not sure about it, and I am not sure about my role, and I am not"
             " sure about films",
-            "repeats itself",
+            LossReason.REPETITION,
         ),
         (
             "The user chose the item 'Heat (1995)' and passed over 'passed' to the profile",
-            "repeats the instructions",
+            LossReason.ECHO,
         ),
-        ("Gradient.", "is the name of a field"),
-        ("white_white_white_white", "repeats itself"),
-        ("<user>Drama", "has a mark of roles"),
-        ("Likes films.<|im_end|>", "has a mark of roles"),
-        ("", "has no words"),
-        ("1.", "has no words"),
-        ("M1", "has no words"),
-        ("b", "has no words"),
+        ("Gradient.", LossReason.FIELD_NAME),
+        ("white_white_white_white", LossReason.REPETITION),
+        ("<user>Drama", LossReason.ROLE_MARK),
+        ("Likes films.<|im_end|>", LossReason.ROLE_MARK),
+        ("", LossReason.NO_WORDS),
+        ("1.", LossReason.NO_WORDS),
+        ("M1", LossReason.NO_WORDS),
+        ("b", LossReason.NO_WORDS),
     ],
 )
-def test_texts_that_say_nothing(text, fault):
-    assert find_fault(text, ASKED) == fault
+def test_texts_that_say_nothing(text, reason):
+    assert find_reason(text, ASKED) == reason
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,136 @@ def test_a_line_that_stands_there_already_is_refused_and_the_other_edit_stays():
     assert other.usable.optimized.edits == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user chose the item for its music",
+        "The user chose the item with the darker mood",
+        "Say why the user chose the item, and speak of jazz.",
+        "The user passed over the item for its length",
+    ],
+)
+def test_a_gradient_may_say_that_the_user_chose_the_item(text):
+    assert find_reason(text, ASKED) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user chose the item",
+        "So the user chose the item",
+        "The user chose the item `chosen` for its music, which is new to it",
+        "It is said that the item `chosen` and passed over things are what it likes",
+    ],
+)
+def test_the_outcome_s_own_words_are_an_echo(text):
+    assert find_reason(text, ASKED) is LossReason.ECHO
+
+
+RINGS = ("The Fellowship of the Ring", "The Two Towers", "The Return of the King")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Enjoys " + ", ".join(f"The Lord of the Rings: {part}" for part in RINGS) + ".",
+        "Enjoys Once Upon a Time in America, Once Upon a Time in the West and Once Upon a Time in"
+        " Hollywood.",
+        "Mag „Die Unendliche Geschichte vom Mond“, „Die Unendliche Geschichte vom Meer“ und"
+        " „Die Unendliche Geschichte vom Wald“.",
+        "Любит «Сказки Старого Северного Города: Зима», «Сказки Старого Северного Города: Весна» и"
+        " «Сказки Старого Северного Города: Лето».",
+    ],
+)
+def test_titles_of_a_series_may_begin_alike(text):
+    assert find_reason(text, ASKED) is None
+    assert find_reason(text.lower(), ASKED) is LossReason.REPETITION
+    assert find_reason(text.upper(), ASKED) is LossReason.REPETITION
+
+
+def test_a_title_of_the_data_may_have_its_article_last():
+    text = "enjoys " + ", ".join(f"the lord of the rings: {part}".lower() for part in RINGS)
+    listed = [f"Lord of the Rings: {part}, The (2001)" for part in RINGS[:2]]
+    assert find_reason(text, AskedTexts.of("", {"titles": listed})) is None
+    assert find_reason(text, AskedTexts.of("", {"titles": ["Rings"]})) is LossReason.REPETITION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hört die Musik der Stadt, mag die Musik der Stadt und liebt die Musik der Stadt sehr",
+        "It likes jazz and blues. It likes jazz and soul. It likes jazz and funk.",
+        "aime les films de guerre, puis les films de guerre longs, et les films de guerre vieux",
+    ],
+)
+def test_a_refrain_that_is_no_title_is_refused(text):
+    assert find_reason(text, ASKED) is LossReason.REPETITION
+
+
+@pytest.mark.parametrize("text", ["1984", "C++", "8½", "R", "“R”", "《1984》", "1917."])
+def test_a_text_of_one_name_is_kept_where_the_data_says_it(text):
+    titles = ["1984", "C++", "8½ (1963)", "R", "爱 1917"]
+    asked = AskedTexts.of("", {"messages": {"M1": {"says": "C"}}, "titles": titles})
+    assert find_reason(text, asked) is None
+    assert find_reason(text, ASKED) is LossReason.NO_WORDS
+
+
+def test_a_message_s_name_is_no_name_of_the_data():
+    heard = {"messages": ["M1"], "rules": ["M1 (more): trust it"], "title": "M83"}
+    for asked in (
+        AskedTexts.of("", {"user": heard}),
+        AskedTexts.of("", {"messages": {"M1": {"says": "M83"}}, "user": heard}),
+    ):
+        assert find_reason("M1", asked) is LossReason.NO_WORDS
+        assert TextCheck(asked).keep_names(["m1", "M83"]) == ["M83"]
+        assert find_reason("M83", asked) is None
+
+
+def test_html_strikes_through_and_models_mark_whole_texts():
+    assert find_reason("Likes <s>folk</s> jazz.", ASKED) is None
+    for text in ("<s>Likes jazz.</s>", "<s> Likes jazz.", "Likes jazz.</s>", "<s><user></s> jazz"):
+        assert find_reason(text, ASKED) is LossReason.ROLE_MARK, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A password manager for client profiles",
+        "An app in which users' profiles show playlists",
+        "Eine App für das Nutzerprofil",
+        "Une application pour le profil de l'utilisateur",
+        "Una app para el perfil del usuario",
+        "Приложение для профиля пользователя",
+        "一款管理用户画像的应用",
+        "ユーザーのプロフィールを管理するアプリ",
+    ],
+)
+def test_an_item_about_profiles_may_say_so(text):
+    listed = AskedTexts.of("", {"client_1": {"description": f"New: {text}."}})
+    check = TextCheck(listed)
+    assert check.keep_line(text) == check.require_text(text) == text
+    assert check.refused == []
+    silent = TextCheck(ASKED)
+    assert silent.keep_line(text) == ""
+    assert silent.reasons == [LossReason.ABOUT_PROFILE]
+    with pytest.raises(ValueError, match="is about a profile"):
+        silent.require_text(text)
+
+
+def test_a_gradient_may_speak_of_the_profile():
+    reader = party(user(), line(1, "jazz"))
+    parts = backward.build_question(work(), 1, {"user": reader}).parts
+    gradient = "The user's profile should say more of dub."
+    found = ask(parts, "user", {"helped": False, "gradient": gradient, "edits": []})
+    assert [one.text for one in found.gradients] == [gradient]
+
+
+def test_a_description_about_profiles_is_refused():
+    parts = extract.build_question([film("Heat", 1), film("Up", 2)]).parts
+    lines = [{"text": "Heat, an item of the user's profile."}]
+    assert "about a profile" in str(ask(parts, "client_1", {"lines": lines}))
+
+
 def test_a_line_about_profiles_is_refused():
     parts = backward.build_question(work(), 1, {"user": party(user())}).parts
     for text, kept in (
@@ -176,15 +306,15 @@ def test_a_description_of_another_item_of_the_call_is_refused():
 )
 def test_natural_texts_are_kept(text):
     for prompt in (merge.PROMPT, backward.PROMPT, summarize.PROMPT):
-        assert find_fault(text, AskedTexts(prompt.instructions, OUTCOMES[1])) is None
+        assert find_reason(text, AskedTexts(prompt.instructions, OUTCOMES[1])) is None
 
 
 def test_a_title_that_repeats_a_word_may_be_named():
     title = "It's a Mad, Mad, Mad, Mad World (1963)"
     asked = AskedTexts.of("", {"client_1": {"title": title}})
-    assert find_fault(f"{title}, a chase for many.", asked) is None
-    assert find_fault(f"{title}, a chase for many.") == "repeats itself"
-    assert find_fault("Mad fun, mad fun, mad fun, mad fun.", asked) == "repeats itself"
+    assert find_reason(f"{title}, a chase for many.", asked) is None
+    assert find_reason(f"{title}, a chase for many.") == LossReason.REPETITION
+    assert find_reason("Mad fun, mad fun, mad fun, mad fun.", asked) == LossReason.REPETITION
 
 
 def test_what_stands_for_nothing_is_no_fault():
@@ -210,7 +340,7 @@ def test_edits_that_swap_two_lines_are_carried_out():
 
 
 def test_a_second_answer_that_is_worse_does_not_replace_the_first():
-    exchange = Exchange(None, "", {}, 0)
+    exchange = Exchange(None, missing={}, tokens=0)
     echo, loop = LossReason.ECHO, LossReason.REPETITION
     first, worse = DegeneratePart("a", "line", echo), DegeneratePart("b", "", echo, loop)
     for found in (first, worse, ReasonerFailed("c")):
@@ -243,6 +373,22 @@ def test_the_description_of_an_item_alone_names_it():
     fan = Client(8, ClientKey(ClientKind.USER, "u"), description="I love films.")
     parts = extract.build_question([fan]).parts
     assert len(ask(parts, "client_1", {"lines": [{"text": "Loves films."}]})) == 1
+
+
+def test_a_description_may_write_its_title_as_people_do():
+    def read(films, text):
+        parts = extract.build_question(films).parts
+        return ask(parts, "client_1", {"lines": [{"text": text, "attributes": []}]})
+
+    seven = film("Seven (Se7en) (1995)", 1)
+    assert len(read([seven], "Se7en, a dark thriller.")) == 1
+    father, scarface = film("Godfather, The (1972)", 1), film("Scarface (1983)", 2)
+    line = "The Godfather, a mafia epic for those who like Scarface."
+    assert len(read([father, scarface], line)) == 1
+    assert "about 'Scarface'" in str(read([father, scarface], "Scarface, a mafia epic."))
+    assert "no line names" in str(read([film("It (2017)", 1)], "With wit and style."))
+    summer = film("(500) Days of Summer (2009)", 1)
+    assert "no line names" in str(read([summer], "A romance told backwards."))
 
 
 @pytest.mark.parametrize("fault", ["truncated", "malformed", "not_json", "refusal"])
@@ -295,7 +441,7 @@ def test_no_good_text_is_refused():
             description=f"A {name} of 1942 that people come back to, year after year.",
         )
         for edit in extract_lines(client):
-            assert find_fault(edit.line.text, ASKED) is None
+            assert find_reason(edit.line.text, ASKED) is None
             assert TextCheck(ASKED).keep_names(edit.line.attributes) == [*edit.line.attributes]
     for text in (
         "Drawn to slow, slow burning thrillers and to the cities they are set in.",
@@ -307,7 +453,7 @@ def test_no_good_text_is_refused():
         "10000000 records sold: pop for millions.",
         "Ha ha ha, comedies of all kinds.",
     ):
-        assert find_fault(text, ASKED) is None, text
+        assert find_reason(text, ASKED) is None, text
 
 
 def test_a_router_s_text_that_says_nothing_is_a_lost_part():
