@@ -16,6 +16,8 @@ class LossReason(StrEnum):
     NO_WORDS = "no_words"
     FIELD_NAME = "field_name"
     ROLE_MARK = "role_mark"
+    FORM = "form"
+    CHATTER = "chatter"
     REPETITION = "repetition"
     ECHO = "echo"
     MARKER = "marker"
@@ -37,11 +39,13 @@ SENTENCES = {
     LossReason.NO_WORDS: "A text has no words.",
     LossReason.FIELD_NAME: "A text is the name of a field.",
     LossReason.ROLE_MARK: "A text holds a mark of roles, such as <user>.",
+    LossReason.FORM: "A text holds JSON, or the form of an answer.",
+    LossReason.CHATTER: "A text speaks to whoever asked, or only fills the place.",
     LossReason.REPETITION: "A text repeats itself.",
     LossReason.ECHO: "A text repeats the instructions, or what they say of the interaction.",
     LossReason.MARKER: "A text names a part of the question.",
     LossReason.STANDING_LINE: "A line stands in the profile already.",
-    LossReason.ABOUT_PROFILE: "A line speaks of the profile, not of taste.",
+    LossReason.ABOUT_PROFILE: "A line or a router's text speaks of profiles, not of taste.",
     LossReason.OTHER_ITEM: "A description names another item of the same call, and not its own.",
     LossReason.UNNAMED_ITEM: "A description does not name its item.",
     LossReason.NO_ATTRIBUTE: "A letter, a digit or the name of a field stands for an attribute.",

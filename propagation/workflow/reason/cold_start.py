@@ -116,7 +116,7 @@ class ColdStart:
 
     @property
     def seconds_left(self) -> float | None:
-        """For how long clients will be described at this process' pace; None if unknown."""
+        """Seconds until all are described at this process' pace; None if unknown."""
         return self.outstanding * self.seconds / self.described if self.described else None
 
     def get_described_through(self, limit: int) -> int:

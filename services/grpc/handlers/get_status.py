@@ -200,5 +200,5 @@ class GetStatusHandler(Servicer):
 
 
 def _compute_end(seconds_left: float | None) -> int:
-    """Return the time of an end in milliseconds since 1970; 0 if there is none, or nobody knows."""
+    """Return when the work ends, in milliseconds since 1970; 0 if unknown."""
     return SystemClock().now_ms() + int(1_000 * seconds_left) if seconds_left else 0

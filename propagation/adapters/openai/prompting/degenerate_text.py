@@ -36,26 +36,46 @@ LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
 """How many words, how many times anywhere in a text, are a loop."""
 ARTICLE = re.compile(r"(?:the|an?) ")
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
+WHOLE_LOOP = re.compile(rf"\W*([{UNSPACED}]{{1,10}}?)\1{{3,}}\W*")
+"""A whole text that repeats a few letters of a script without spaces."""
 MANY_WORDS, DISTINCT_SHARE = 16, 0.4
+FEW_WORDS, FEW_DISTINCT_SHARE = 6, 1 / 3
 MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
+SPOKEN_MARKER = re.compile(r"\bcandidate \d\b|^(?:m\d{1,3}\W*){2,}$|^m\d{1,3} is\b", re.IGNORECASE)
+FORM = re.compile(r"[{\[]\s*[\"']\w|[\"']\w+[\"']\s*:\s*[\"'{\[]|[{\[]\s*string\b", re.IGNORECASE)
+"""JSON, or the form of an answer, inside of a text."""
+CHATTER = re.compile(
+    r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
+    r"|\bhere(?:['’]s| is| are) (?:the|your|my) (?:json|answer|output|response)\b"
+    r"|^(?:i['’]m|i am) (?:very )?sorry,? but\b|\blorem ipsum\b",
+    re.IGNORECASE,
+)
+"""What a model says to whom it believes to talk to, and text that only fills a place."""
 ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 STRUCK = re.compile(r"<s>(.*?)</s>", re.IGNORECASE)
 """What HTML strikes through; models begin and end a whole text with the same marks."""
 PLACEHOLDER_NAME = re.compile(
-    r"[a-z]|\d{1,3}|m\d{1,3}|(?:client|candidate|router|line)[ _]\d+", re.IGNORECASE
+    r"[a-z]|\d{1,3}|[mx]\d{1,3}(?:[, ]+m\d{1,3})*"
+    r"|(?:client|candidate|router|line|choice|text)[ _]?\d+",
+    re.IGNORECASE,
 )
 """Letters, digits, and names of messages, parts and lines."""
 FIELDS = frozenset(
     {
         "about",
         "add",
+        "answer",
+        "array",
         "attribute",
         "attributes",
         "candidate",
         "choice",
         "chosen",
         "client",
+        "concept",
+        "data",
         "decision",
         "drop",
         "edit",
@@ -67,25 +87,39 @@ FIELDS = frozenset(
         "gradients",
         "heard",
         "helped",
+        "item",
+        "json",
         "kind",
         "line",
         "lines",
+        "listed_under",
+        "maker",
         "message",
         "messages",
+        "mood",
         "name",
         "names",
+        "object",
         "op",
         "order",
+        "outcome",
         "passed",
         "prediction",
+        "profile",
         "ranking",
         "reason",
         "replace",
         "router",
         "rules",
+        "short name",
+        "short names",
+        "string",
+        "style",
+        "subject",
         "text",
         "true",
         "used",
+        "user",
         "weigh",
         "why",
     }
@@ -101,13 +135,32 @@ ABOUT_PROFILES = re.compile(
     re.IGNORECASE,
 )
 NOTHING = frozenset(
-    {"", "-", "—", "n/a", "na", "nil", "no", "none", "nothing", "null", "无", "没有"}
+    {
+        "",
+        "-",
+        "—",
+        "n/a",
+        "na",
+        "nil",
+        "no",
+        "no information",
+        "no information available",
+        "none",
+        "not available",
+        "nothing",
+        "null",
+        "unknown",
+        "无",
+        "没有",
+    }
 )
 """What models write into a field that they want to leave empty."""
 FAULTS = {
     LossReason.NO_WORDS: "has no words",
     LossReason.FIELD_NAME: "is the name of a field",
     LossReason.ROLE_MARK: "has a mark of roles",
+    LossReason.FORM: "has the form of an answer in it",
+    LossReason.CHATTER: "speaks to me, or only fills the place",
     LossReason.REPETITION: "repeats itself",
     LossReason.MARKER: "names a part of this question",
     LossReason.ECHO: "repeats the instructions",
@@ -257,8 +310,14 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.REPETITION
     if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
         return LossReason.ROLE_MARK
-    if MARKER.search(text):
+    if MARKER.search(text) or (
+        (spoken := SPOKEN_MARKER.search(text)) and not asked.have_phrase(spoken.group().casefold())
+    ):
         return LossReason.MARKER
+    if FORM.search(text):
+        return LossReason.FORM
+    if (chatter := CHATTER.search(text)) and not asked.have_phrase(chatter.group().casefold()):
+        return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
     return None
@@ -322,10 +381,12 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
     """
     cased = _split_cased(text.replace("_", " "))
     words = [word.casefold() for word in cased]
-    loop = LOOP_OF_CHARACTERS.search(text.casefold())
+    loop = LOOP_OF_CHARACTERS.search(text.casefold()) or WHOLE_LOOP.fullmatch(text)
     if loop and not any(loop.group() in one for one in asked.data):
         return True
     if any(not asked.have_phrase(" ".join(words[start:end])) for start, end in _find_runs(words)):
+        return True
+    if len(words) > 2 and len({*words}) == 1 and not asked.have_phrase(" ".join(words)):
         return True
     rest = [*words]
     for start, end in reversed([*_find_refrains(words)]):
@@ -335,7 +396,10 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
         ):
             return True
         del rest[start:end]
-    return len(rest) >= MANY_WORDS and len(set(rest)) < DISTINCT_SHARE * len(rest)
+    distinct = len(set(rest))
+    return (len(rest) >= MANY_WORDS and distinct < DISTINCT_SHARE * len(rest)) or (
+        len(rest) >= FEW_WORDS and distinct <= FEW_DISTINCT_SHARE * len(rest)
+    )
 
 
 def _is_title(words: Sequence[str]) -> bool:
@@ -401,6 +465,8 @@ def _echoes_outcome(words: Sequence[str], outcome: str) -> bool:
         if run in told
         for place in range(start, start + size)
     }
+    if outcome and len(OUTCOME_NAMES.intersection(words)) > 1 and len(words) <= ECHO_WORDS:
+        return True
     is_named = any(words[place] in OUTCOME_NAMES for place in places)
     most = NAMED_ECHO_WORDS if is_named else OUTCOME_ECHO_WORDS
     return len(places) >= min(most, math.ceil(ECHO_SHARE * len(words)))

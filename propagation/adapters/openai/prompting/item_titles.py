@@ -41,15 +41,20 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
         return shown
     rest = _compose(text)
     for other in sorted(named, key=len, reverse=True):
-        rest = rest.replace(_compose(other), " ")
+        rest = re.sub(re.escape(_compose(other)), " ", rest, flags=re.IGNORECASE)
     if _names_own(rest, shown, with_first=bool(named)):
         return shown
     return named[0] if named else None
 
 
 def _has_exactly(text: str, title: str) -> bool:
+    """Return whether a text has a title as it is written.
+
+    Several words may be in any case. A single one in lower case may be no title: heat, it.
+    """
     whole = rf"(?<![A-Za-z0-9]){re.escape(_compose(title))}(?![A-Za-z0-9])"
-    return re.search(whole, _compose(text)) is not None
+    case = re.IGNORECASE if " " in title.strip() else re.NOFLAG
+    return re.search(whole, _compose(text), case) is not None
 
 
 def _compose(text: str) -> str:

@@ -62,6 +62,21 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("1.", LossReason.NO_WORDS),
         ("M1", LossReason.NO_WORDS),
         ("b", LossReason.NO_WORDS),
+        ('{"text": "x"}', LossReason.FORM),
+        ('A film. ["soul", "funk"]', LossReason.FORM),
+        ("I am sorry, but as an AI language model I cannot do that.", LossReason.CHATTER),
+        ("Sure, here is the JSON you asked for", LossReason.CHATTER),
+        ("Lorem ipsum dolor sit amet", LossReason.CHATTER),
+        ("string", LossReason.FIELD_NAME),
+        ("Answer:", LossReason.FIELD_NAME),
+        ("asdf asdf asdf qwer qwer qwer", LossReason.REPETITION),
+        ("film film film", LossReason.REPETITION),
+        ("好看好看好看好看", LossReason.REPETITION),
+        ("的的的的的的", LossReason.REPETITION),
+        ("M1 M2 M3", LossReason.NO_WORDS),
+        ("M3 is a good message", LossReason.MARKER),
+        ("The user would choose candidate 1", LossReason.MARKER),
+        ("chosen item was foreseen by the user", LossReason.ECHO),
     ],
 )
 def test_texts_that_say_nothing(text, reason):
@@ -69,7 +84,23 @@ def test_texts_that_say_nothing(text, reason):
 
 
 @pytest.mark.parametrize(
-    "name", ["a", "7", "m1", "M12", "edits", "client_2", "Candidate 1", "line 3", "da da da da da"]
+    "name",
+    [
+        "a",
+        "7",
+        "m1",
+        "M12",
+        "edits",
+        "client_2",
+        "Candidate 1",
+        "line 3",
+        "da da da da da",
+        "style",
+        "M1, M2",
+        "choice_1",
+        "short name",
+        "user",
+    ],
 )
 def test_names_that_are_no_attributes(name):
     check = TextCheck(ASKED)
@@ -301,6 +332,11 @@ def test_a_description_of_another_item_of_the_call_is_refused():
         "هههههههه كوميديا",
         "مرحبـــــــا",
         "Fill in the ________: a quiz for many.",
+        'Loves "Heat": a thriller of two men who know each other well',
+        "I'm Sorry I Haven't a Clue, a radio show",
+        "The Candidate, a film about an election",
+        "Of machines that speak as people do",
+        "Style over substance",
         "R&B of the 80s",
     ],
 )
