@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import traceback
@@ -21,6 +22,8 @@ from pathlib import Path
 from benchmarks.groups import BENCH, LIFE, LLM, MODULES, NEO4J
 from benchmarks.run import Run
 from benchmarks.targets import TARGETS
+from propagation.forced_exit import clean_up_by
+from services.runtime.interruption import interruption
 from services.runtime.kernel_cache import use_kernel_cache
 from services.runtime.logs import configure_logging
 
@@ -32,18 +35,17 @@ PACKAGES = ("grpcio", "numba", "numpy", "protobuf", "pydantic")
 def main() -> None:
     options = _options()
     groups = _groups(options)
+    interruption.start()
     use_kernel_cache()
     configure_logging("console")
     print(_circumstances())
     figures: dict[str, float | None] = {}
     STATES.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=STATES))
-    try:
+    with clean_up_by(lambda: shutil.rmtree(scratch, ignore_errors=True)):
         run = Run(options.short, STATES, scratch, _ml100k(options.ml100k), options.cds)
         for group in [options.only] if options.only else groups:
             figures |= _measured(group, groups[group], run)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     _print_table(figures)
     print(_circumstances())
     print(json.dumps({key: figures.get(key) for keys in groups.values() for key in keys}))
@@ -167,4 +169,7 @@ def _print_table(figures: dict[str, float | None]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(interruption.exit_code)

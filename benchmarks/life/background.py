@@ -18,6 +18,7 @@ import grpc
 
 from benchmarks.run import Run
 from benchmarks.service.town import Town, pairs_of
+from propagation.forced_exit import clean_up_by
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 
@@ -48,11 +49,12 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
         text=True,
     )
     assert process.stdout is not None
-    try:
-        process.stdout.readline()
-        yield
-    finally:
-        rest, _ = process.communicate(timeout=60)
+    with clean_up_by(process.kill):
+        try:
+            process.stdout.readline()
+            yield
+        finally:
+            rest, _ = process.communicate(timeout=60)
     done = json.loads(rest)
     late = "" if done["lag_s"] < LAG_MOST else f", which is over {LAG_MOST:g} s"
     run.note(

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from propagation.forced_exit import clean_up_by
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -105,9 +107,10 @@ def scripted(
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        yield ScriptedServer(line.removeprefix("listening on ").strip())
-    finally:
-        process.terminate()
-        process.wait(20)
+    with clean_up_by(process.kill):
+        try:
+            line = process.stdout.readline()
+            yield ScriptedServer(line.removeprefix("listening on ").strip())
+        finally:
+            process.terminate()
+            process.wait(20)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from propagation.forced_exit import clean_up_by
+
 READY_SECONDS = 120
 
 
@@ -75,12 +77,13 @@ def serving(database: Path, *arguments: str) -> Iterator[Service]:
             text=True,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
         )
-        try:
-            yield Service(_address(process), process, time.monotonic() - started)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait(READY_SECONDS)
+        with clean_up_by(process.kill):  # if this process has to end before the service has
+            try:
+                yield Service(_address(process), process, time.monotonic() - started)
+            finally:
+                if process.poll() is None:
+                    process.terminate()
+                    process.wait(READY_SECONDS)
 
 
 def _address(process: "subprocess.Popen[str]") -> str:

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.optimization.prediction_quality import CHANCE, follows_place
-from services.model_check.figures import Cost, Figures, Names, divide
+from services.model_check.figures import Choices, Cost, Figures, Names, divide
 
 USABLE_SHARE = 0.8
 PLACE_SHARE = 0.75
-SWAPPED_SHARE, OWN_SHARE = 0.05, 0.9
+SWAPPED_SHARE, OWN_SHARE, NAMED_SHARE = 0.05, 0.9, 0.5
 KEPT_UP_SHARE = 0.75
 TOKENS_STEP = 256
 MORE_QUESTIONS = 300
@@ -71,7 +71,10 @@ def _choose_clients_a_call(names: Sequence[Names], sizes: Sequence[int]) -> int:
     """
     if not names:  # no item has a title
         return max(sizes)
-    least_own = OWN_SHARE * divide(names[0].own, names[0].items)
+    alone = divide(names[0].own, names[0].items)
+    if alone < NAMED_SHARE:
+        return names[0].clients_a_call
+    least_own = OWN_SHARE * alone
     good = [
         one.clients_a_call
         for one in names
@@ -116,27 +119,30 @@ def estimate_costs(
     )
 
 
-def give_advice(figures: Figures, suitable: SuitableSettings) -> str:
-    """Say in one sentence what to do with this model."""
+def give_advice(figures: Figures, suitable: SuitableSettings, *, is_small: bool = False) -> str:
+    """Say in one sentence what to do with this model.
+
+    Args:
+        is_small: Whether the settings are those for small models already.
+    """
     choices = figures.choices
-    small = suitable.clients_a_call == 1 and any(one.clients_a_call > 1 for one in figures.names)
+    small = (
+        not is_small
+        and suitable.clients_a_call == 1
+        and any(one.clients_a_call > 1 for one in figures.names)
+    )
     usable = figures.validity.accepted_share
-    if usable < USABLE_SHARE or choices.right is None:
-        return (
-            f"Only {usable:.0%} of this model's answers can be used as they are: use another model,"
-            " or preset=small-model with openai.predict=offline."
-        )
+    if choices.right is None:
+        return _advise_another(usable, is_small=is_small)
+    if usable < USABLE_SHARE and not _goes_by_place(choices):
+        return _advise_another(usable, is_small=is_small)
     if choices.error is None:
         return (
             f"The data has too few users to judge predictions ({choices.answered} choices): give"
             " --data a folder with more users, or leave it out."
         )
     texts = ", and preset=small-model for its texts" if small else ""
-    if (
-        choices.by_place is not None
-        and choices.by_place >= PLACE_SHARE
-        and follows_place(choices.right, choices.by_place)
-    ):
+    if _goes_by_place(choices):
         return (
             f"This model answers by place ({choices.by_place:.0%} of pairs), so its predictions"
             f" mean nothing: set openai.predict=offline{texts}."
@@ -151,6 +157,29 @@ def give_advice(figures: Figures, suitable: SuitableSettings) -> str:
             )
         how = "below" if CHANCE - choices.right > 2 * error else "at"
         return f"This model is {how} chance {measured}: set openai.predict=offline{texts}."
+    alone = figures.names[0] if figures.names else None
+    if alone and alone.own < NAMED_SHARE * alone.items:
+        return (
+            f"This model predicts, but only {divide(alone.own, alone.items):.0%} of its"
+            " descriptions name their item: use another model for texts."
+        )
     if small:
         return "This model takes items of one call for each other: use preset=small-model."
     return "This model can be used with the settings that suit."
+
+
+def _goes_by_place(choices: Choices) -> bool:
+    return (
+        choices.right is not None
+        and choices.by_place is not None
+        and choices.by_place >= PLACE_SHARE
+        and follows_place(choices.right, choices.by_place)
+    )
+
+
+def _advise_another(usable: float, *, is_small: bool) -> str:
+    instead = "" if is_small else ", or preset=small-model with openai.predict=offline"
+    return (
+        f"Only {usable:.0%} of this model's answers can be used as they are: use another"
+        f" model{instead}."
+    )

@@ -101,6 +101,8 @@ async def measure_model(
         figures=figures,
         settings=suitable,
         estimate=estimate_costs(figures, suitable, sample.events, sample.items, priced=priced),
-        advice=give_advice(figures, suitable),
+        advice=give_advice(
+            figures, suitable, is_small=options.clients_a_call == 1 and not options.fused
+        ),
         notes=sample.notes,
     )

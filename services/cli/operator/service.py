@@ -2,11 +2,13 @@
 
 import asyncio
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from propagation.grouping import group_pairs
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import (
@@ -24,6 +26,9 @@ from services.cli.access import (
 from services.cli.exits import ExitCode
 from services.cli.operator.runs import describe_round, run_in_words
 from services.runtime.console import print_result, print_rows
+
+SHOWN_JOBS = 3
+"""How many jobs that fail for one reason are named."""
 
 
 def serve(
@@ -143,8 +148,20 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
             for budget in answer.budgets
         ),
         *((f"scheduled job {job.name}", describe_job(job)) for job in answer.jobs),
-        *((f"failing: {job}", reason) for job, reason in answer.failing.items()),
+        *describe_failing(answer.failing),
     ]
+
+
+def describe_failing(failing: Mapping[str, str]) -> list[tuple[str, object]]:
+    """List what fails, and why; what fails for one reason shares a row."""
+    by_reason = group_pairs((reason, job) for job, reason in failing.items())
+    return [(f"failing: {_join_first(jobs)}", reason) for reason, jobs in by_reason.items()]
+
+
+def _join_first(jobs: Sequence[str]) -> str:
+    more = len(jobs) - SHOWN_JOBS
+    shown = ", ".join(jobs[:SHOWN_JOBS] if more > 0 else jobs)
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def describe_spending(spending: pb.Spending) -> list[tuple[str, object]]:

@@ -112,6 +112,17 @@ def choices(**changed):
         ({"choices": choices(right=0.55, error=0.08)}, "This model is at chance (0.55, "),
         ({"choices": choices(right=0.2, error=0.08)}, "This model is below chance (0.20, "),
         (
+            {
+                "validity": GOOD["validity"].model_copy(update={"accepted": 79}),
+                "choices": choices(right=0.5, error=0.0, by_place=1.0),
+            },
+            "This model answers by place (100% of pairs)",
+        ),
+        (
+            {"names": [Names(clients_a_call=n, items=10, own=0, other=0) for n in (1, 4, 10)]},
+            "This model predicts, but only 0% of its descriptions name their item:",
+        ),
+        (
             {"validity": GOOD["validity"].model_copy(update={"accepted": 79})},
             "Only 79% of this model's answers can be used as they are: use another model,",
         ),
@@ -120,6 +131,21 @@ def choices(**changed):
 def test_the_sentence(changed, start):
     measured = figures(**changed)
     assert give_advice(measured, choose_settings(measured)).startswith(start)
+
+
+def test_nobody_is_told_to_use_the_preset_that_is_used():
+    swapped = [GOOD["names"][0], Names(clients_a_call=4, items=10, own=4, other=5)]
+    unusable = GOOD["validity"].model_copy(update={"accepted": 79})
+    for changed in ({"names": swapped}, {"validity": unusable}):
+        measured = figures(**changed)
+        suitable = choose_settings(measured)
+        assert "small-model" in give_advice(measured, suitable)
+        assert "small-model" not in give_advice(measured, suitable, is_small=True)
+
+
+def test_descriptions_that_never_name_their_item_suit_no_large_call():
+    nothing = [Names(clients_a_call=n, items=10, own=0, other=0) for n in (1, 4, 10)]
+    assert choose_settings(figures(names=nothing)).clients_a_call == 1
 
 
 def answer(pair, chosen_first, picked_first):
