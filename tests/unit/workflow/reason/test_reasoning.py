@@ -438,3 +438,36 @@ async def test_lines_that_stand_in_for_a_model_s_are_recorded_as_the_catalogue_s
         "Coda": "extract@2",
         "Dusk": "extract@2",
     }
+
+
+async def test_what_a_model_described_is_committed_as_it_comes(engine, monkeypatch):
+    """A catalogue may take a small model hours; what was paid for is seen, and not asked again."""
+    monkeypatch.setattr(cold_start, "CLIENTS_A_SLOT", 2)
+    await engine.drain()
+    monkeypatch.setattr(type(engine.reasoner), "asks_model", True)
+    seen, stopped = [], []
+    extract = engine.reasoner.extract
+
+    async def note(clients):
+        seen.append(([one.title for one in clients], engine.cold_start.outstanding))
+        if len(seen) == 2 and not stopped:
+            stopped.append(True)
+            raise LeaseLost("describe")
+        return await extract(clients)
+
+    monkeypatch.setattr(engine.reasoner, "extract", note)
+    names = ("Echo", "Fado", "Gigue", "Hora", "Icon")
+    keys = [ClientKey(kind=ClientKind.ITEM, id=name) for name in names]
+    await engine.upsert_clients([ClientChange(key=key, title=key.id) for key in keys])
+    with pytest.raises(LeaseLost):
+        await engine.drain()
+    assert seen == [(["Echo", "Fado"], 5), (["Gigue", "Hora"], 3)]
+    refs = await engine.store.find_refs(keys)
+    texts = await engine.store.load_texts(refs)
+    assert [texts[ref].profile.version for ref in refs] == [1, 1, 0, 0, 0], "two are stored"
+    assert engine.cold_start.seconds_left > 0
+    await engine.drain()
+    texts = await engine.store.load_texts(refs)
+    assert [texts[ref].profile.version for ref in refs] == [1] * 5
+    assert engine.cold_start.outstanding == 0
+    assert not engine.cold_start.seconds_left
