@@ -25,6 +25,7 @@ class LossReason(StrEnum):
     ABOUT_PROFILE = "about_profile"
     OTHER_ITEM = "other_item"
     UNNAMED_ITEM = "unnamed_item"
+    BARE_TITLE = "bare_title"
     NO_ATTRIBUTE = "no_attribute"
 
 
@@ -48,6 +49,7 @@ SENTENCES = {
     LossReason.ABOUT_PROFILE: "A line or a router's text speaks of profiles, not of taste.",
     LossReason.OTHER_ITEM: "A description names another item of the same call, and not its own.",
     LossReason.UNNAMED_ITEM: "A description does not name its item.",
+    LossReason.BARE_TITLE: "A description says nothing but the title.",
     LossReason.NO_ATTRIBUTE: "A letter, a digit or the name of a field stands for an attribute.",
 }
 

@@ -33,7 +33,11 @@ from propagation.adapters.openai.prompting.fitting import (
     split_to_fit,
     write_fitting_document,
 )
-from propagation.adapters.openai.prompting.item_titles import find_main_title, find_named_title
+from propagation.adapters.openai.prompting.item_titles import (
+    find_main_title,
+    find_named_title,
+    is_bare_title,
+)
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,
     LINE_CHARS,

@@ -12,6 +12,7 @@ WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 JAPANESE = {"HIRAGANA": "CJK", "KATAKANA": "CJK"}
 PARTS = re.compile(r"[():;|/]|\s[-–—]\s|\sor\s")
 NO_CONTENT = frozenset(["the", "and", "aka", "der", "die", "das", "und", "les", "los", "las"])
+KINDS = frozenset(["a", "an", "item", "movie", "film", "song", "album", "book", "game", "product"])
 CONTENT_LETTERS, LONG_WORD, ALIKE = 3, 5, 0.8
 
 
@@ -45,6 +46,13 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
     if _names_own(rest, shown, with_first=bool(named)):
         return shown
     return named[0] if named else None
+
+
+def is_bare_title(text: str, shown: str) -> bool:
+    """Return whether a text says nothing but an item's title; never of an item without one."""
+    said = {word for word in WORD.findall(_plain(text)) if not word.isdigit()}
+    title = {*WORD.findall(_plain(shown))}
+    return bool(title) and said <= title | NO_CONTENT | KINDS
 
 
 def _has_exactly(text: str, title: str) -> bool:

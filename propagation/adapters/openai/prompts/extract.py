@@ -21,6 +21,7 @@ from propagation.adapters.openai.prompting import (
     describe_own_text,
     find_main_title,
     find_named_title,
+    is_bare_title,
     is_same_text,
     limit_attributes,
     limit_length,
@@ -142,6 +143,9 @@ def build_edits(
     said = " ".join(line.text for line in lines)
     if must_name and lines and find_named_title(said, title) is None:
         check.refuse(LossReason.UNNAMED_ITEM, "no line names the item: begin with its title")
+        return []
+    if lines and is_bare_title(said, title):
+        check.refuse(LossReason.BARE_TITLE, "the description says nothing but the title")
         return []
     return [
         AddLine(

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from propagation.adapters.openai.prompting import find_main_title, find_named_title
+from propagation.adapters.openai.prompting import find_main_title, find_named_title, is_bare_title
 
 MOUSE = (
     "Logitech MX Master 3S - Wireless Performance Mouse with Ultra-Fast Scrolling, Ergo, 8K DPI,"
@@ -94,3 +94,17 @@ def test_a_text_that_names_another_item_names_its_own_too_or_is_refused(
 def test_a_main_title_has_only_the_brackets_that_it_begins_with():
     assert find_main_title("Heat (1995)") == "Heat"
     assert find_main_title("(500) Days of Summer (2009)") == "(500) Days of Summer"
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("Toy Story (1995)", True),
+        ("The movie Toy Story.", True),
+        ("Toy Story, a film of toys that live", False),
+        ("Drama", False),
+    ],
+)
+def test_a_description_that_is_only_the_title(text, bare):
+    assert is_bare_title(text, "Toy Story (1995)") is bare
+    assert not is_bare_title(text, ""), "an item without a title, or a user"
