@@ -170,8 +170,8 @@ async def test_a_model_that_is_right_with_a_share_is_measured(tmp_path, caplog, 
         assert abs(found.share_right - share) < 3 * max(found.standard_error, 0.02)
         assert abs(found.share_first - 0.5) < 0.1
         is_warned = share == 0.5
-        assert ("no better than chance" in found.warning) == is_warned
-        assert ("no better than chance" in caplog.text) == is_warned
+        assert ("not seen to predict better than chance" in found.warning) == is_warned
+        assert ("not seen to predict better than chance" in caplog.text) == is_warned
 
 
 @pytest.mark.slow
