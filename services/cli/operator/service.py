@@ -153,7 +153,10 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
 
 
 def describe_failing(failing: Mapping[str, str]) -> list[tuple[str, object]]:
-    """List what fails, and why; what fails for one reason shares a row."""
+    """List what fails, and why.
+
+    What fails for one reason shares a row.
+    """
     by_reason = group_pairs((reason, job) for job, reason in failing.items())
     return [(f"failing: {_join_first(jobs)}", reason) for reason, jobs in by_reason.items()]
 

@@ -49,7 +49,10 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
 
 
 def is_bare_title(text: str, shown: str) -> bool:
-    """Return whether a text says nothing but an item's title; never of an item without one."""
+    """Return whether a text says nothing but an item's title.
+
+    It never does of an item without one.
+    """
     said = {word for word in WORD.findall(_plain(text)) if not word.isdigit()}
     title = {*WORD.findall(_plain(shown))}
     return bool(title) and said <= title | NO_CONTENT | KINDS
