@@ -132,17 +132,20 @@ def give_advice(figures: Figures, suitable: SuitableSettings, *, is_small: bool 
         and any(one.clients_a_call > 1 for one in figures.names)
     )
     usable = figures.validity.accepted_share
-    if choices.right is None:
-        return _advise_another(usable, is_small=is_small)
-    if usable < USABLE_SHARE and not _goes_by_place(choices):
-        return _advise_another(usable, is_small=is_small)
+    by_place = _goes_by_place(choices)
+    if choices.right is None or (usable < USABLE_SHARE and not by_place):
+        instead = "" if is_small else ", or preset=small-model with openai.predict=offline"
+        return (
+            f"Only {usable:.0%} of this model's answers can be used as they are: use another"
+            f" model{instead}."
+        )
     if choices.error is None:
         return (
             f"The data has too few users to judge predictions ({choices.answered} choices): give"
             " --data a folder with more users, or leave it out."
         )
     texts = ", and preset=small-model for its texts" if small else ""
-    if _goes_by_place(choices):
+    if by_place:
         return (
             f"This model answers by place ({choices.by_place:.0%} of pairs), so its predictions"
             f" mean nothing: set openai.predict=offline{texts}."
@@ -174,12 +177,4 @@ def _goes_by_place(choices: Choices) -> bool:
         and choices.by_place is not None
         and choices.by_place >= PLACE_SHARE
         and follows_place(choices.right, choices.by_place)
-    )
-
-
-def _advise_another(usable: float, *, is_small: bool) -> str:
-    instead = "" if is_small else ", or preset=small-model with openai.predict=offline"
-    return (
-        f"Only {usable:.0%} of this model's answers can be used as they are: use another"
-        f" model{instead}."
     )

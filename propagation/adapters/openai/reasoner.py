@@ -15,7 +15,6 @@ from propagation.adapters.openai.prompting import (
     QuestionForm,
     count_tokens_in,
     count_tokens_needed,
-    write_document,
 )
 from propagation.adapters.openai.prompts import (
     backward,
@@ -258,7 +257,7 @@ class OpenAIReasoner(EndpointAdapter):
         used = needed = 0.0
         for subject in subjects:
             asked = question([subject])
-            size = count_tokens_in(write_document(asked.data)) + asked.usual_tokens
+            size = count_tokens_in(asked.document) + asked.usual_tokens
             alone = count_tokens_needed(asked)
             more = alone - count_tokens_needed(Question(asked.prompt, {}, {}))
             full = not out or len(out[-1]) == most or used + size > room

@@ -151,7 +151,6 @@ class ColdStart:
             # Thousands of clients without text may come before one with text.
             while not texts and self._waiting:
                 texts = await self._step(lease, welcome)
-        self.drafting.keep(texts)
         return len(texts)
 
     async def _follow_others(self) -> None:
@@ -190,9 +189,7 @@ class ColdStart:
         try:
             for part in split_into_batches(list(refs), self._count_clients_a_commit()):
                 began = time.monotonic()
-                part_changed = await self._describe(lease, part, sequence, welcome)
-                self.drafting.keep(part_changed)
-                changed |= part_changed
+                changed |= await self._describe(lease, part, sequence, welcome)
                 self.seconds += time.monotonic() - began
                 self.described += len(part)
                 self._described_of_step += len(part)
@@ -241,7 +238,9 @@ class ColdStart:
             )
         await self.vectors.publish(welcomed)
         await self._save_failed(lease, failed)
-        return own | {text.profile.ref: text for text in welcomed}
+        changed = own | {text.profile.ref: text for text in welcomed}
+        self.drafting.keep(changed)
+        return changed
 
     async def _save_failed(self, lease: Lease, failed: set[int]) -> None:
         """Store which clients failed, so that they are retried after a restart.

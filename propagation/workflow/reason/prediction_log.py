@@ -131,7 +131,8 @@ class PredictionLog:
 
     async def _load(self) -> dict[str, Any]:
         blob = await self._store.get_blob(PLACE)
-        return orjson.loads(blob or b'{"predictions": {}, "said": []}')  # type: ignore[no-any-return]
+        stored: dict[str, Any] = orjson.loads(blob or b'{"predictions": {}, "said": []}')
+        return stored
 
 
 def _join(earlier: Mapping[str, str], later: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""How good predictions are: planted predictors are told apart, and a good one is left in peace."""
+"""Planted predictors are judged as what they are; nobody is warned about a good one."""
 
 from random import Random
 
@@ -22,7 +22,7 @@ SEED = 7
 
 
 def plant(count, right_share=None, first_share=None, seed=1):
-    """Return the digits of a predictor that is right, or takes the first place, with a share."""
+    """Encode predictions that are right, or take the first place, with a probability."""
     random = Random(seed)
     digits = []
     for sequence in range(count):

@@ -37,7 +37,6 @@ from propagation.adapters.openai.prompting import (
     list_answer_names,
     match_parts,
     split_to_fit,
-    write_document,
     write_fitting_document,
 )
 from propagation.adapters.shared.background import BackgroundWork
@@ -181,11 +180,11 @@ class QuestionAsker:
             ReasonerFailed: No part of the answer is usable.
             ReasonerUnavailable: The endpoint answers no call now.
         """
-        data = write_document(question.data)
         label, ledger = question.prompt.label, self._endpoint.ledger
         options = self._endpoint.options
         form = [(name, one.choices, one.lengths, one.names) for name, one in question.parts.items()]
-        asked = f"{options.model}\n{label}\n{options.context_tokens}\n{form}\n{data}".encode()
+        key = (options.model, label, options.context_tokens, form, question.document)
+        asked = "\n".join(map(str, key)).encode()
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
@@ -327,10 +326,10 @@ def _write_messages(exchange: Exchange, mode: Mode, context: int, tokens: int) -
     """
     before = exchange.before
     room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
-    if len(before) > 1 and count_data_tokens(write_document(exchange.question.data)) > room:
+    if len(before) > 1 and count_data_tokens(exchange.question.document) > room:
         before = before[1:]
         room = context - tokens - _count_tokens(_write_around("", exchange, mode, before))
-    document = write_fitting_document(exchange.question.data, room)
+    document = write_fitting_document(exchange.question, room)
     return _write_around(document, exchange, mode, before)
 
 

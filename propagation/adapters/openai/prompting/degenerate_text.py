@@ -52,7 +52,7 @@ CHATTER = re.compile(
     r"|^(?:i['’]m|i am) (?:very )?sorry,? but\b|\blorem ipsum\b",
     re.IGNORECASE,
 )
-"""What a model says to whom it believes to talk to, and text that only fills a place."""
+"""What a model says to the person who seems to ask, and text that only fills a place."""
 ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 STRUCK = re.compile(r"<s>(.*?)</s>", re.IGNORECASE)
 """What HTML strikes through; models begin and end a whole text with the same marks."""
@@ -310,17 +310,21 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.REPETITION
     if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
         return LossReason.ROLE_MARK
-    if MARKER.search(text) or (
-        (spoken := SPOKEN_MARKER.search(text)) and not asked.have_phrase(spoken.group().casefold())
-    ):
+    if MARKER.search(text) or _says(SPOKEN_MARKER, text, asked):
         return LossReason.MARKER
     if FORM.search(text):
         return LossReason.FORM
-    if (chatter := CHATTER.search(text)) and not asked.have_phrase(chatter.group().casefold()):
+    if _says(CHATTER, text, asked):
         return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
     return None
+
+
+def _says(pattern: re.Pattern[str], text: str, asked: AskedTexts) -> bool:
+    """Return whether a text says what the data does not."""
+    said = pattern.search(text)
+    return said is not None and not asked.have_phrase(said.group().casefold())
 
 
 def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | None:

@@ -51,17 +51,17 @@ def count_data_tokens(text: str) -> int:
     return math.ceil(ascii_chars / CHARS_A_TOKEN) + TOKENS_A_CHARACTER * others
 
 
-def write_fitting_document(data: Mapping[str, Any], room: int) -> str:
+def write_fitting_document(question: Question, room: int) -> str:
     """Write the data of a prompt in at most `room` tokens.
 
     All texts are shortened to the same length, and lists to their first texts. If the shortest are
     too long, those are written.
     """
-    document = write_document(data)
+    document = question.document
     for level in LEVELS:
         if count_data_tokens(document) <= room:
             break
-        document = write_document(_shorten(data, *level))
+        document = write_document(_shorten(question.data, *level))
     return document
 
 
@@ -81,7 +81,7 @@ def fits_easily(question: Question, context_tokens: int) -> bool:
 
     This is faster than counting exactly. The form in words is shorter than the longest answer.
     """
-    counted = _count_tokens(question, write_document(question.data))
+    counted = _count_tokens(question, question.document)
     return counted + question.most_tokens <= context_tokens
 
 

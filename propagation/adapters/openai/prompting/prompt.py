@@ -19,6 +19,7 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     DegenerateText,
     TextCheck,
 )
+from propagation.adapters.openai.prompting.prompt_data import write_document
 from propagation.model import LossReason, ReasonerFailed
 from propagation.ports import AnswerPart
 
@@ -96,6 +97,11 @@ class Question:
     def usual_tokens(self) -> int:
         """About as many tokens as a sensible answer has at most."""
         return self.most_tokens // USUAL_SHARE
+
+    @cached_property
+    def document(self) -> str:
+        """The whole data, as a prompt shows it."""
+        return write_document(self.data)
 
     @cached_property
     def texts(self) -> AskedTexts:

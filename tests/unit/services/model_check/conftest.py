@@ -1,4 +1,4 @@
-"""A scripted server whose answers a test plants, and a check that asks it."""
+"""A scripted server that gives the answers a test wants, and a check that asks it."""
 
 import json
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ def _short_backoff(monkeypatch):
 
 @pytest.fixture
 async def truth():
-    """For each user's lines as a prompt shows them: the number of the pair, and what was chosen."""
+    """Return each pair's number and chosen title, by its user's lines as a prompt shows them."""
     sample = await draw_sample(generate_town(SEED).dataset, QUESTIONS, SEED)
     return {
         json.dumps([line.text for line in pair.user.profile.lines]): (
