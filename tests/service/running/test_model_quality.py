@@ -168,7 +168,7 @@ async def test_a_model_that_is_right_with_a_share_is_measured(tmp_path, caplog, 
         [found] = status.predictors
         assert (found.predictions, found.judgement) == (EVENTS, judgement), found
         assert abs(found.share_right - share) < 3 * max(found.standard_error, 0.02)
-        # A question that was asked before is answered from the cache: 240 predictions are 80 answers.
+        # A question that was asked before is answered from the cache: 240 predictions, 80 answers.
         assert abs(found.share_first - 0.5) < 0.2
         is_warned = share == 0.5
         assert ("not seen to predict better than chance" in found.warning) == is_warned
