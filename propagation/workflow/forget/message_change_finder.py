@@ -123,7 +123,9 @@ class MessageChangeFinder:
         supported = list_supported_names(known, removal.least)
         public = find_public_names(affected, removal.least)
         router_names = RouterNames(await self.store.get_router_versions(self.routers))
-        quotable = OwnWords(frozenset().union(*(one.titles for one in removal.titles.values())))
+        brought = await load_titles(self.store, _find_catalogue_senders(affected, supported))
+        titles = {**brought, **removal.titles}
+        quotable = OwnWords(frozenset().union(*(one.titles for one in titles.values())))
         lost_by_message: dict[Key, LostNames] = {}
         changes.messages = []
         changes.reduced_messages = {}
@@ -140,7 +142,8 @@ class MessageChangeFinder:
             stands_for = standing.correct(one, unsupported, doubtful)
             after = redact_message(one, removal, unsupported, stands_for, router_names)
             if quotable.is_in(after.text) or quotable.is_in(after.name):
-                for title in await self._find_private_titles(after, removal.titles):
+                rarely_chosen = removal.titles.keys()
+                for title in await self._find_private_titles(after, titles, rarely_chosen):
                     after = hide_words(after, title, router_names)
             if after is not before:
                 changes.messages.append(after)
@@ -172,17 +175,42 @@ class MessageChangeFinder:
         return frozenset(evolved.union(key for key, last in before.items() if last in dropped))
 
     async def _find_private_titles(
-        self, message: RouterVersion, titles: Mapping[int, OwnWords]
+        self, message: RouterVersion, titles: Mapping[int, OwnWords], rarely_chosen: Collection[int]
     ) -> list[OwnWords]:
-        """Return the titles that a message quotes and that only events brought."""
+        """Return the titles that a message may not quote any more.
+
+        These are titles of items that lost all their parts, and those that only events brought.
+
+        Args:
+            message: The message as it will be.
+            titles: The titles to look for, by item (ref).
+            rarely_chosen: The items that too few users chose for events to bring their titles.
+        """
         texts = message.text, message.name
         quoted = {ref: title for ref, title in titles.items() if any(map(title.is_in, texts))}
         if not quoted:
             return []
         stored = await self.store.get_router_version(message.router, message.version)
         parts = stored.integrated if stored is not None else ()
-        public = {part.ref for part in parts if is_catalogue(part.ref, part.sequence)}
-        return [title for ref, title in quoted.items() if ref not in public]
+        kept = [part for part in parts if part.attribute in message.attributes]
+        public = {part.ref for part in kept if is_catalogue(part.ref, part.sequence)}
+        lost = {part.ref for part in parts} - {part.ref for part in kept}
+        private = lost.union(rarely_chosen) - public
+        return [title for ref, title in quoted.items() if ref in private]
+
+
+def _find_catalogue_senders(
+    affected: Sequence[AffectedMessage], supported: Collection[str]
+) -> frozenset[int]:
+    """Find items whose own texts brought attributes without enough users."""
+    return frozenset(
+        ref
+        for one in affected
+        for name, senders in one.remaining.items()
+        if name not in supported
+        for ref, sequence in senders
+        if is_catalogue(ref, sequence)
+    )
 
 
 async def load_titles(store: GraphStore, items: Collection[int]) -> dict[int, OwnWords]:

@@ -6,9 +6,11 @@ client knew its attribute only from messages that lost the attribute. A message 
 that only withdrawn parts brought. This module only decides; it loads and stores nothing.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
+from itertools import groupby
 
 from propagation.graph_rules import OwnWords, split_sentences
 from propagation.model import (
@@ -248,16 +250,21 @@ def _redact_rule(rule: FilterRule, news: OwnWords, removal: Removal) -> FilterRu
 
 
 def find_public_names(affected: Sequence[AffectedMessage], least: int) -> dict[int, frozenset[str]]:
-    """Find, for each round, attributes that enough items' texts brought."""
-    items = group_pairs(
-        ((one.message.round, name), ref)
+    """Find, by round, attributes that enough items' texts had brought."""
+    brought = sorted(
+        (one.message.round, name, ref)
         for one in affected
         for name, senders in one.remaining.items()
         for ref, sequence in senders
         if is_catalogue(ref, sequence)
     )
-    public = group_pairs(key for key, refs in items.items() if len({*refs}) >= least)
-    return {round_: frozenset(names) for round_, names in public.items()}
+    items: defaultdict[str, set[int]] = defaultdict(set)
+    public: dict[int, frozenset[str]] = {}
+    for round_, rows in groupby(brought, key=lambda row: row[0]):
+        for _, name, ref in rows:
+            items[name].add(ref)
+        public[round_] = frozenset(name for name, refs in items.items() if len(refs) >= least)
+    return public
 
 
 def find_unsupported_parts(
@@ -274,7 +281,7 @@ def find_unsupported_parts(
     Args:
         unsupported: Attributes that too few users hold.
         supported: Attributes that enough users hold.
-        public: Those that enough items' own texts brought in the message's round.
+        public: Those that enough items' own texts had brought by the message's round.
     """
     if is_evolved(affected):
         return unsupported

@@ -7,7 +7,7 @@ from cachetools import LRUCache
 
 from propagation.model import ClientText, value
 from propagation.ports import InteractionReader
-from propagation.routing import list_own_attributes
+from propagation.routing import list_catalogue_attributes, list_own_attributes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -67,6 +67,7 @@ class IndexedText:
         weights: Weights of these lines.
         attributes: The client's own attributes, as the lines name them, each with the newest
             sequence on which it rests (eq. 1).
+        catalogue: Those of them that the client's own description names.
     """
 
     ref: int
@@ -74,6 +75,7 @@ class IndexedText:
     lines: tuple[str, ...]
     weights: tuple[float, ...]
     attributes: Mapping[str, int]
+    catalogue: frozenset[str]
 
 
 def get_indexed_text(text: ClientText) -> IndexedText:
@@ -85,6 +87,7 @@ def get_indexed_text(text: ClientText) -> IndexedText:
         lines=tuple([line.text for line in profile.lines]),
         weights=tuple([line.weight for line in profile.lines]),
         attributes=list_own_attributes(text),
+        catalogue=list_catalogue_attributes(text),
     )
 
 

@@ -4,9 +4,8 @@ Attributes of changed clients are extracted (eq. 1), then each goes to a router 
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from propagation.model import Attribute, group_pairs
 from propagation.ports import Embedder, FittableEmbedder, GraphStore, VectorIndex
@@ -17,13 +16,12 @@ from propagation.routing import (
     PostponedArrivals,
     find_canonical_names,
     find_changed_attributes,
-    is_catalogue,
-    list_supported_names,
     measure_words_likeness,
     recount_holders,
     to_canonical,
 )
 from propagation.workflow.index import ClientTextCache, IndexedText
+from propagation.workflow.rounds.travelling import ChangedAttributes, TravelRule
 from propagation.workflow.settings import WorkflowSettings
 from propagation.workflow.views import NumbersOwner
 
@@ -90,11 +88,10 @@ class AttributePerception:
         known |= await self._load({*names.values()} & _names(now.values()))
         recounted = await asyncio.to_thread(recount_holders, known, before, now)
         new = [name for name in unseen if name not in mapped]
-        least = self.settings.min_support
-        supported = list_supported_names(known | recounted, least)
-        travelling = await asyncio.to_thread(self._find_travelling, arrived, names, supported)
-        travelling += await self._find_held_back(
-            known, supported - list_supported_names(known, least), travelling, names
+        travelling = await self._rule.find_travelling(
+            ChangedAttributes(
+                texts, before, arrived, names, known, recounted, self.settings.min_support
+            )
         )
         return PerceivedAttributes(
             rows=[
@@ -147,96 +144,27 @@ class AttributePerception:
             for name, attribute in recounted.items()
         ]
 
-    def _find_travelling(
+    async def keep_postponed(
         self,
-        arrived: Mapping[int, Sequence[Arrival]],
-        names: Mapping[str, str],
-        supported: frozenset[str],
-    ) -> list[Arrival]:
-        """Find the arrivals that travel now, under their canonical names.
-
-        An attribute travels if it is `supported`, once for each client. If `min_support` items have
-        the attribute in their catalogue texts, it is public and travels from these items even
-        without users.
-
-        Args:
-            arrived: The new and changed attributes by client.
-            names: The canonical name of each mapped name.
-            supported: Attributes that at least `min_support` users hold.
-        """
-        least = self.settings.min_support
-        public = Counter(
-            names.get(arrival.attribute, arrival.attribute)
-            for ref, arrivals in arrived.items()
-            for arrival in arrivals
-            if is_catalogue(ref, arrival.sequence)
-        )
-        travelling = group_pairs(
-            ((ref, name), arrival)
-            for ref, arrivals in arrived.items()
-            for arrival in arrivals
-            for name in [names.get(arrival.attribute, arrival.attribute)]
-            if name in supported or (is_catalogue(ref, arrival.sequence) and public[name] >= least)
-        )
-        return [
-            replace(max(found, key=lambda one: one.sequence), attribute=name)
-            for (_, name), found in travelling.items()
-        ]
-
-    async def _find_held_back(
-        self,
-        known: Mapping[str, Attribute],
-        newly_supported: frozenset[str],
-        travelling: Sequence[Arrival],
-        names: Mapping[str, str],
-    ) -> list[Arrival]:
-        """Find arrivals that earlier rounds held back for lack of users.
-
-        Args:
-            known: Attributes as they were before the round.
-            newly_supported: Attributes that enough users hold now but did not hold before.
-            travelling: Arrivals that travel in any case; they are not found again.
-        """
-        most_holders = max(
-            (known[name].holders for name in newly_supported & known.keys()), default=0
-        )
-        holders = (
-            await self.store.get_holders(sorted(newly_supported), most_holders)
-            if most_holders
-            else {}
-        )
-        texts = await self.texts.load_newest(
-            sorted({ref for refs in holders.values() for ref in refs})
-        )
-        found = {(arrival.ref, arrival.attribute) for arrival in travelling}
-        return [
-            Arrival(name, ref, texts[ref].version, sequence)
-            for name in known
-            for ref in holders.get(name, ())
-            if ref in texts and (ref, name) not in found
-            for sequence in _list_sequences(texts[ref], name, names)
-            # An item's own attributes were never held back.
-            if not is_catalogue(ref, sequence)
-        ]
-
-    async def keep_supported(
-        self, postponed: PostponedArrivals, rows: Sequence[Attribute]
+        postponed: PostponedArrivals,
+        rows: Sequence[Attribute],
+        canonical: Mapping[str, str],
     ) -> PostponedArrivals:
-        """Drop postponed arrivals whose attribute too few users hold by now.
-
-        An item's attribute from its catalogue text is kept.
+        """Drop postponed arrivals that may not travel by now.
 
         Args:
             rows: Attributes as this round counts them.
+            canonical: The canonical name of each mapped name.
         """
         waiting = {arrival.attribute for group in postponed.groups.values() for arrival in group}
         counted = await self._load(waiting) | {row.name: row for row in rows}
-        supported = list_supported_names(counted, self.settings.min_support)
-        return postponed.keep_only(
-            lambda arrival: (
-                arrival.attribute in supported or is_catalogue(arrival.ref, arrival.sequence)
-            )
+        return await self._rule.keep_postponed(
+            postponed, counted, canonical, self.settings.min_support
         )
+
+    @property
+    def _rule(self) -> TravelRule:
+        return TravelRule(self.store, self.texts)
 
 
 async def assign_to_routers(
@@ -284,15 +212,6 @@ def _list_arrivals(
         )
         for ref, text in texts.items()
     }
-
-
-def _list_sequences(text: IndexedText, name: str, names: Mapping[str, str]) -> list[int]:
-    """List the newest sequence of a canonical attribute in a text.
-
-    The list is empty if the text has no such attribute.
-    """
-    found = [newest for raw, newest in text.attributes.items() if names.get(raw, raw) == name]
-    return [max(found)] if found else []
 
 
 def _names(groups: Iterable[Iterable[str]]) -> set[str]:

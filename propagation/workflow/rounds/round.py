@@ -162,7 +162,9 @@ class PropagationRound:
         # Routing reads the index, so the index must have the new names first.
         self._vectors.canonical.add(perceived.mapped)
         await self._vectors.write(perceived.remapped)
-        postponed = await self._perception.keep_supported(postponed, perceived.rows)
+        postponed = await self._perception.keep_postponed(
+            postponed, perceived.rows, self._vectors.canonical.targets
+        )
         groups = await assign_to_routers(perceived.arrivals, postponed, epoch, perception)  # eq. 2
         routers = await self._integration.integrate(round_, epoch, groups)  # eq. 3
         async with run_in_background(

@@ -33,9 +33,6 @@ __all__ = ["engine"]
 @pytest.mark.parametrize("forgotten", [item_key(ONLY), user_key(LONER)])
 async def test_an_earlier_title_goes(engine, forgotten):
     """It goes with its item, or once too few users chose it."""
-    both = ClientChange(key=item_key(ONLY), attributes=(SECRET, "jazz"))
-    await engine.upsert_clients([both])
-    await engine.drain()
     await record_history(engine, 1, 30)
     await choose(engine, 9_000, [LONER, FRIEND], [ONLY, 0, ONLY])
     await record_history(engine, 2, 30)

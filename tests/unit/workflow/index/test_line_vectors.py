@@ -21,7 +21,14 @@ class Slow(HashedEmbedder):
 
 
 def indexed_text(ref, *lines):
-    return IndexedText(ref=ref, version=1, lines=lines, weights=(1.0,) * len(lines), attributes={})
+    return IndexedText(
+        ref=ref,
+        version=1,
+        lines=lines,
+        weights=(1.0,) * len(lines),
+        attributes={},
+        catalogue=frozenset(),
+    )
 
 
 async def embed_texts(cache, embedder, *texts):
