@@ -69,6 +69,8 @@ def doctor(
 ) -> None:
     """Check a database: file, schema, references, index, settings, disk.
 
+    On SQLite, stop the service first; on Neo4j it may run.
+
     JSON: {"sound", "findings": [{"looked_at", "problem", "remedy", "wrong", "done"}]}. Exit code 1
     if a problem was found and not repaired.
     """
@@ -158,8 +160,13 @@ def _check_file(files: "SqliteFiles", mend: bool) -> Iterator[Finding]:
 
 async def _check_store(store: "GraphStore") -> list[Finding]:
     """Check what is stored, before an engine reads the numbers."""
+    from propagation.workflow.rounds.holder_check import find_wrong_holders
+
+    found = await find_lasting(store.check)
+    if not found:  # else a text may be damaged, and the comparison reads them all
+        found = await find_lasting(lambda: find_wrong_holders(store))
     return [
-        *map(_build_finding, await find_lasting(store.check)),
+        *map(_build_finding, found),
         await look_again(lambda: _check_learned_blocks(store)),
     ]
 

@@ -25,7 +25,9 @@ token = typer.Typer(
     no_args_is_help=True,
     help="Make, list and revoke tokens. A running service follows within two seconds.",
 )
-SPAN = re.compile(r"([0-9]{1,6})([dh])")
+SPAN = re.compile(r"([0-9]+) *([A-Za-z]+)")
+UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1)}
+EXAMPLES = "give 90d, 12h or 2027-01-31T00:00:00Z"
 Name = Annotated[str, typer.Argument(help="The token's name: small letters, digits and hyphens.")]
 File = Annotated[
     Path | None,
@@ -129,17 +131,24 @@ def _parse_end(text: str) -> datetime:
         UsageProblem: The text is neither, or the time has passed.
     """
     now = datetime.now(UTC).replace(microsecond=0)
-    try:
-        span = SPAN.fullmatch(text)
-        hours = int(span[1]) * (24 if span[2] == "d" else 1) if span else 0
-        end = now + timedelta(hours=hours) if span else parse_moment(text)
-    except (ValueError, OverflowError):
-        end = now
-    if end <= now:
+    span = SPAN.fullmatch(text)
+    if span is not None and span[2] not in UNITS:
         raise UsageProblem(
-            f"--expires is {text!r}, which is not a time in the future; give 90d, 12h or"
-            " 2027-01-31T00:00:00Z"
+            f"--expires is {text!r}, and {span[2]!r} is not a unit; the units are d (days) and h"
+            f" (hours): {EXAMPLES}"
         )
+    try:
+        end = now + int(span[1]) * UNITS[span[2]] if span is not None else parse_moment(text)
+    except OverflowError:
+        raise UsageProblem(
+            f"--expires is {text!r}, which is later than the year 9999; {EXAMPLES}"
+        ) from None
+    except ValueError:
+        raise UsageProblem(
+            f"--expires is {text!r}, which is no number of days or hours and no time; {EXAMPLES}"
+        ) from None
+    if end <= now:
+        raise UsageProblem(f"--expires is {text!r}, which is not in the future; {EXAMPLES}")
     return end
 
 

@@ -65,10 +65,6 @@ DAMAGES = {
         "MATCH ()-[s:SENT]->() DELETE s",
         "message 1 of router 3 is not connected to its router",
     ),
-    "an attribute that clients hold": (
-        f"MATCH (c:Client {{ref: {ANN}}}) SET c.holds = ['rock']",
-        "attribute 'rock', which clients hold, is missing",
-    ),
     "an edge": (
         "MATCH ()-[e:ROUTES_TO]->() WITH e LIMIT 1 DELETE e",
         "of 2 edges that round 1 opened, 1 are stored",

@@ -15,6 +15,7 @@ from propagation.model import ClientChange, ClientKey, ClientKind, ClientText, N
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine
 from propagation.workflow.learn.rebuild import rebuild_view
+from propagation.workflow.rounds.holder_check import find_wrong_holders
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import Settings
@@ -162,6 +163,7 @@ async def read_texts(engine: Engine) -> dict[int, ClientText]:
 async def assert_sound(engine: Engine) -> None:
     """Check that graph, numbers and index agree."""
     assert await engine.store.check() == []
+    assert await find_wrong_holders(engine.store) == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0

@@ -49,9 +49,6 @@ QUERIES = {
     "maintenance/check/routing/unsent_messages": (
         "message {} of router {} is not connected to its router"
     ),
-    "maintenance/check/routing/missing_attributes": (
-        "attribute {!r}, which clients hold, is missing"
-    ),
     "maintenance/check/routing/unpublished_watermarks": (
         "client {} has merged through round {}, which was never published"
     ),

@@ -80,9 +80,16 @@ def test_a_token_is_given_an_end(run_token, given, seconds):
         (("new", "shop", "--role", "read"), "revoke shop"),
         (
             ("new", "desk", "--role", "read", "--expires", "soon"),
-            "'soon', which is not a time in the future",
+            "'soon', which is no number of days or hours and no time; give 90d, 12h or",
         ),
-        (("new", "desk", "--role", "read", "--expires", "0d"), "give 90d, 12h or"),
+        (
+            ("new", "desk", "--role", "read", "--expires", "60s"),
+            r"'60s', and 's' is not a unit; the units are d \(days\) and h \(hours\): give 90d",
+        ),
+        (("new", "desk", "--role", "read", "--expires", "3 Weeks"), "'Weeks' is not a unit"),
+        (("new", "desk", "--role", "read", "--expires", "9999999d"), "later than the year 9999"),
+        (("new", "desk", "--role", "read", "--expires", "9999999999d"), "later than the year 9999"),
+        (("new", "desk", "--role", "read", "--expires", "0d"), "not in the future; give 90d"),
         (("new", "desk", "--role", "read", "--expires", "2001-01-01T00:00:00Z"), "in the future"),
         (("revoke", "nobody"), "no token named nobody"),
     ],
