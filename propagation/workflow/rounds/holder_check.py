@@ -1,4 +1,4 @@
-"""Check of the attributes that clients hold, and of the counts of their holders.
+"""Check of the attributes that clients hold, and of their counts.
 
 Both can be made again: the last round wrote them from the texts. A wrong count would let an
 attribute of too few users travel.
