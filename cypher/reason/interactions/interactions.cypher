@@ -3,4 +3,4 @@
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})
-RETURN i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.fallback
+RETURN collect([i.sequence, i.event_id, i.user, i.item, i.negative, i.time, i.weight, i.prompts, i.fallback])

@@ -9,7 +9,7 @@ that only withdrawn parts brought. This module only decides; it loads and stores
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 from propagation.graph_rules import OwnWords, split_sentences
@@ -97,7 +97,9 @@ class Removal:
 
     def list_words_from(self, messages: Iterable[Key]) -> OwnWords:
         """Return the words that a text from these messages may not hold."""
-        lost = (self.messages[key].names for key in messages if key in self.messages)
+        lost = [self.messages[key].names for key in messages if key in self.messages]
+        if not any(lost):
+            return self.words
         return build_own_words(self.words.titles, self.words.names.union(*lost))
 
     @cached_property
@@ -140,13 +142,16 @@ class Supporters:
 class Redaction:
     """Redacts versions of texts.
 
-    Lines and rules that versions share are redacted once.
+    Lines and rules that versions share are redacted once. They are told apart by identity, because
+    to hash them takes longer than to redact most of them.
     """
 
     def __init__(self, removal: Removal, supporters: Supporters) -> None:
-        self._heard = removal.heard
-        self._line = cache(partial(redact_line, removal=removal, supporters=supporters))
-        self._rule = cache(partial(_redact_rule, removal=removal))
+        self._removal = removal
+        self._supporters = supporters
+        # Each value also holds what its key names, so that no other object gets the same id.
+        self._lines: dict[tuple[int, int], tuple[Line, Line | None]] = {}
+        self._rules: dict[tuple[int, int], tuple[FilterRule, OwnWords, FilterRule | None]] = {}
 
     def redact(self, text: ClientText) -> ClientText:
         """Redact a text; return the same object if nothing changes.
@@ -154,18 +159,34 @@ class Redaction:
         Unchanged lines and rules remain the same objects, too.
         """
         profile, memory = text.profile, text.filter_memory
-        redacted_lines = [self._line(line, profile.ref) for line in profile.lines]
-        lines = tuple(line for line in redacted_lines if line is not None)
-        heard = self._heard.get(profile.ref, frozenset())
+        redacted_lines = [self._redact_line(line, profile.ref) for line in profile.lines]
+        lines = tuple([line for line in redacted_lines if line is not None])
+        heard = self._removal.heard.get(profile.ref, frozenset())
         unsaid = heard.difference(*(line.attributes for line in lines)) if heard else heard
         news = build_own_words(frozenset(), unsaid)
-        redacted_rules = [self._rule(rule, news) for rule in memory.rules]
-        rules = tuple(rule for rule in redacted_rules if rule is not None)
+        redacted_rules = [self._redact_rule(rule, news) for rule in memory.rules]
+        rules = tuple([rule for rule in redacted_rules if rule is not None])
         if (lines, rules) == (profile.lines, memory.rules):
             return text
         return replace(
             text, profile=replace(profile, lines=lines), filter_memory=FilterMemory(rules=rules)
         )
+
+    def _redact_line(self, line: Line, owner: int) -> Line | None:
+        key = id(line), owner
+        known = self._lines.get(key)
+        if known is None:
+            known = line, redact_line(line, owner, self._removal, self._supporters)
+            self._lines[key] = known
+        return known[1]
+
+    def _redact_rule(self, rule: FilterRule, news: OwnWords) -> FilterRule | None:
+        key = id(rule), id(news)
+        known = self._rules.get(key)
+        if known is None:
+            known = rule, news, _redact_rule(rule, news, self._removal)
+            self._rules[key] = known
+        return known[2]
 
 
 def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters) -> Line | None:

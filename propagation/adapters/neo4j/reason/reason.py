@@ -124,7 +124,7 @@ class Neo4jReason(Neo4jClaims):
         return ReasoningBacklog(pending=above - done, done_above=done)
 
     async def get_interactions(self, sequences: Sequence[int]) -> Sequence[InteractionRow]:
-        rows = await self._database.rows(
+        rows = await self._database.table(
             "reason/interactions/interactions", sequences=list(sequences)
         )
         found = {row[0]: build_interaction(row) for row in rows}
