@@ -10,8 +10,18 @@ import numpy as np
 from pydantic import Field
 
 from propagation.datasets.dataset import Dataset
-from propagation.model import I64, Client, InvalidInput, Term, compute_ref, pluralize
+from propagation.model import (
+    I64,
+    U32,
+    Client,
+    InvalidInput,
+    Term,
+    compute_ref,
+    pluralize,
+    to_seconds,
+)
 from propagation.workflow.index import write_attribute_text, write_content_text
+from propagation.workflow.settings import RankerSettings
 
 LEAST_EVENTS = 50
 LEAST_ITEMS = 3
@@ -27,6 +37,7 @@ class EvaluationSettings(Term):
         tau: Threshold on the cosine (eq. 4) in the semantic arm; None: the .90 quantile.
         report_from: First event (0-based) of the reported slice; None: two fifths of the stream.
         every: Rank only one event in so many; all are learned.
+        ranker: What the ranker learns beside the routers.
         exclude_future: Never rank a target against items that its user takes later.
     """
 
@@ -37,6 +48,7 @@ class EvaluationSettings(Term):
     report_from: int | None = Field(None, ge=0)
     every: int = Field(1, ge=1)
     exclude_future: bool = False
+    ranker: RankerSettings = RankerSettings()
     plot_points: int = Field(20, ge=2, le=500)
 
 
@@ -47,7 +59,7 @@ class Stream:
     Args:
         item_texts: [I] the texts that the embedder reads of each item; likewise attribute_texts.
         user: [E] row of each event's user; likewise item.
-        time: [E] time of each event, in any unit.
+        time: [E] time of each event, in milliseconds since 1970.
         event: [E] places in the dataset's order of time.
         fixed: [U,C] rows of each user's fixed candidates, filled up with -1; None: there are none.
         notes: Remarks of the loader, and on texts and times.
@@ -67,6 +79,11 @@ class Stream:
     def users(self) -> int:
         """The number of users."""
         return int(self.user.max()) + 1 if len(self.user) else 0
+
+    @property
+    def seconds(self) -> U32:
+        """The times as the numbers take them, [E] u32."""
+        return to_seconds(self.time)
 
     @property
     def items(self) -> int:

@@ -1,6 +1,6 @@
 """The vocabulary: immutable types of clients, routers, interactions and errors."""
 
-from propagation.arrays import F32, F64, I32, I64, U16, Array, Bools
+from propagation.arrays import F32, F64, I32, I64, U16, U32, Array, Bools
 from propagation.errors import (
     BrokenData,
     DamagedNumbers,
@@ -72,6 +72,7 @@ from propagation.model.clients.profile import (
     ReplaceLine,
     Source,
 )
+from propagation.model.factor_settings import NO_FACTORS, FactorSettings
 from propagation.model.gauge import Gauge, GaugePoint
 from propagation.model.interactions.interaction import (
     InteractionRow,
@@ -88,7 +89,13 @@ from propagation.model.interactions.learned_block import (
     StagedCheckpoint,
     name_damage,
 )
-from propagation.model.interactions.log import EntryKind, Interactions, LogEntry, LogSlice
+from propagation.model.interactions.log import (
+    EntryKind,
+    Interactions,
+    LogEntry,
+    LogSlice,
+    to_seconds,
+)
 from propagation.model.interactions.reasoning import (
     DeadLetter,
     ReasonClaim,

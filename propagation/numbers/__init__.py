@@ -17,6 +17,13 @@ from propagation.numbers.evolved_bank import (
     find_retired,
     retire_spare_rows,
 )
+from propagation.numbers.factors import (
+    ITEM_TABLES,
+    create_factors,
+    relearn_factors,
+    reset_item,
+    reset_taste,
+)
 from propagation.numbers.holdout_replay import (
     MOST_BACK,
     HoldoutEvents,

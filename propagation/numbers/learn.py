@@ -6,6 +6,7 @@ It learns a block of interactions, or learns it again.
 import numpy as np
 from numba import njit
 
+from propagation.numbers.factors import learn_factors
 from propagation.numbers.limits import is_withheld, limit_weight, spend_mass
 from propagation.numbers.negatives import RECORDED, count_recorded_negatives, draw_negatives
 from propagation.numbers.rules import (
@@ -36,10 +37,13 @@ CONTENT_DECAY = 0.95
 
 
 @njit(cache=True)
-def apply_one(state, user, item, increments, routers, weights):
+def apply_one(state, user, item, time, increments, routers, weights):
     """Apply an interaction from what it wrote: all changes but the combiner's.
 
-    A repeat of (user, item) leaves N, n, c, co-counts and adopters' sums unchanged.
+    A repeat of (user, item) leaves N, n, c, co-counts, adopters' sums and factors unchanged.
+
+    Args:
+        time: Seconds since 1970.
     """
     add_trust(state.session, user, increments[0])
     add_trust(state.taste, user, increments[1])
@@ -70,9 +74,15 @@ def apply_one(state, user, item, increments, routers, weights):
         state.adoptions[item] += 1.0
         state.totals[0] += 1.0
         add_seen(
-            state, user, item, routers[0, np.argmax(weights[0])], routers[1, np.argmax(weights[1])]
+            state,
+            user,
+            item,
+            routers[0, np.argmax(weights[0])],
+            routers[1, np.argmax(weights[1])],
+            time,
         )
-    remember(state, user, item)
+        learn_factors(state, state.clock[1] - 1)
+    remember(state, user, item, time)
     state.clock[0] += 1
 
 
@@ -125,10 +135,11 @@ def _fill_shares(bank, user, increments, weight, seed, routers, weights):
 
 
 @njit(cache=True)
-def learn_numbers(state, user, item, weight, trust, routers, weights):
-    """Apply rules 4 and 5 and all counts of one interaction.
+def learn_numbers(state, user, item, time, weight, trust, routers, weights):
+    """Apply rules 4 and 5, all counts, and the factors of one interaction.
 
     Args:
+        time: Seconds since 1970.
         trust: [2,K] filled with the increments of trust.
         routers: [2,16] filled with the routers that it wrote to; likewise weights.
     """
@@ -139,7 +150,7 @@ def learn_numbers(state, user, item, weight, trust, routers, weights):
         mass = limit_weight(state.day, state.day_mass, state.today, state.limits, user, weight)
         _fill_shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
         _fill_shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
-    apply_one(state, user, item, trust, routers, weights)
+    apply_one(state, user, item, time, trust, routers, weights)
 
 
 @njit(cache=True)
@@ -172,6 +183,7 @@ def learn_block(
     users,
     items,
     days,
+    times,
     caller_negatives,
     weights_in,
     seeds,
@@ -188,6 +200,7 @@ def learn_block(
 
     Args:
         days: [B] the UTC day of each commit.
+        times: [B] u32 seconds since 1970 of each event.
         caller_negatives: [B]; -1 for none; RECORDED if `negatives` holds earlier draws.
     """
     candidates = np.empty(1 + negatives.shape[1], np.int64)
@@ -211,7 +224,7 @@ def learn_block(
             )
         candidates[0] = item
         candidates[1:used] = negatives[row, : used - 1]
-        fill_features(state, user, candidates[:used], raw[:used])
+        fill_features(state, user, candidates[:used], np.float64(times[row]), raw[:used])
         cosines[row] = 0.0
         cosines[row, :used] = raw[:used, 9]
         raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
@@ -225,20 +238,32 @@ def learn_block(
             bins[:used],
         )
         state.today[0] = days[row]
-        learn_numbers(state, user, item, weights_in[row], trust[row], routers[row], weights[row])
+        learn_numbers(
+            state,
+            user,
+            item,
+            times[row],
+            weights_in[row],
+            trust[row],
+            routers[row],
+            weights[row],
+        )
 
 
 @njit(cache=True, nogil=True)
-def apply_block(state, users, items, days, trust, routers, weights):
-    """Follow a learner: make the same changes without computing them again."""
+def apply_block(state, users, items, days, times, trust, routers, weights):
+    """Follow a learner: make the same changes without computing them again.
+
+    The factors alone are learned again: what they change is too much to store.
+    """
     for row in range(len(users)):
         state.today[0] = days[row]
-        apply_one(state, users[row], items[row], trust[row], routers[row], weights[row])
+        apply_one(state, users[row], items[row], times[row], trust[row], routers[row], weights[row])
 
 
 @njit(cache=True, nogil=True)
 def relearn_block(
-    state, combiner, users, items, days, event_weights, negatives, cosines, routers, weights
+    state, combiner, users, items, days, times, event_weights, negatives, cosines, routers, weights
 ):
     """Learn B interactions again from what was stored of them.
 
@@ -257,7 +282,7 @@ def relearn_block(
         used = 1 + np.sum(negatives[row] >= 0)
         candidates[0] = item
         candidates[1:used] = negatives[row, : used - 1]
-        fill_features(state, user, candidates[:used], raw[:used])
+        fill_features(state, user, candidates[:used], np.float64(times[row]), raw[:used])
         raw[:used, 9] = cosines[row, :used]
         learn_arms(
             combiner,
@@ -270,4 +295,4 @@ def relearn_block(
         )
         state.today[0] = days[row]
         compute_increments(state, item, event_weights[row], trust)
-        apply_one(state, user, item, trust, routers[row], weights[row])
+        apply_one(state, user, item, times[row], trust, routers[row], weights[row])

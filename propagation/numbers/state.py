@@ -8,11 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.model import NO_FACTORS, FactorSettings
+from propagation.numbers.factors import Factors, create_factors
 from propagation.numbers.limits import NO_LIMITS
 from propagation.numbers.rules import EMPTY, HISTORY, NEIGHBOURS
 
 F32 = NDArray[np.float32]
 I32 = NDArray[np.int32]
+U32 = NDArray[np.uint32]
 
 
 class Bank(NamedTuple):
@@ -42,6 +45,10 @@ class State(NamedTuple):
         clock: [4] i64: interactions learned, used places of seen_item, users, items.
         totals: [2] f64: adoptions, items.
         day: [U] the UTC day on which a user last wrote mass; day_mass [U] how much on it.
+        history_time: [U,50] u32 seconds since 1970 of each place in `history`; likewise seen_time
+            of each adoption.
+        seen_user: [S] i32 the user of each adoption; seen_catalogue [S] i32 how many items there
+            were then.
         today: [1] the day that is being learned.
         limits: [2] f64: mass_min_support (1: off), user_mass_per_day (0: off); settings, and not
             learned.
@@ -49,6 +56,7 @@ class State(NamedTuple):
 
     session: Bank
     taste: Bank
+    factors: Factors
     clock: NDArray[np.int64]
     totals: NDArray[np.float64]
     adoptions: NDArray[np.float64]
@@ -68,10 +76,14 @@ class State(NamedTuple):
     user_attributes: F32
     user_profile: F32
     history: I32
+    history_time: U32
     history_next: I32
     history_length: NDArray[np.int64]
     seen_last: NDArray[np.int64]
     seen_item: I32
+    seen_user: I32
+    seen_time: U32
+    seen_catalogue: I32
     seen_before: NDArray[np.int64]
     seen_router: NDArray[np.uint16]
     seen_set: NDArray[np.int64]
@@ -101,12 +113,20 @@ BY_ITEM = (
     "near_slow",
     "near_fast",
 )
-BY_SEEN = ("seen_item", "seen_before", "seen_router")
+BY_SEEN = (
+    "seen_item",
+    "seen_user",
+    "seen_time",
+    "seen_catalogue",
+    "seen_before",
+    "seen_router",
+)
 BY_USER = (
     "user_content",
     "user_attributes",
     "user_profile",
     "history",
+    "history_time",
     "history_next",
     "history_length",
     "seen_last",
@@ -134,12 +154,14 @@ def create_state(
     users: int = 1024,
     items: int = 1024,
     seen: int = 4096,
+    factors: FactorSettings = NO_FACTORS,
 ) -> State:
     """Make an empty state for centres [K,D] of unit vectors."""
     dim = session_centres.shape[1]
     return State(
         session=_create_bank(session_centres, SESSION_DISCOUNT, SESSION_SHARPNESS, users, items),
         taste=_create_bank(taste_centres, TASTE_DISCOUNT, TASTE_SHARPNESS, users, items),
+        factors=create_factors(factors, np.uint64(seed), users, items),
         clock=np.zeros(4, np.int64),
         totals=np.zeros(2),
         adoptions=np.zeros(items),
@@ -159,10 +181,14 @@ def create_state(
         user_attributes=np.zeros((users, dim), np.float32),
         user_profile=np.zeros((users, dim), np.float32),
         history=np.zeros((users, HISTORY), np.int32),
+        history_time=np.zeros((users, HISTORY), np.uint32),
         history_next=np.zeros(users, np.int32),
         history_length=np.zeros(users, np.int64),
         seen_last=np.full(users, -1, np.int64),
         seen_item=np.zeros(seen, np.int32),
+        seen_user=np.zeros(seen, np.int32),
+        seen_time=np.zeros(seen, np.uint32),
+        seen_catalogue=np.zeros(seen, np.int32),
         seen_before=np.zeros(seen, np.int64),
         seen_router=np.zeros((seen, 2), np.uint16),
         seen_set=np.full(2 * seen, EMPTY, np.int64),

@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.evolved_bank import retire_spare_rows
+from propagation.numbers.factors import with_item_rows, with_user_rows
 from propagation.numbers.rules import add_key, rehash
-from propagation.numbers.state import BY_ITEM, BY_USER, SEEN, Bank, State
+from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank, State
 
 
 def _compute_capacity(needed: int, have: int) -> int:
@@ -45,23 +46,25 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
             for name in BY_USER
         }
         state = state._replace(
-            **grown, session=_with_users(state.session, rows), taste=_with_users(state.taste, rows)
+            **grown,
+            session=_with_users(state.session, rows),
+            taste=_with_users(state.taste, rows),
+            factors=with_user_rows(state.factors, rows, state.seed),
         )
     if items > item_rows:
         rows = _compute_capacity(items, item_rows)
         grown = {name: _grow_rows(getattr(state, name), rows) for name in BY_ITEM}
         state = state._replace(
-            **grown, session=_with_items(state.session, rows), taste=_with_items(state.taste, rows)
+            **grown,
+            session=_with_items(state.session, rows),
+            taste=_with_items(state.taste, rows),
+            factors=with_item_rows(state.factors, rows, state.seed),
         )
     seen = int(state.clock[SEEN]) + more_seen
     if seen > len(state.seen_item):
         places = _compute_capacity(seen, len(state.seen_item))
-        state = state._replace(
-            seen_item=_grow_rows(state.seen_item, places),
-            seen_before=_grow_rows(state.seen_before, places),
-            seen_router=_grow_rows(state.seen_router, places),
-            seen_set=rehash(state.seen_set, 2 * places),
-        )
+        grown = {name: _grow_rows(getattr(state, name), places) for name in BY_SEEN}
+        state = state._replace(**grown, seen_set=rehash(state.seen_set, 2 * places))
     return state
 
 

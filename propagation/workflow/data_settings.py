@@ -15,6 +15,7 @@ class DataSettings(Term):
     Attributes:
         embedder: The embedder's name before it is fitted.
         centres: Whether the taste routers' centres are k-means of "items" or of "attributes".
+        ranker: What the ranker learns beside the routers, in words.
     """
 
     session_k: int
@@ -24,6 +25,7 @@ class DataSettings(Term):
     reasoner: str
     seed: int
     centres: str = "items"
+    ranker: str = "nothing"
 
     @property
     def blob(self) -> bytes:
@@ -62,6 +64,7 @@ WORDS = {
     "reasoner": "the reasoner",
     "seed": "seed",
     "centres": "centres",
+    "ranker": "what the ranker learns beside the routers",
 }
 
 
@@ -97,7 +100,7 @@ class OpenData:
     ) -> None:
         self._store = store
         self._embedder = embedder
-        self._limits = settings.limits
+        self._limits, self._factors = settings.limits, settings.ranker.factors
         self.configured = DataSettings(
             session_k=settings.session.k,
             taste_k=settings.taste.k,
@@ -106,6 +109,7 @@ class OpenData:
             reasoner=reasoner,
             seed=settings.seed,
             centres=settings.centres,
+            ranker=settings.ranker.in_words,
         )
         self.settings = self.configured
         self.outdated = False
@@ -122,6 +126,7 @@ class OpenData:
             made.seed,
             epoch=0,
             limits=self._limits,
+            factors=self._factors,
         )
 
     async def restore(self, *, adopt: bool) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from propagation.model import Term
+from propagation.model import FactorSettings, Term, join_names
 
 
 class BankSettings(Term):
@@ -16,6 +16,73 @@ class BankSettings(Term):
         le=4096,
         description="How many routers the bank has; to change it, run `propagation init`.",
     )
+
+
+class RankerSettings(Term):
+    """What the ranker learns beside the routers; to change it, run `propagation init`."""
+
+    history_factor: int = Field(
+        64,
+        ge=0,
+        le=256,
+        description="Length of the vectors of the history factor; 0: it is off.",
+    )
+    replays: int = Field(
+        8,
+        ge=0,
+        le=64,
+        description="Old choices that the history factor learns again with each new one.",
+    )
+    taste_vector: int = Field(
+        32,
+        ge=0,
+        le=256,
+        description="Length of the users' taste vectors; 0: there are none.",
+    )
+    taste_steps: int = Field(
+        60,
+        ge=0,
+        le=1_000,
+        description="Steps by which taste vectors learn with each new choice.",
+    )
+    knn_by_seconds: bool = Field(
+        True,
+        description=(
+            "Whether the fast item-kNN counts a choice less the longer ago it was; if not, only "
+            "the order counts."
+        ),
+    )
+
+    @property
+    def factors(self) -> FactorSettings:
+        """Return these settings as the numbers take them.
+
+        Half of the replays are of the newest choices, and a third of the steps on the user's own.
+        """
+        recent, own = self.replays // 2, self.taste_steps // 3
+        return FactorSettings(
+            self.history_factor,
+            self.taste_vector,
+            self.replays - recent,
+            recent,
+            self.taste_steps - own,
+            own,
+            self.knn_by_seconds,
+        )
+
+    @property
+    def in_words(self) -> str:
+        """Return what is learned, in words; "nothing" if all is off."""
+        parts = [
+            f"a history factor of {self.history_factor} numbers with {self.replays} replays"
+            if self.history_factor
+            else "",
+            f"taste vectors of {self.taste_vector} numbers with {self.taste_steps} steps"
+            if self.taste_vector
+            else "",
+            "a kNN by seconds" if self.knn_by_seconds else "",
+        ]
+        return join_names([part for part in parts if part]) or "nothing"
 
 
 class WorkflowSettings(Term):
@@ -41,6 +108,7 @@ class WorkflowSettings(Term):
     )
     session: BankSettings = BankSettings()
     taste: BankSettings = BankSettings()
+    ranker: RankerSettings = RankerSettings()
     bootstrap_items: int = Field(
         500,
         ge=1,

@@ -28,6 +28,7 @@ from propagation.workflow.evolve.holdout import (
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
+from propagation.workflow.settings import RankerSettings
 from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 
 SIZE = 4
@@ -49,6 +50,7 @@ def warm_up() -> None:
         weight=np.ones(SIZE),
         seed=rows.astype(np.uint64),
         day=rows,
+        time=rows.astype(np.uint32),
     )
     block = _learn(view, events)
     _evolve(view)
@@ -91,14 +93,14 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
     # Withdrawn are: one event, whose repeat takes its place; none; all.
     for withdrawn in (rows < 1, rows < 0, rows >= 0):
         subtraction.withdraw(
-            view, [History(0, events.sequence, rows // 2, events.weight, withdrawn)]
+            view, [History(0, events.sequence, rows // 2, events.weight, events.time, withdrawn)]
         )
     subtraction.finish(view, compute_ref(ClientKind.ITEM, 0))
 
 
 def _create_view() -> NumbersView:
     directions = draw_seeded_directions(SIZE, DIMENSION, seed=0)
-    view = NumbersView(directions, directions, seed=0, epoch=0)
+    view = NumbersView(directions, directions, seed=0, epoch=0, factors=RankerSettings().factors)
     view.add_users(SIZE)
     for row, vector in enumerate(directions):
         view.set_item(row, vector, vector, visible=True)

@@ -104,14 +104,16 @@ class Control(IntEnum):
 COLUMNS = FEATURES + len(Control)
 BASE = (Feature.POPULARITY, Feature.RECENT, Feature.CONTENT, Feature.ATTRIBUTES, Feature.ADOPTERS)
 KNN = (Feature.KNN_SLOW, Feature.KNN_FAST)
+FACTORS = (Feature.HISTORY, Feature.TASTE)
 LIFTS = (Feature.LIFT_SESSION, Feature.LIFT_TASTE)
 
 ARMS: dict[str, tuple[IntEnum, ...]] = {
-    "offk_adoption": (*BASE, *KNN, *LIFTS),
+    "offk_adoption": (*BASE, *KNN, *FACTORS, *LIFTS),
     "off": BASE,
     "placebo": (*BASE, Control.PLACEBO_SESSION, Control.PLACEBO_TASTE),
     "adoption": (*BASE, *LIFTS),
-    "offk": (*BASE, *KNN),
+    "offk": (*BASE, *KNN, *FACTORS),
+    "knn": (*BASE, *KNN),
     "semantic": (*BASE, Control.SEMANTIC),
     "point_to_point": (*BASE, Control.POINT_TO_POINT),
 }

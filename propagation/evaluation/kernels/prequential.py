@@ -240,11 +240,12 @@ def _rank_fixed(state, controls, arrays, scoring, item, target, fixed, logs, out
 
 @njit(cache=True, nogil=True)
 def evaluate_block(
-    state, combiner, controls, users, items, seeds, scored, learned, takes, fixed, logs, out
+    state, combiner, controls, users, items, times, seeds, scored, learned, takes, fixed, logs, out
 ):
     """Rank and learn B events in order.
 
     Args:
+        times: [B] u32 seconds since 1970.
         scored: [B] whether to rank the event, before it is learned.
         learned: [B] whether to learn it.
         takes: Items that are never negatives of a user: [U+1] the user's first place in the items,
@@ -278,8 +279,9 @@ def evaluate_block(
         )
         candidates[0] = item
         candidates[1:used] = negatives[: used - 1]
-        found = gather_neighbours(state, user)
-        standpoint = compute_standpoint(state, user)
+        now = np.float64(times[row])
+        found = gather_neighbours(state, user, now)
+        standpoint = compute_standpoint(state, user, now)
         arrays = FeatureArrays(
             standpoint, find_control_routers(state, controls, standpoint, user, near), near
         )
@@ -315,5 +317,5 @@ def evaluate_block(
             bins[:used],
         )
         is_new = not has_seen(state.seen_set, user, item)
-        learn_numbers(state, user, item, 1.0, trust, routers, weights)
+        learn_numbers(state, user, item, times[row], 1.0, trust, routers, weights)
         follow_controls(state, controls, user, item, is_new)

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from propagation.arrays import F32, F64, I64, Bools
+from propagation.arrays import F32, F64, I64, U32, Bools
 from propagation.evaluation.kernels.arms import RANKINGS, create_evaluation_combiner, log_factorials
 from propagation.evaluation.kernels.controls import create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
@@ -31,12 +31,14 @@ class Schedule:
 
     Args:
         user: [B] row of each event's user; likewise item.
+        time: [B] seconds since 1970.
         ranked: [B] whether the event is ranked; likewise learned.
         event: [B] places in the dataset's order of time.
     """
 
     user: I64
     item: I64
+    time: U32
     ranked: Bools
     learned: Bools
     event: I64
@@ -94,6 +96,7 @@ def schedule_prequential(stream: Stream, every: int) -> Schedule:
     return Schedule(
         stream.user,
         stream.item,
+        stream.seconds,
         np.arange(events) % every == 0,
         np.ones(events, np.bool_),
         stream.event,
@@ -124,7 +127,14 @@ def leave_one_out(stream: Stream, targets: Bools) -> Schedule:
     """
     rows = np.concatenate([np.arange(len(targets)), np.flatnonzero(targets)])
     ranked = targets[rows]
-    return Schedule(stream.user[rows], stream.item[rows], ranked, ~ranked, stream.event[rows])
+    return Schedule(
+        stream.user[rows],
+        stream.item[rows],
+        stream.seconds[rows],
+        ranked,
+        ~ranked,
+        stream.event[rows],
+    )
 
 
 def shuffle_histories(stream: Stream, targets: Bools, seed: int) -> Stream:
@@ -213,6 +223,7 @@ def run_pass(
             controls,
             schedule.user[part],
             schedule.item[part],
+            schedule.time[part],
             seeds[part],
             schedule.ranked[part],
             schedule.learned[part],
@@ -250,7 +261,7 @@ def start_state(
     )
     session = run_spherical_kmeans(content, settings.session_k, seed)
     taste = run_spherical_kmeans(content, settings.taste_k, seed + 1)
-    view = NumbersView(session, taste, seed, epoch=0)
+    view = NumbersView(session, taste, seed, epoch=0, factors=settings.ranker.factors)
     # Room for all rows now, since a pass cannot grow the arrays.
     view.state = with_room(view.state, stream.users, stream.items, len(stream.user))
     view.add_users(stream.users)

@@ -117,10 +117,12 @@ async def _rank(engine: Engine, event: NewInteraction) -> tuple[int, Sequence[fl
     texts = await engine.store.load_texts([refs[0]])
     factors = await engine.recommender.factors(texts[refs[0]])
     rows = np.arange(view.items)
-    gains = []
+    gains, now = [], event.time / 1000
     for arm, rules in ((OFF, None), (WITHOUT_TEXT, None), (ON, None), (ON, factors)):
         read = await engine.recommender.batcher.read(
-            ReadRequest(user=user, arm=arm, limit=len(rows), factors=rules, candidates=rows)
+            ReadRequest(
+                user=user, arm=arm, limit=len(rows), factors=rules, candidates=rows, now=now
+            )
         )
         scores = read.ranked.scores
         own = scores[read.ranked.rows == item]

@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.arrays import I64, U32
 from propagation.model.base import Term
 
 
@@ -39,6 +40,14 @@ class LogEntry(Term):
     time: int = 0
 
 
+LAST_SECOND_KEPT = 2**32 - 1
+
+
+def to_seconds(milliseconds: I64) -> U32:
+    """Return times since 1970 in whole seconds, [n] u32; from 2106 on they are the largest one."""
+    return np.clip(milliseconds // 1000, 0, LAST_SECOND_KEPT).astype(np.uint32)
+
+
 @dataclass(frozen=True)
 class Interactions:
     """n interactions as columns, in sequence order.
@@ -51,6 +60,7 @@ class Interactions:
         weight: [n] f64.
         seed: [n] u64.
         day: [n] i64 UTC day of the commit, counted from 1970.
+        time: [n] u32 seconds since 1970, when it happened; the largest number from 2106 on.
     """
 
     sequence: NDArray[np.int64]
@@ -60,6 +70,7 @@ class Interactions:
     weight: NDArray[np.float64]
     seed: NDArray[np.uint64]
     day: NDArray[np.int64]
+    time: NDArray[np.uint32]
 
     def __len__(self) -> int:
         return len(self.sequence)

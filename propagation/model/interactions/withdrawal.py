@@ -68,6 +68,7 @@ class UserChoices:
         item: [n] i64 refs.
         weight: [n] f64.
         changed: [n] i64, sequence of the last change of the item's own text.
+        time: [n] i64, when it happened, in milliseconds since 1970.
     """
 
     user: NDArray[np.int64]
@@ -75,17 +76,20 @@ class UserChoices:
     item: NDArray[np.int64]
     weight: NDArray[np.float64]
     changed: NDArray[np.int64]
+    time: NDArray[np.int64]
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[float]]) -> "UserChoices":
-        """Make the columns from rows of [user, sequence, item, weight, changed]."""
-        user, sequence, item, weight, changed = zip(*rows, strict=True) if rows else ((),) * 5
+        """Make the columns from rows of [user, sequence, item, weight, changed, time]."""
+        columns = zip(*rows, strict=True) if rows else ((),) * 6
+        user, sequence, item, weight, changed, time = columns
         return cls(
             np.array(user, np.int64),
             np.array(sequence, np.int64),
             np.array(item, np.int64),
             np.array(weight, np.float64),
             np.array(changed, np.int64),
+            np.array(time, np.int64),
         )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.products import multiply
 from propagation.numbers.ranking.quantised_scores import (
     ADOPTERS,
     ATTRIBUTES,
@@ -39,10 +40,12 @@ from propagation.numbers.rules import (
     score,
     standardise,
 )
+from propagation.numbers.state import ITEMS
 
 SLOPES = 9
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
+HISTORY, TASTE_VECTOR = Feature.HISTORY.value, Feature.TASTE.value
 PART_FEATURES = (
     Feature.CONTENT.value,
     Feature.ATTRIBUTES.value,
@@ -61,12 +64,14 @@ class Asker(NamedTuple):
         arm: Of the combiner.
         factors: [K] f64 of the taste routers, from the user's filter rules; ones without rules.
         own: [2,D] f32 content and attributes of the user's own text, read without history.
+        now: Seconds since 1970, the moment of the read.
     """
 
     user: int
     arm: int
     factors: NDArray[np.float64]
     own: NDArray[np.float32]
+    now: float
 
 
 class Ranked(NamedTuple):
@@ -94,16 +99,32 @@ def build_standpoint_for(state, asker):
     Factors multiply the softmax before the 32 largest are taken and renormalised (rule 2). Without
     history the user's own text is read.
     """
-    plain = compute_standpoint(state, asker.user)
+    plain = compute_standpoint(state, asker.user, asker.now)
     if not has_history(state.history_length, asker.user):
-        return Standpoint(asker.own[0], asker.own[1], plain.profile, plain.session, plain.taste)
+        return Standpoint(
+            asker.own[0],
+            asker.own[1],
+            plain.profile,
+            plain.session,
+            plain.taste,
+            plain.history,
+            plain.vector,
+        )
     if (asker.factors == 1.0).all():
         return plain
     logits = state.taste.sharpness * state.taste.trust[asker.user].astype(np.float64) + np.log(
         asker.factors
     )
     taste = find_softmax_largest(logits, READ_ROUTERS, asker.user, state.seed)
-    return Standpoint(plain.content, plain.attributes, plain.profile, plain.session, taste)
+    return Standpoint(
+        plain.content,
+        plain.attributes,
+        plain.profile,
+        plain.session,
+        taste,
+        plain.history,
+        plain.vector,
+    )
 
 
 @njit(cache=True)
@@ -227,19 +248,25 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
             counts[part] = 0
 
 
-@njit(inline="always")
-def _add_neighbours(state, combiner, sketch, asker, found, scores):
-    """Raise the approximate scores of the gathered neighbours from the kNN's floor."""
+@njit(cache=True)
+def _list_slopes(combiner, arm, user_bin, features):
+    """Return [features,4] f32: how much a raw feature adds to a score, by item bin."""
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
     standardise(combiner, probes, values)
-    user_bin = _find_user_bin(state.history_length, asker.user)
-    slopes = np.empty((2, BINS), np.float32)
-    for item_bin in range(BINS):
-        for speed, feature in enumerate((SLOW, FAST)):
-            weight = get_weight(combiner, asker.arm, feature, user_bin, item_bin)
-            slopes[speed, item_bin] = weight * (values[1, feature] - values[0, feature])
+    slopes = np.zeros((len(features), BINS), np.float32)
+    for row, feature in enumerate(features):
+        for item_bin in range(BINS):
+            if combiner.mask[arm, feature] > 0:
+                weight = get_weight(combiner, arm, feature, user_bin, item_bin)
+                slopes[row, item_bin] = weight * (values[1, feature] - values[0, feature])
+    return slopes
+
+
+@njit(inline="always")
+def _add_neighbours(state, sketch, found, slopes, scores):
+    """Raise the approximate scores of the gathered neighbours from the kNN's floor."""
     raise_neighbours(
         sketch.bin.reshape(-1),
         state.adoptions,
@@ -251,12 +278,25 @@ def _add_neighbours(state, combiner, sketch, asker, found, scores):
     )
 
 
+@njit(cache=True)
+def _add_factors(bin_of_item, table, vector, slopes, items, scores):
+    """Add a learned factor to the approximate scores."""
+    if len(vector) > 0 and slopes.any():
+        for item in range(items):
+            scores[item] += slopes[bin_of_item[item]] * multiply(table[item], vector)
+
+
 @njit(inline="always")
 def _build_shortlist(
-    state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
+    state, combiner, sketch, asker, standpoint, found, scores, left_out, leave_seen, allowed, count
 ):
     if has_history(state.history_length, asker.user):
-        _add_neighbours(state, combiner, sketch, asker, found, scores)
+        user_bin = _find_user_bin(state.history_length, asker.user)
+        slopes = _list_slopes(combiner, asker.arm, user_bin, (SLOW, FAST, HISTORY, TASTE_VECTOR))
+        _add_neighbours(state, sketch, found, slopes[:2], scores)
+        bins, factors, items = sketch.bin.reshape(-1), state.factors, state.clock[ITEMS]
+        _add_factors(bins, factors.target, standpoint.history, slopes[2], items, scores)
+        _add_factors(bins, factors.liked, standpoint.vector, slopes[3], items, scores)
         if leave_seen:
             for item in list_seen_items(
                 state.seen_item, state.seen_before, state.seen_last[asker.user]
@@ -272,12 +312,12 @@ def _build_shortlist(
 
 
 @njit(cache=True)
-def _score_rows(state, combiner, asker, rows, limit):
+def _score_rows(state, combiner, asker, standpoint, rows, limit):
     """Return the `limit` best of these rows, exactly scored."""
     raw = np.empty((len(rows), FEATURES))
     values = np.empty_like(raw)
     scores = np.empty(len(rows))
-    fill_from(state, build_standpoint_for(state, asker), rows, raw)
+    fill_from(state, standpoint, rows, raw)
     standardise(combiner, raw, values)
     user_bin = _find_user_bin(state.history_length, asker.user)
     for place in range(len(rows)):
@@ -311,11 +351,22 @@ def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allow
         left_out: Rows to leave out.
         allowed: [<= items] bool; empty for all.
     """
-    found = gather_neighbours(state, asker.user)
+    found = gather_neighbours(state, asker.user, asker.now)
+    standpoint = build_standpoint_for(state, asker)
     rows = _build_shortlist(
-        state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
+        state,
+        combiner,
+        sketch,
+        asker,
+        standpoint,
+        found,
+        scores,
+        left_out,
+        leave_seen,
+        allowed,
+        count,
     )
-    ranked = _score_rows(state, combiner, asker, rows, limit)
+    ranked = _score_rows(state, combiner, asker, standpoint, rows, limit)
     release_neighbours(state.near_slow, state.near_fast, found)
     return ranked
 
@@ -336,8 +387,9 @@ def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
         if state.visible[item] and not had:
             rows[kept] = item
             kept += 1
-    found = gather_neighbours(state, asker.user)
-    ranked = _score_rows(state, combiner, asker, rows[:kept], limit)
+    found = gather_neighbours(state, asker.user, asker.now)
+    standpoint = build_standpoint_for(state, asker)
+    ranked = _score_rows(state, combiner, asker, standpoint, rows[:kept], limit)
     release_neighbours(state.near_slow, state.near_fast, found)
     return ranked
 

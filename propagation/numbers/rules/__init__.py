@@ -1,5 +1,6 @@
 """Rules 1 to 5 of docs/numbers.md, and what they count."""
 
+from propagation.numbers.products import multiply_rows
 from propagation.numbers.rules.combiner import (
     LEAST_DEVIATION,
     START_WEIGHT,
@@ -38,7 +39,6 @@ from propagation.numbers.rules.mass import (
     compute_lift,
     compute_lifts,
     compute_readings,
-    multiply_rows,
     share_of,
     start_mass,
     write,
@@ -58,7 +58,14 @@ from propagation.numbers.rules.neighbours import (
     release_neighbours,
     remember,
 )
-from propagation.numbers.rules.seen_items import (
+from propagation.numbers.rules.trust import (
+    LIFT_CLIP,
+    add_trust,
+    compute_routing_weights,
+    find_largest,
+    find_softmax_largest,
+)
+from propagation.numbers.seen_items import (
     EMPTY,
     add_key,
     add_seen,
@@ -66,11 +73,4 @@ from propagation.numbers.rules.seen_items import (
     has_seen,
     list_seen_items,
     rehash,
-)
-from propagation.numbers.rules.trust import (
-    LIFT_CLIP,
-    add_trust,
-    compute_routing_weights,
-    find_largest,
-    find_softmax_largest,
 )

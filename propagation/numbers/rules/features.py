@@ -7,8 +7,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.factors import compute_history_vector, list_history
 from propagation.numbers.limits import is_withheld
-from propagation.numbers.rules.mass import compute_readings, multiply_rows
+from propagation.numbers.products import multiply_rows
+from propagation.numbers.rules.mass import compute_readings
 from propagation.numbers.rules.neighbours import (
     compute_nearness,
     look_up_neighbours,
@@ -30,6 +32,8 @@ class Feature(IntEnum):
     LIFT_SESSION = 7
     LIFT_TASTE = 8
     PROFILE = 9
+    HISTORY = 10
+    TASTE = 11
 
 
 class Standpoint(NamedTuple):
@@ -40,6 +44,7 @@ class Standpoint(NamedTuple):
         profile: [D] f32 vector of the profile.
         session: Routers and their weights pi; empty without history (the lift is 0 then).
         taste: Likewise.
+        history: x [h] f32 of the history factor; `vector` V_u [t] f32. Zeros without history.
     """
 
     content: NDArray[np.float32]
@@ -47,6 +52,8 @@ class Standpoint(NamedTuple):
     profile: NDArray[np.float32]
     session: tuple[NDArray[np.int64], NDArray[np.float64]]
     taste: tuple[NDArray[np.int64], NDArray[np.float64]]
+    history: NDArray[np.float32]
+    vector: NDArray[np.float32]
 
 
 FEATURES = len(Feature)
@@ -80,27 +87,42 @@ def has_history(history_length, user):
 
 
 @njit(cache=True)
-def compute_standpoint(state, user):
+def compute_standpoint(state, user, now):
     """Return the standpoint of a user.
 
     Without history it has zeros and no routers.
 
     Args:
         user: A row, or -1.
+        now: Seconds since 1970.
     """
-    dim = state.content.shape[1]
+    dim, factors = state.content.shape[1], state.factors
     profile = state.user_profile[user].copy() if user >= 0 else np.zeros(dim, np.float32)
     if not has_history(state.history_length, user):
         nothing = (np.empty(0, np.int64), np.empty(0, np.float64))
         return Standpoint(
-            np.zeros(dim, np.float32), np.zeros(dim, np.float32), profile, nothing, nothing
+            np.zeros(dim, np.float32),
+            np.zeros(dim, np.float32),
+            profile,
+            nothing,
+            nothing,
+            np.zeros(factors.target.shape[1], np.float32),
+            np.zeros(factors.taste.shape[1], np.float32),
         )
+    history = np.zeros(0, np.float32)
+    if factors.target.shape[1] > 0:
+        items, shares = list_history(
+            state.seen_item, state.seen_time, state.seen_before, state.seen_last[user], now
+        )
+        history = compute_history_vector(factors.long, factors.now, items, shares)
     return Standpoint(
         normalize_vector(state.user_content[user]),
         normalize_vector(state.user_attributes[user]),
         profile,
         compute_routing_weights(state.session, user, READ_ROUTERS, state.seed),
         compute_routing_weights(state.taste, user, READ_ROUTERS, state.seed),
+        history,
+        factors.taste[user].copy(),
     )
 
 
@@ -120,6 +142,8 @@ def fill_from(state, standpoint, items, out):
     multiply_rows(state.attributes, items, standpoint.attributes, out[:, 3])
     multiply_rows(state.adopters, items, standpoint.content, out[:, 4])
     multiply_rows(state.item_profile, items, standpoint.profile, out[:, 9])
+    multiply_rows(state.factors.target, items, standpoint.history, out[:, 10])
+    multiply_rows(state.factors.liked, items, standpoint.vector, out[:, 11])
     for row in range(len(items)):
         out[row, 4] /= state.adoptions[items[row]] + 2.0
     out[:, 7:9] = 0.0
@@ -153,14 +177,15 @@ def _fill_near(near_slow, near_fast, adoptions, items, out):
 
 
 @njit(cache=True)
-def fill_features(state, user, items, out):
+def fill_features(state, user, items, now, out):
     """Write the features of a user and a few items into out.
 
     Args:
         user: A row, or -1.
+        now: Seconds since 1970.
         out: [len,F], filled.
     """
     if has_history(state.history_length, user):
-        look_up_neighbours(state, user, items)
-    fill_from(state, compute_standpoint(state, user), items, out)
+        look_up_neighbours(state, user, items, now)
+    fill_from(state, compute_standpoint(state, user, now), items, out)
     release_neighbours(state.near_slow, state.near_fast, items)

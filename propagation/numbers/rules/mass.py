@@ -3,10 +3,11 @@
 import numpy as np
 from numba import njit
 
+from propagation.numbers.products import multiply_rows
+
 PRIOR = 50.0
 START_MASS = 0.2
 START_SHARPNESS = 8.0
-SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True)
@@ -36,26 +37,6 @@ def compute_lifts(bank, share_of_item, item, out):
     mass, total = bank.mass, bank.total
     for router in range(mass.shape[1]):
         out[router] = compute_lift(mass[item, router], total[router], share_of_item)
-
-
-@njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
-def multiply_rows(matrix, rows, vector, out):
-    """Multiply rows of a matrix by a vector.
-
-    At 48 to 80 columns four times faster than BLAS.
-
-    Args:
-        matrix: [.,D] f32.
-        rows: The rows [n] to take.
-        vector: [D] f32.
-        out: [n], filled.
-    """
-    for place in range(len(rows)):
-        row = rows[place]
-        total = np.float32(0)
-        for column in range(len(vector)):
-            total += matrix[row, column] * vector[column]
-        out[place] = total
 
 
 @njit(cache=True)

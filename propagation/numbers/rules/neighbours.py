@@ -8,10 +8,14 @@ Source: docs/numbers.md, "Rule 3"; docs/method.md has the measurements.
 import numpy as np
 from numba import njit
 
+from propagation.numbers.factors import BY_SECONDS, fade_by_seconds
+
 HISTORY = 50
-FAST_HISTORY = 15
 NEIGHBOURS, KEPT = 384, 320
-SLOW_DECAY, FAST_DECAY = 0.97, 0.7
+SLOW_DECAY = 0.97
+# The fast kNN fades by order and seconds, or by order alone over fewer items.
+FAST_DECAY = 0.85
+FAST_ORDER_DECAY, FAST_ORDER_HISTORY = 0.7, 15
 CO_DECAY, CO_HISTORY = 0.9, 20
 DAMPING = np.float32(5.0)
 
@@ -33,10 +37,26 @@ def list_past_items(history, following, length):
     return items
 
 
+@njit(cache=True)
+def list_past_times(history_time, following, length):
+    """Return when the items of `list_past_items` were chosen, in seconds since 1970."""
+    times = np.empty(min(length, HISTORY), np.uint32)
+    place = np.int64(following)
+    for age in range(len(times)):
+        place = place - 1 if place > 0 else HISTORY - 1
+        times[age] = history_time[place]
+    return times
+
+
 @njit(inline="always")
-def remember(state, user, item):
-    """Add an item to the user's history."""
+def remember(state, user, item, time):
+    """Add an item to the user's history.
+
+    Args:
+        time: Seconds since 1970.
+    """
     state.history[user, state.history_next[user]] = item
+    state.history_time[user, state.history_next[user]] = time
     state.history_next[user] = (state.history_next[user] + 1) % HISTORY
     state.history_length[user] += 1
 
@@ -107,27 +127,31 @@ def add_co_adoptions(neighbour, together, filled, adoptions, past, item):
 
 
 @njit(cache=True)
-def _compute_age_weights(past):
+def _compute_age_weights(times, now, by_seconds):
     """Return the slow and fast weights of past items by age.
 
     Returns:
-        [2, past] f64: .97^age (slow) and .7^age (fast, the first 15), each summing to 1.
+        [2, past] f64, each summing to 1: .97^age (slow), and (fast) .85^age / (1 + seconds / 30),
+        or without `by_seconds` .7^age of the first 15.
     """
-    weights = np.zeros((2, past))
+    weights = np.zeros((2, len(times)))
     slow, fast = 1.0, 1.0
-    for age in range(past):
+    for age in range(len(times)):
         weights[0, age] = slow
         slow *= SLOW_DECAY
-        if age < FAST_HISTORY:
-            weights[1, age] = fast
+        if by_seconds:
+            weights[1, age] = fast * fade_by_seconds(now, times[age])
             fast *= FAST_DECAY
+        elif age < FAST_ORDER_HISTORY:
+            weights[1, age] = fast
+            fast *= FAST_ORDER_DECAY
     weights[0] /= weights[0].sum()
     weights[1] /= weights[1].sum()
     return weights
 
 
 @njit(cache=True)
-def _compute_shares(adoptions, past):
+def _compute_shares(adoptions, past, times, now, by_seconds):
     """Return the weight of a co-adoption with each past item.
 
     It is the weight of the item's age, damped by its popularity.
@@ -135,13 +159,23 @@ def _compute_shares(adoptions, past):
     Returns:
         [2, past] f32, slow and fast.
     """
-    weights = _compute_age_weights(len(past))
+    weights = _compute_age_weights(times, now, by_seconds)
     shares = np.empty((2, len(past)), np.float32)
     for age in range(len(past)):
         damped = 1.0 / np.sqrt(adoptions[past[age]] + DAMPING)
         for speed in range(2):
             shares[speed, age] = weights[speed, age] * damped
     return shares
+
+
+@njit(inline="always")
+def _list_shares(state, user, now):
+    """Return a user's past items with their weights."""
+    following, length = state.history_next[user], state.history_length[user]
+    past = list_past_items(state.history[user], following, length)
+    times = list_past_times(state.history_time[user], following, length)
+    by_seconds = state.factors.plan[BY_SECONDS] > 0
+    return past, _compute_shares(state.adoptions, past, times, now, by_seconds)
 
 
 @njit(cache=True)
@@ -156,27 +190,27 @@ def compute_nearness(near, adopted):
 
 
 @njit(inline="always")
-def gather_neighbours(state, user):
+def gather_neighbours(state, user, now):
     """Sum the neighbours of the user's last items into scratch rows.
 
     The rows are near_slow and near_fast.
 
     Args:
         user: A row, or -1.
+        now: Seconds since 1970.
 
     Returns:
         The items that have any, each once, for `release_neighbours`; none without a history.
     """
     found = np.empty(0, np.int64)
     if user >= 0 and state.history_length[user] > 0:
+        past, shares = _list_shares(state, user, now)
         found = _gather(
             state.neighbour,
             state.together,
             state.neighbour_count,
-            state.adoptions,
-            list_past_items(
-                state.history[user], state.history_next[user], state.history_length[user]
-            ),
+            past,
+            shares,
             state.near_slow,
             state.near_fast,
             state.clock[3],
@@ -185,8 +219,7 @@ def gather_neighbours(state, user):
 
 
 @njit(cache=True)
-def _gather(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
-    shares = _compute_shares(adoptions, past)
+def _gather(neighbour, together, filled, past, shares, near_slow, near_fast, items):
     found = np.empty(
         min(np.sum(filled[past]), items) + 1, np.int64
     )  # one more: written before it is known to be new
@@ -200,21 +233,22 @@ def _gather(neighbour, together, filled, adoptions, past, near_slow, near_fast, 
             found[count] = item
             count += before == 0
             near_slow[item] = before + slow * together[other, place]
-        if age < FAST_HISTORY:
+        if fast > 0:
             for place in range(filled[other]):
                 near_fast[neighbour[other, place]] += fast * together[other, place]
     return found[:count]
 
 
 @njit(inline="always")
-def look_up_neighbours(state, user, items):
+def look_up_neighbours(state, user, items, now):
     """Sum like `gather_neighbours`, for these few items only."""
+    past, shares = _list_shares(state, user, now)
     _look_up(
         state.neighbour,
         state.together,
         state.neighbour_count,
-        state.adoptions,
-        list_past_items(state.history[user], state.history_next[user], state.history_length[user]),
+        past,
+        shares,
         state.near_slow,
         state.near_fast,
         items,
@@ -222,8 +256,7 @@ def look_up_neighbours(state, user, items):
 
 
 @njit(cache=True)
-def _look_up(neighbour, together, filled, adoptions, past, near_slow, near_fast, items):
-    shares = _compute_shares(adoptions, past)
+def _look_up(neighbour, together, filled, past, shares, near_slow, near_fast, items):
     for age in range(len(past)):
         other = past[age]
         for item in items:

@@ -246,7 +246,14 @@ class Stage0:
         taste = await asyncio.to_thread(
             run_spherical_kmeans, tastes, self.settings.taste.k, seed + 1
         )
-        return NumbersView(session, taste, seed, number, self.settings.limits)
+        return NumbersView(
+            session,
+            taste,
+            seed,
+            number,
+            self.settings.limits,
+            self.settings.ranker.factors,
+        )
 
     async def _list_attributes(self, catalogue: Sequence[Client]) -> list[str]:
         """Return the attributes of all clients' own texts, each once.

@@ -16,6 +16,7 @@ from propagation.model import (
     F64,
     I64,
     U16,
+    U32,
     Bools,
     ClientKind,
     LearnedWeights,
@@ -26,6 +27,7 @@ from propagation.model import (
     index_of,
 )
 from propagation.numbers import (
+    BY_SEEN,
     INTERACTIONS,
     ITEMS,
     SEEN,
@@ -39,6 +41,8 @@ from propagation.numbers import (
     fade_recent,
     fill_own_pairs,
     recompute_own_trust,
+    reset_item,
+    reset_taste,
     unwrite,
 )
 from propagation.numbers.rules import CO_HISTORY, HISTORY, RECENT_HALF_LIFE, write
@@ -57,6 +61,7 @@ class History:
         sequence: [n].
         item: [n] rows.
         weight: [n] event weights.
+        time: [n] u32 seconds since 1970.
         withdrawn: [n], which of them are withdrawn.
         then: (content, attributes) vectors [D] that an item had when it was chosen, by place; only
             for items whose text changed since.
@@ -66,6 +71,7 @@ class History:
     sequence: I64
     item: I64
     weight: F64
+    time: U32
     withdrawn: Bools
     then: Mapping[int, tuple[F32, F32]] = field(default_factory=dict)
 
@@ -157,6 +163,8 @@ class Subtraction:
         banks = (state.session, state.taste)
         for bank, of_bank, weight in zip(banks, current, weights, strict=True):
             write(bank, item, of_bank, weight)
+        adoption = _find_adoption_places(state, user, {item})
+        state.seen_time[adoption] = history.time[repeat]
         self.promoted.append(PromotedRepeat(second, stored, weights))
 
     def _recompute_own(self, state: State, history: History) -> None:
@@ -171,7 +179,9 @@ class Subtraction:
         np.add.at(state.adopters, history.item[stays], after.parts)
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
         _change_co_counts(state, before, after)
-        _set_recency_list(state, user, history.item[stays])
+        _set_recency_list(state, user, history.item[stays], history.time[stays])
+        if history.withdrawn.any():  # what it learned rests on the withdrawn events, too
+            reset_taste(state.factors, np.array([user]), state.seed)
         if self.retrust:
             recompute_own_trust(state, user, history.item[stays], history.weight[stays])
 
@@ -266,10 +276,11 @@ def _change_co_counts(state: State, before: _HistorySums, after: _HistorySums) -
     )
 
 
-def _set_recency_list(state: State, user: int, items: I64) -> None:
+def _set_recency_list(state: State, user: int, items: I64, times: U32) -> None:
     last = items[-HISTORY:]
-    state.history[user] = 0
+    state.history[user], state.history_time[user] = 0, 0
     state.history[user, : len(last)] = last
+    state.history_time[user, : len(last)] = times[-HISTORY:]
     state.history_next[user] = len(last) % HISTORY
     state.history_length[user] = len(items)
 
@@ -294,9 +305,11 @@ def _remove_places(state: State, places: Sequence[int]) -> None:
     new_place_of = number[np.append(nearest_kept, -1)]  # the place -1, the end of a list, stays -1
     remaining = int(kept.sum())
     users = int(state.clock[USERS])
-    state.seen_before[:remaining] = new_place_of[before[kept]]
-    state.seen_item[:remaining] = state.seen_item[:count][kept]
-    state.seen_router[:remaining] = state.seen_router[:count][kept]
+    before_kept = new_place_of[before[kept]]
+    for name in BY_SEEN:
+        array = getattr(state, name)
+        array[:remaining] = array[:count][kept]
+    state.seen_before[:remaining] = before_kept
     state.seen_last[:users] = new_place_of[state.seen_last[:users]]
     state.clock[SEEN] = remaining
 
@@ -323,6 +336,7 @@ def _empty_item(state: State, item: int) -> None:
         state.recent_at,
     ):
         array[item] = 0
+    reset_item(state.factors, item, state.seed)
     drop_neighbour(
         state.neighbour, state.together, state.neighbour_count, int(state.clock[ITEMS]), item
     )

@@ -26,6 +26,7 @@ from propagation.model import (
     get_kind,
     group_pairs,
     index_of,
+    to_seconds,
 )
 from propagation.ports import (
     COLLECTIONS,
@@ -121,6 +122,7 @@ async def _load(
                 sequence=sequence,
                 item=item >> 1,
                 weight=choices.weight[places],
+                time=to_seconds(choices.time[places]),
                 withdrawn=is_withdrawn[places],
                 then=then,
             )

@@ -14,11 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from propagation.model import I64, Array, Bools, Checkpoint, DamagedNumbers
+from propagation.model import I64, Array, Bools, Checkpoint, DamagedNumbers, FactorSettings
 from propagation.numbers import (
     BY_ITEM,
     BY_SEEN,
     BY_USER,
+    ITEM_TABLES,
     NO_LIMITS,
     SEEN,
     Bank,
@@ -39,8 +40,17 @@ NEIGHBOURS = ("neighbour", "together")
 # Profiles are not learned; they come from texts, by way of the vector index.
 PROFILES = ("user_profile", "item_profile")
 # Arrays in which a withdrawal changes only the rows of its own users and items.
-OWN_OF_USERS = ("user_content", "user_attributes", "history", "session.trust", "taste.trust")
-OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass")
+FACTORS_OF_ITEMS = tuple(f"factors.{name}" for name in ITEM_TABLES)
+OWN_OF_USERS = (
+    "user_content",
+    "user_attributes",
+    "history",
+    "history_time",
+    "session.trust",
+    "taste.trust",
+    "factors.taste",
+)
+OWN_OF_ITEMS = ("content", "attributes", "session.mass", "taste.mass", *FACTORS_OF_ITEMS)
 PACKED = ("near_items", "near_weights", "combiner")
 ITEM_ROWS = tuple(name for name in BY_ITEM if name not in (*SCRATCH, *NEIGHBOURS, *PROFILES))
 USER_ROWS = tuple(name for name in BY_USER if name not in PROFILES)
@@ -142,6 +152,13 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
             f"{name}.total": bank.total,
             f"{name}.centres": bank.centres,
         }
+    factors = state.factors
+    arrays |= {f"factors.{name}": getattr(factors, name)[:items] for name in ITEM_TABLES}
+    arrays |= {
+        "factors.taste": factors.taste[:users],
+        "factors.plan": factors.plan,
+        "factors.skipped": factors.skipped,
+    }
     arrays["combiner"] = pack_combiner(view.combiner)
     return Checkpoint(
         sequence=view.applied_through, epoch=view.epoch, barrier=barrier, arrays=arrays
@@ -211,6 +228,11 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         seed,
         checkpoint.epoch,
         limits,
+        FactorSettings(
+            arrays["factors.target"].shape[1],
+            arrays["factors.taste"].shape[1],
+            *np.asarray(arrays["factors.plan"]).tolist(),
+        ),
     )
     view.state = with_room(
         view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"])
@@ -230,6 +252,8 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         for part in ("mass", "trust", "total"):
             _fill(getattr(getattr(state, name), part), arrays.pop(f"{name}.{part}"))
         retire_spare_rows(getattr(state, name), view.users)
+    for name in (*ITEM_TABLES, "taste", "plan", "skipped"):
+        _fill(getattr(state.factors, name), arrays.pop(f"factors.{name}"))
     unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
     view.applied_through = checkpoint.sequence
     return view

@@ -37,6 +37,8 @@ WORDS = {
     Feature.LIFT_SESSION: "people in the same mood are choosing it more than others do",
     Feature.LIFT_TASTE: "communities of this user's taste choose it more than others do",
     Feature.PROFILE: "its profile reads like this user's",
+    Feature.HISTORY: "people with a history like this user's chose it next",
+    Feature.TASTE: "people of a taste like this user's choose it",
 }
 # For a user without history: the user's own text is all that an item can resemble.
 COLD_WORDS = {

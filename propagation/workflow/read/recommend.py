@@ -5,6 +5,7 @@ The items are the catalogue or given candidates.
 Source: docs/numbers.md, rules 2 and 3.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -212,6 +213,7 @@ class Recommender:
             leave_seen=request.exclude_seen,
             explain=request.explain,
             least_users=request.least_users,
+            now=time.time(),
         )
 
     async def _find_candidates(self, request: RecommendRequest) -> tuple[I64 | None, list[str]]:

@@ -41,11 +41,12 @@ from propagation.numbers.rules import (
     compute_lifts,
     share_of,
 )
-from propagation.numbers.rules.neighbours import FAST_HISTORY, list_past_items
+from propagation.numbers.rules.neighbours import list_past_items
 from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
 
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2
+NEWEST = 15
 ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32-bit numbers
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
@@ -67,6 +68,8 @@ class ReadRequest:
         leave_seen: Leave out the items that the user already had.
         explain: Add the communities, users and item profiles to the result.
         least_users: Communities' adopters and lifts that rest on fewer users are set to 0.
+        now: The moment of the read, in seconds since 1970; 0: only the order of the user's choices
+            counts, not how long ago they were.
     """
 
     user: int
@@ -80,6 +83,7 @@ class ReadRequest:
     leave_seen: bool = True
     explain: bool = False
     least_users: int = 0
+    now: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,9 @@ def _build_asker(view: NumbersView, request: ReadRequest) -> Asker:
     if factors is None or len(factors) != routers:
         factors = np.ones(routers)
     own = np.zeros((2, dimension), np.float32) if request.own is None else request.own
-    return Asker(request.user if request.user < view.users else -1, request.arm, factors, own)
+    return Asker(
+        request.user if request.user < view.users else -1, request.arm, factors, own, request.now
+    )
 
 
 def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, request: ReadRequest) -> Ranked:
@@ -319,7 +325,7 @@ def _count_users_behind(
             state.history_next[asker.user],
             state.history_length[asker.user],
         )
-    for other in past[:FAST_HISTORY]:
+    for other in past[:NEWEST]:
         near = state.neighbour[other, : state.neighbour_count[other]]
         together[near] = np.maximum(together[near], state.together[other, : len(near)])
     users[:, [Feature.KNN_SLOW, Feature.KNN_FAST]] = np.ceil(together[rows, None] - ROUNDING)

@@ -9,9 +9,11 @@ from propagation.model import (
     I32,
     I64,
     NEGATIVES,
+    NO_FACTORS,
     WRITTEN,
     ClientKind,
     DamagedNumbers,
+    FactorSettings,
     Gauge,
     GaugePoint,
     Interactions,
@@ -87,8 +89,9 @@ class NumbersView:
         seed: int,
         epoch: int,
         limits: tuple[float, float] = NO_LIMITS,
+        factors: FactorSettings = NO_FACTORS,
     ) -> None:
-        self.state: State = create_state(session_centres, taste_centres, seed)
+        self.state: State = create_state(session_centres, taste_centres, seed, factors=factors)
         self.state.limits[:] = limits
         self.combiner = create_live_combiner()
         self.seed = seed
@@ -231,6 +234,7 @@ class NumbersView:
             events.user,
             events.item,
             events.day,
+            events.time,
             caller_negatives,
             events.weight,
             events.seed,
@@ -271,6 +275,7 @@ class NumbersView:
             events.user,
             events.item,
             events.day,
+            events.time,
             block.trust,
             block.routers,
             block.weights,
@@ -318,6 +323,7 @@ class NumbersView:
             events.user,
             events.item,
             events.day,
+            events.time,
             events.weight,
             block.negatives,
             block.profile_cosines,

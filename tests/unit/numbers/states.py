@@ -4,9 +4,11 @@ import numpy as np
 
 from propagation.numbers import ITEMS, USERS, State, create_state, learn_block
 from propagation.numbers.rules import Combiner, start_mass
+from propagation.workflow.settings import RankerSettings
 from propagation.workflow.views.numbers_view import create_live_combiner
 
 K, DIMENSION = 20, 8
+FACTORS = RankerSettings().factors
 
 
 def small_state(users: int, items: int, seed: int = 3) -> State:
@@ -14,7 +16,9 @@ def small_state(users: int, items: int, seed: int = 3) -> State:
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((2 * K + items, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    state = create_state(vectors[:K], vectors[K : 2 * K], seed, users=users, items=items, seen=1024)
+    state = create_state(
+        vectors[:K], vectors[K : 2 * K], seed, users=users, items=items, seen=1024, factors=FACTORS
+    )
     state.clock[USERS], state.clock[ITEMS], state.totals[1] = users, items, items
     state.content[:] = state.attributes[:] = vectors[2 * K :]
     state.visible[:] = True
@@ -54,6 +58,7 @@ def learn(
         users,
         items,
         np.zeros(size, np.int64),
+        np.arange(size, dtype=np.uint32),
         np.array(given or [-1] * size, np.int64),
         np.array(weights or [1.0] * size),
         np.arange(first_seed, first_seed + size, dtype=np.uint64),
@@ -72,7 +77,7 @@ def list_arrays(state: State) -> dict[str, np.ndarray]:
     found = {
         name: value for name, value in state._asdict().items() if isinstance(value, np.ndarray)
     }
-    for bank in ("session", "taste"):
+    for bank in ("session", "taste", "factors"):
         parts = getattr(state, bank)._asdict().items()
         found |= {f"{bank}.{name}": value for name, value in parts if isinstance(value, np.ndarray)}
     return found

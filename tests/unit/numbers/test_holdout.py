@@ -4,7 +4,7 @@ readings that were."""
 import numpy as np
 import pytest
 
-from propagation.numbers.rules import fill_features
+from propagation.numbers.rules import FEATURES, fill_features
 from propagation.workflow.evolve.holdout import (
     Holdout,
     replay_holdout,
@@ -47,8 +47,8 @@ def past_and_tail():
     )
     events, blocks, readings = draw_pairs(2, HELD), [], np.zeros((HELD, 2))
     for place, (user, item) in enumerate(events):
-        raw = np.empty((2, 10))
-        fill_features(state, user, np.array([item, (item + 1) % ITEMS]), raw)
+        raw = np.empty((2, FEATURES))
+        fill_features(state, user, np.array([item, (item + 1) % ITEMS]), 0.0, raw)
         readings[place] = raw[:, 8]
         blocks.append(learn(state, [(user, item)], first_seed=1_000 + place))
     users, items = (np.array(column, np.int64) for column in zip(*events, strict=True))

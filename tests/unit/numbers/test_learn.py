@@ -35,6 +35,7 @@ def test_a_follower_is_bit_equal_to_the_learner(events):
         users,
         items,
         np.zeros(len(events), np.int64),
+        np.arange(len(events), dtype=np.uint32),
         block.trust,
         block.routers,
         block.weights,
@@ -142,10 +143,10 @@ def test_looking_neighbours_up_equals_gathering_them():
     state = small_state(USERS, ITEMS)
     learn(state, [(user, (3 * user + step) % ITEMS) for step in range(8) for user in range(USERS)])
     few, out, gathered = np.array([1, 5, 9]), np.empty((3, FEATURES)), np.empty((3, FEATURES))
-    fill_features(state, 0, few, out)
+    fill_features(state, 0, few, 0.0, out)
     assert not state.near_slow.any()
-    found = gather_neighbours(state, 0)
-    fill_from(state, compute_standpoint(state, 0), few, gathered)
+    found = gather_neighbours(state, 0, 0.0)
+    fill_from(state, compute_standpoint(state, 0, 0.0), few, gathered)
     assert np.array_equal(out, gathered)
     assert len(np.unique(out[:, 5])) > 1
     assert np.array_equal(np.sort(found), np.flatnonzero(state.near_slow)), "each once"

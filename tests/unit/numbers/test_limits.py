@@ -27,6 +27,7 @@ def events(*rows, day=0, weight=1.0):
         weight=np.full(len(rows), weight),
         seed=column.astype(np.uint64),
         day=np.full(len(rows), day),
+        time=np.zeros(len(rows), np.uint32),
     )
 
 
@@ -74,7 +75,7 @@ def test_below_the_least_support_an_item_has_no_lift_and_teaches_no_trust():
     assert not block.trust[:3].any()
     assert block.trust[3].any()
     out = np.empty((2, FEATURES))
-    fill_features(state, 3, np.array([1, 2]), out)
+    fill_features(state, 3, np.array([1, 2]), 0.0, out)
     lift = [Feature.LIFT_SESSION, Feature.LIFT_TASTE]
     assert out[0, lift].all()
     assert not out[1, lift].any()
@@ -91,7 +92,7 @@ def test_the_short_list_knows_of_withheld_parts():
     whole = (
         CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user=1, arm=0, limit=ITEMS)])[0].ranked
     )
-    asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32))
+    asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32), 0.0)
     exact = rank_rows(view.state, view.combiner, asker, np.arange(ITEMS), EMPTY_ROWS, True, ITEMS)
     assert whole.rows.tolist() == exact.rows.tolist()
     assert (view.state.adoptions[whole.rows] < 3).any()

@@ -53,6 +53,7 @@ def learn(view: NumbersView, count: int, seed: int) -> None:
             weight=np.ones(count),
             seed=rng.integers(0, 1 << 63, count).astype(np.uint64),
             day=np.zeros(count, np.int64),
+            time=np.zeros(count, np.uint32),
         ),
         view.applied_through + count,
     )
@@ -89,7 +90,7 @@ def compute_exact_scores(view: NumbersView, user: int, arm: int) -> np.ndarray:
     """[items] by the definitions, -inf for what the user had and what is hidden."""
     raw = np.empty((view.items, FEATURES))
     values = np.empty_like(raw)
-    fill_features(view.state, user, np.arange(view.items), raw)
+    fill_features(view.state, user, np.arange(view.items), 0.0, raw)
     standardise(view.combiner, raw, values)
     user_bin = compute_maturity(view.state.history_length[user]) if user >= 0 else 0
     combiner = view.combiner if user_bin else adjust_for_newcomers(view.combiner)
@@ -154,13 +155,13 @@ def test_one_batch_answers_like_one_by_one(view):
 def test_the_sketch_is_near_the_score_of_every_item(view):
     for user in (3, 11, COLD):
         reader = CatalogueScorer(CorePool(1))
-        askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32))]
+        askers = [Asker(user, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32), 0.0)]
         combiner = adjust_for_newcomers(view.combiner) if user == COLD else view.combiner
         (scores,) = reader._compute_scores(view, askers, [combiner], [0])
         want = compute_exact_scores(view, user, ON)
         assert not view.state.near_slow.any()
         raw = np.empty((ITEMS, FEATURES))
-        fill_features(view.state, user, np.arange(ITEMS), raw)
+        fill_features(view.state, user, np.arange(ITEMS), 0.0, raw)
         alone = (raw[:, Feature.KNN_SLOW] == raw[:, Feature.KNN_SLOW].min()) & np.isfinite(want)
         assert np.abs(scores[:ITEMS][alone] - want[alone]).max() < 0.05
         assert (scores[ITEMS:] == -np.inf).all()
@@ -240,7 +241,7 @@ def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
     factors = np.ones(ROUTERS)
     factors[[4, 9]] = 4.0, 0.25
     own = np.zeros((2, DIMENSION), np.float32)
-    standpoint = build_standpoint_for(view.state, Asker(5, ON, factors, own))
+    standpoint = build_standpoint_for(view.state, Asker(5, ON, factors, own, 0.0))
     logits = view.state.taste.sharpness * view.state.taste.trust[5].astype(np.float64)
     bent = np.exp(logits) * factors
     largest = np.argsort(-bent)[:READ_ROUTERS]
@@ -248,7 +249,7 @@ def test_filter_rules_bend_the_taste_weights_before_the_largest_are_taken(view):
     got = dict(zip(*standpoint.taste, strict=True))
     assert got.keys() == want.keys()
     assert all(got[router] == pytest.approx(want[router], rel=1e-6) for router in want)
-    plain = build_standpoint_for(view.state, Asker(5, ON, np.ones(ROUTERS), own))
+    plain = build_standpoint_for(view.state, Asker(5, ON, np.ones(ROUTERS), own, 0.0))
     assert np.array_equal(standpoint.session[1], plain.session[1])
 
 
@@ -261,7 +262,7 @@ def test_each_adopter_counts_once_for_its_strongest_router(view):
     )
     assert np.array_equal(out.sum(axis=2), np.repeat(view.state.adoptions[items, None], 2, axis=1))
     session, taste = list_communities(
-        view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32)), items
+        view, Asker(5, ON, np.ones(ROUTERS), np.zeros((2, DIMENSION), np.float32), 0.0), items
     )
     assert taste.shares.sum() == pytest.approx(1)
     assert (np.diff(session.shares) <= 0).all()

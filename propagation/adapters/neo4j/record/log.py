@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.model import ClientKind, EntryKind, Interactions, LogEntry, LogSlice, compute_ref
+from propagation.model import (
+    ClientKind,
+    EntryKind,
+    Interactions,
+    LogEntry,
+    LogSlice,
+    compute_ref,
+    to_seconds,
+)
 
 
 @dataclass
@@ -128,7 +136,16 @@ class Neo4jLog(StorePart):
 
     async def _read(self, after: int, through: int) -> LogSlice:
         async def work(transaction: Transaction) -> LogSlice:
-            sequence, user, item, negative, weight, seed, day = await transaction.read_single_row(
+            (
+                sequence,
+                user,
+                item,
+                negative,
+                weight,
+                seed,
+                day,
+                time,
+            ) = await transaction.read_single_row(
                 "record/log/interactions", after=after, through=through
             )
             interactions = Interactions(
@@ -139,6 +156,7 @@ class Neo4jLog(StorePart):
                 weight=np.array(weight, np.float64),
                 seed=np.array(seed, np.int64).view(np.uint64),
                 day=np.array(day, np.int64),
+                time=to_seconds(np.array(time, np.int64)),
             )
             return LogSlice(
                 interactions=interactions,

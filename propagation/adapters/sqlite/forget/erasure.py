@@ -66,10 +66,10 @@ OF_CLIENTS = (
     " (SELECT value FROM json_each(?1))) ORDER BY sequence"
 )
 CHOICES = (
-    "SELECT i.user, i.sequence, i.item, i.weight, c.sequence FROM json_each(?) e CROSS JOIN "
-    "interaction i"
-    " INDEXED BY interaction_user ON i.user = e.value CROSS JOIN client c ON c.ref = i.item "
-    "ORDER BY e.key, i.sequence"
+    "SELECT i.user, i.sequence, i.item, i.weight, c.sequence, i.time FROM json_each(?) e"
+    " CROSS JOIN interaction i INDEXED BY interaction_user ON i.user = e.value"
+    " CROSS JOIN client c ON c.ref = i.item"
+    " ORDER BY e.key, i.sequence"
 )
 BROUGHT = (
     "SELECT DISTINCT i.attribute FROM json_each(?) e CROSS JOIN integrated i"

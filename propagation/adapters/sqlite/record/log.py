@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.connection import (
     reads,
     to_json,
 )
-from propagation.model import F64, I64, EntryKind, Interactions, LogEntry, LogSlice
+from propagation.model import F64, I64, EntryKind, Interactions, LogEntry, LogSlice, to_seconds
 
 
 class SqliteLog(SqlitePart):
@@ -28,12 +28,12 @@ class SqliteLog(SqlitePart):
             connection,
             "SELECT json_array(json_group_array(sequence), json_group_array(user >> 1),"
             " json_group_array(item >> 1), json_group_array(coalesce(negative >> 1, -1)),"
-            " json_group_array(seed), json_group_array(at / 86400000)) FROM"
+            " json_group_array(seed), json_group_array(at / 86400000), json_group_array(time)) FROM"
             " (SELECT * FROM interaction WHERE sequence > ? AND sequence <= ? ORDER BY sequence)",
             after,
             through,
         )
-        sequence, user, item, negative, seed, day = (
+        sequence, user, item, negative, seed, day, time = (
             np.array(column, np.int64) for column in columns
         )
         return LogSlice(
@@ -45,6 +45,7 @@ class SqliteLog(SqlitePart):
                 weight=_read_weights(connection, sequence, after, through),
                 seed=seed.view(np.uint64),
                 day=day,
+                time=to_seconds(time),
             ),
             entries=tuple(_read_entries(connection, after, through)),
             through=max(through, after),

@@ -102,6 +102,7 @@ def test_only_what_was_accepted_waits_and_only_until_it_is_learned():
                 weight=column.astype(np.float64),
                 seed=column.astype(np.uint64),
                 day=column,
+                time=column.astype(np.uint32),
             ),
             entries=(),
             through=8,

@@ -25,6 +25,7 @@ def add_log(unlearned, after, through):
                 weight=column.astype(np.float64),
                 seed=column.astype(np.uint64),
                 day=column,
+                time=column.astype(np.uint32),
             ),
             entries=(),
             through=through,

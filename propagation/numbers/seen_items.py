@@ -38,17 +38,21 @@ def add_key(table, key):
 
 
 @njit(inline="always")
-def add_seen(state, user, item, session_router, taste_router):
+def add_seen(state, user, item, session_router, taste_router, time):
     """Add an adoption and its main routers.
 
     Args:
         session_router: Router of the session bank that it wrote most to.
         taste_router: Router of the taste bank that it wrote most to.
+        time: Seconds since 1970.
     """
     key = np.int64(user) << 32 | np.int64(item)
     state.seen_set[find_slot(state.seen_set, key)] = key
     place = state.clock[1]
     state.seen_item[place] = item
+    state.seen_user[place] = user
+    state.seen_time[place] = time
+    state.seen_catalogue[place] = state.clock[3]
     state.seen_router[place, 0] = session_router
     state.seen_router[place, 1] = taste_router
     state.seen_before[place] = state.seen_last[user]

@@ -1,0 +1,129 @@
+"""Which adoptions the factors learn: each new one, and old ones again.
+
+All draws come from a hash of the new adoption's user and item, so tables depend on the list of
+adoptions and on nothing else: a rebuild, a follower and a replica learn the same ones.
+
+Source: docs/numbers.md, "Learned factors".
+"""
+
+import numpy as np
+from numba import njit
+
+from propagation.numbers.factors.history_factor import learn_choice, list_history
+from propagation.numbers.factors.tables import OWN_STEPS, RECENT_REPLAYS, REPLAYS, STEPS
+from propagation.numbers.factors.taste_vector import step_pair
+from propagation.numbers.seeded_hash import mix_seed
+from propagation.numbers.seen_items import add_key, has_seen
+
+NEGATIVES = 4
+TRIES = 16
+RECENT_AGE, OWN_AGE = 3_000.0, 10.0
+OWN_HISTORY = 200
+TO_UNIT = 2.0**-53
+
+
+@njit(cache=True)
+def _draw_place(draw, seed, places):
+    return np.int64(mix_seed(draw, seed) % np.uint64(places))
+
+
+@njit(cache=True)
+def _draw_age(draw, seed, mean):
+    """Draw an age from the exponential distribution, rounded down."""
+    unit = np.float64(mix_seed(draw, seed) >> np.uint64(11)) * TO_UNIT
+    return np.int64(-mean * np.log(1.0 - unit))
+
+
+@njit(cache=True)
+def _draw_unseen(seen_set, user, catalogue, first, seed):
+    """Draw an item that the user has not had; -1 if 16 tries find none."""
+    for attempt in range(TRIES):
+        item = _draw_place(first + np.uint64(attempt), seed, catalogue)
+        if not has_seen(seen_set, user, item):
+            return item
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def _replay(state, place, catalogue, first, seed):
+    """Learn the history factor from one adoption, with the history before it."""
+    last = state.seen_before[place]
+    if last < 0:
+        return
+    user = state.seen_user[place]
+    negatives = np.empty(NEGATIVES, np.int64)
+    count = 0
+    for draw in range(NEGATIVES):
+        item = _draw_unseen(state.seen_set, user, catalogue, first + np.uint64(draw * TRIES), seed)
+        if item >= 0:
+            negatives[count] = item
+            count += 1
+    if count == 0:
+        return
+    now = np.float64(state.seen_time[place])
+    items, shares = list_history(state.seen_item, state.seen_time, state.seen_before, last, now)
+    learn_choice(state.factors, items, shares, state.seen_item[place], negatives[:count])
+
+
+@njit(cache=True)
+def _step_own(state, place, catalogue, steps, first, seed):
+    """Step the taste vector of an adoption's user on the user's newest adoptions."""
+    own = np.empty(OWN_HISTORY, np.int64)
+    size, user = 0, state.seen_user[place]
+    while place >= 0 and size < OWN_HISTORY:
+        own[size] = state.seen_item[place]
+        place = state.seen_before[place]
+        size += 1
+    for step in range(steps):
+        draw = first + np.uint64(step * (TRIES + 1))
+        age = min(_draw_age(draw, seed, OWN_AGE), size - 1)
+        other = _draw_unseen(state.seen_set, user, catalogue, draw + np.uint64(1), seed)
+        if other >= 0:
+            step_pair(state.factors, user, own[age], other)
+
+
+@njit(cache=True)
+def learn_factors(state, place):
+    """Learn from an adoption, the newest of those in `seen_set`.
+
+    Args:
+        place: Of the adoption in the list.
+    """
+    factors, catalogue = state.factors, np.int64(state.seen_catalogue[place])
+    key = np.uint64(state.seen_user[place]) << np.uint64(32) | np.uint64(state.seen_item[place])
+    seed = mix_seed(key, state.seed)
+    draw, stride = np.uint64(0), np.uint64(NEGATIVES * TRIES + 1)
+    if factors.target.shape[1] > 0:
+        _replay(state, place, catalogue, draw, seed)
+        for number in range(factors.plan[REPLAYS] + factors.plan[RECENT_REPLAYS]):
+            draw += stride
+            if place == 0:
+                break
+            if number < factors.plan[REPLAYS]:
+                old = _draw_place(draw, seed, place)
+            else:
+                old = place - 1 - _draw_age(draw, seed, RECENT_AGE) % place
+            _replay(state, old, catalogue, draw + np.uint64(1), seed)
+        draw += stride
+    if factors.taste.shape[1] > 0:
+        for _ in range(factors.plan[STEPS]):
+            old = _draw_place(draw, seed, place + 1)
+            user = state.seen_user[old]
+            other = _draw_unseen(state.seen_set, user, catalogue, draw + np.uint64(1), seed)
+            if other >= 0:
+                step_pair(factors, user, state.seen_item[old], other)
+            draw += np.uint64(TRIES + 1)
+        _step_own(state, place, catalogue, factors.plan[OWN_STEPS], draw, seed)
+
+
+@njit(cache=True, nogil=True)
+def relearn_factors(state, begin, end):
+    """Learn the adoptions [begin, end) of the list, in order.
+
+    Args:
+        state: With tables and a `seen_set` that have the adoptions before `begin` alone.
+    """
+    for place in range(begin, end):
+        key = np.int64(state.seen_user[place]) << 32 | np.int64(state.seen_item[place])
+        add_key(state.seen_set, key)
+        learn_factors(state, place)
