@@ -1591,6 +1591,72 @@ class RouterShare(_message.Message):
 Global___RouterShare: _TypeAlias = RouterShare  # noqa: Y015
 
 @_typing.final
+class HistoryShare(_message.Message):
+    """What one item of the user's history adds to the history factor. The parts of all items of the
+    history sum to the raw value of the feature `history`.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    LONG_RUN_FIELD_NUMBER: _builtins.int
+    SESSION_FIELD_NUMBER: _builtins.int
+    item_id: _builtins.str
+    """The id of the item that the user chose."""
+    title: _builtins.str
+    """Its title; may be empty."""
+    long_run: _builtins.float
+    """The part over the long run."""
+    session: _builtins.float
+    """The part of the present session."""
+    def __init__(
+        self,
+        *,
+        item_id: _builtins.str = ...,
+        title: _builtins.str = ...,
+        long_run: _builtins.float = ...,
+        session: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["item_id", b"item_id", "long_run", b"long_run", "session", b"session", "title", b"title"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HistoryShare: _TypeAlias = HistoryShare  # noqa: Y015
+
+@_typing.final
+class NearItem(_message.Message):
+    """An item near to a user's taste vector."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEM_ID_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    COSINE_FIELD_NUMBER: _builtins.int
+    item_id: _builtins.str
+    """The item's id."""
+    title: _builtins.str
+    """Its title; may be empty."""
+    cosine: _builtins.float
+    """The cosine of the item's vector and the user's."""
+    def __init__(
+        self,
+        *,
+        item_id: _builtins.str = ...,
+        title: _builtins.str = ...,
+        cosine: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cosine", b"cosine", "item_id", b"item_id", "title", b"title"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NearItem: _TypeAlias = NearItem  # noqa: Y015
+
+@_typing.final
 class Explanation(_message.Message):
     """The reasons for a recommendation's score. A caller who may not read persons is told nothing that
     rests on the events of fewer users than the setting min_support.
@@ -1602,6 +1668,8 @@ class Explanation(_message.Message):
     ROUTERS_FIELD_NUMBER: _builtins.int
     MESSAGES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    HISTORY_FIELD_NUMBER: _builtins.int
+    NEAR_TASTE_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     """The explanation in words."""
     @_builtins.property
@@ -1618,6 +1686,18 @@ class Explanation(_message.Message):
         profile.
         """
 
+    @_builtins.property
+    def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___HistoryShare]:
+        """The items of the user's history that add most to the history factor, the largest part first; at
+        most five. Empty if the caller may not read persons.
+        """
+
+    @_builtins.property
+    def near_taste(self) -> _containers.RepeatedCompositeFieldContainer[Global___NearItem]:
+        """The items nearest to the user's taste vector, the nearest first; at most five, the same for
+        every item of the answer. Empty if the caller may not read persons.
+        """
+
     def __init__(
         self,
         *,
@@ -1625,10 +1705,12 @@ class Explanation(_message.Message):
         routers: _abc.Iterable[Global___RouterShare] | None = ...,
         messages: _abc.Iterable[Global___Message] | None = ...,
         text: _builtins.str = ...,
+        history: _abc.Iterable[Global___HistoryShare] | None = ...,
+        near_taste: _abc.Iterable[Global___NearItem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "parts", b"parts", "routers", b"routers", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "messages", b"messages", "near_taste", b"near_taste", "parts", b"parts", "routers", b"routers", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

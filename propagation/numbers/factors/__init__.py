@@ -10,7 +10,6 @@ from propagation.numbers.factors.history_factor import (
     compute_history_vector,
     fade_by_seconds,
     list_history,
-    split_by_history,
 )
 from propagation.numbers.factors.tables import (
     BY_SECONDS,
@@ -35,7 +34,6 @@ __all__ = [
     "relearn_factors",
     "reset_item",
     "reset_taste",
-    "split_by_history",
     "with_item_rows",
     "with_user_rows",
 ]

@@ -75,20 +75,6 @@ def compute_history_vector(long, now, items, shares):
 
 
 @njit(cache=True)
-def split_by_history(long, now, target, items, shares, item):
-    """Split an item's history factor by the items of a history.
-
-    Returns:
-        [2,n] f32: w_a P[h_a].Q_i and v_a P'[h_a].Q_i; their sum is the feature.
-    """
-    parts = np.empty((2, len(items)), np.float32)
-    for age in range(len(items)):
-        parts[0, age] = shares[0, age] * multiply(long[items[age]], target[item])
-        parts[1, age] = shares[1, age] * multiply(now[items[age]], target[item])
-    return parts
-
-
-@njit(cache=True)
 def _step_target(target, bias, squares, item, slope, x, length):
     """Step Q_i and b_i by the signed slope r: +p for the choice, -p_j for a negative."""
     decay = DECAY * abs(slope)

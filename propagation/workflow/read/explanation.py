@@ -22,9 +22,10 @@ from propagation.numbers.rules import PROPAGATED, Feature
 from propagation.ports import Embedder, RoundStore
 from propagation.workflow.index import embed_within_deadline
 from propagation.workflow.read.scoring import BankCommunities, ReadRequest, ReadResult
-from propagation.workflow.views import OFF
+from propagation.workflow.views import OFF, Catalogue
 
 ROUTERS_A_BANK = 5
+HISTORY_ITEMS = 5
 REASONS = 3
 WORDS = {
     Feature.POPULARITY: "many people chose it",
@@ -94,17 +95,44 @@ class RouterPart:
 
 
 @dataclass(frozen=True)
+class HistoryPart:
+    """What one item of the user's history adds to an item's history factor.
+
+    Attributes:
+        long_run: w_a P[h_a].Q_i; `session` is v_a P'[h_a].Q_i.
+    """
+
+    item_id: str
+    title: str
+    long_run: float
+    session: float
+
+
+@dataclass(frozen=True)
+class NearItem:
+    """An item near to the user's taste vector."""
+
+    item_id: str
+    title: str
+    cosine: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Reasons for an item's place, in numbers and in words.
 
     Attributes:
         messages: Messages whose lines in the user's profile raised the score.
+        history: The items of the user's history that add most to the history factor; empty if the
+            request's `least_users` is set, as they are what a person chose. Likewise near_taste.
     """
 
     parts: Sequence[ScorePart]
     routers: Sequence[RouterPart]
     messages: Sequence[RouterVersion]
     text: str
+    history: Sequence[HistoryPart] = ()
+    near_taste: Sequence[NearItem] = ()
 
 
 @dataclass
@@ -116,6 +144,7 @@ class Explainer:
 
     store: RoundStore
     embedder: Embedder
+    catalogue: Catalogue
     min_support: int
 
     async def explain(
@@ -135,6 +164,10 @@ class Explainer:
             self._load_names(read, strongest),
             self._find_messages_behind(read, text if request.arm != OFF else None),
         )
+        near_taste = [
+            NearItem(self.catalogue.ids[row], self.catalogue.titles[row], cosine)
+            for row, cosine in (() if request.least_users else read.near_taste)
+        ]
         explanations = []
         for place in range(len(read.ranked.rows)):
             parts = [
@@ -157,9 +190,28 @@ class Explainer:
                 for part in parts
                 if part.feature != Feature.POPULARITY or part.users >= self.min_support
             ]
-            words = explain_in_words(mentioned, routers, heard, cold=read.cold)
-            explanations.append(Explanation(parts, routers, heard, words))
+            history = [] if request.least_users else self._list_history_parts(read, place)
+            words = explain_in_words(mentioned, routers, heard, cold=read.cold, history=history)
+            explanations.append(Explanation(parts, routers, heard, words, history, near_taste))
         return explanations
+
+    def _list_history_parts(self, read: ReadResult, place: int) -> list[HistoryPart]:
+        """List the items of the history that raise one item most, the largest part first."""
+        if not len(read.history):
+            return []
+        parts = read.history_parts[place].astype(np.float64)
+        order = np.argsort(-parts.sum(axis=0), kind="stable")[:HISTORY_ITEMS]
+        ids, titles = self.catalogue.ids, self.catalogue.titles
+        return [
+            HistoryPart(
+                ids[int(read.history[at])],
+                titles[int(read.history[at])],
+                float(parts[0, at]),
+                float(parts[1, at]),
+            )
+            for at in order
+            if parts[:, at].sum() > 0
+        ]
 
     async def _load_names(self, read: ReadResult, strongest: Sequence[I64]) -> dict[int, str]:
         """Load the strongest taste routers' names; none without propagation."""
@@ -267,6 +319,7 @@ def explain_in_words(
     messages: Sequence[RouterVersion],
     *,
     cold: bool,
+    history: Sequence[HistoryPart] = (),
 ) -> str:
     """Say in words which three parts speak most for an item.
 
@@ -274,6 +327,7 @@ def explain_in_words(
 
     Args:
         cold: The user has no history: the words mention neither taste nor choices.
+        history: The items of the history that raise it most, for the history factor.
     """
     strongest = sorted(
         (
@@ -293,6 +347,9 @@ def explain_in_words(
     communities = _quote_distinct(part.name for part in routers if part.name and part.lift > 0)[:2]
     if communities and any(part.feature == Feature.LIFT_TASTE for part in strongest):
         text += f" The community of {join_names(communities)} stands behind it."
+    if history and any(part.feature == Feature.HISTORY for part in strongest):
+        because = [f"“{part.title or part.item_id}”" for part in history[:2]]
+        text += f" That is because this user chose {join_names(because)}."
     if messages:
         senders = _quote_distinct(sorted(message.name for message in messages))
         text += f" Messages from {join_names(senders)} moved this user's profile towards it."

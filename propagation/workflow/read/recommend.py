@@ -166,7 +166,7 @@ class Recommender:
         self._catalogue = catalogue
         self._pending_events = pending_events
         self.batcher = ReadBatcher(numbers)
-        self._explainer = Explainer(store, embedder, min_support)
+        self._explainer = Explainer(store, embedder, catalogue, min_support)
         self.texts = FilterMemoryCache(store)
         self._router_attributes = RouterAttributes(store, numbers, vectors)
 

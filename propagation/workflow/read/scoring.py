@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from propagation.call_batcher import CallBatcher
 from propagation.numbers import SEEN, is_withheld
+from propagation.numbers.factors import list_history
 from propagation.numbers.ranking.quantised_scores import (
     BINS,
     LANES,
@@ -47,6 +48,8 @@ from propagation.workflow.views import CorePool, NumbersOwner, NumbersView
 SHORTLIST, SHORTLIST_A_PLACE = 48, 4
 BANKS = 2
 NEWEST = 15
+NEAR_ITEMS = 5
+LEAST_LENGTH = 1e-12
 ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32-bit numbers
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
@@ -113,6 +116,10 @@ class ReadResult:
         communities: Session and taste bank; empty unless the request asks to explain.
         item_profiles: [n,D] f32 profile vectors of the ranked items, if explained.
         users: [n,F] at least how many users' events each feature rests on, if explained.
+        history: [h] item rows of the user's history, newest first, if explained; likewise
+            history_parts [n,2,h], what each adds to the ranked items' history factor, over the long
+            run and in this session.
+        near_taste: The items nearest to the user's taste vector, with their cosines, if explained.
     """
 
     ranked: Ranked
@@ -121,6 +128,9 @@ class ReadResult:
     communities: tuple[BankCommunities, ...] = ()
     item_profiles: NDArray[np.float32] | None = None
     users: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    history: NDArray[np.int64] = field(default_factory=lambda: EMPTY_ROWS)
+    history_parts: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 2, 0), "f4"))
+    near_taste: Sequence[tuple[int, float]] = ()
 
 
 class CatalogueScorer:
@@ -297,7 +307,48 @@ def _build_result(
         list_communities(view, asker, ranked.rows, request.least_users),
         view.state.item_profile[ranked.rows],
         _count_users_behind(view, asker, ranked, cold=cold),
+        *_split_history(view, asker, ranked.rows, cold=cold),
+        _find_nearest_to_taste(view, asker, request.least_users, cold=cold),
     )
+
+
+def _split_history(
+    view: NumbersView, asker: Asker, rows: NDArray[np.int64], *, cold: bool
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Split the history factor of items by the user's history.
+
+    Returns:
+        As `history` and `history_parts` of ReadResult.
+    """
+    state, factors = view.state, view.state.factors
+    if cold or not factors.target.shape[1]:
+        return EMPTY_ROWS, np.empty((len(rows), 2, 0), np.float32)
+    items, shares = list_history(
+        state.seen_item, state.seen_time, state.seen_before, state.seen_last[asker.user], asker.now
+    )
+    vectors = np.stack([factors.long[items], factors.now[items]])
+    parts = shares[None] * np.einsum("shd,nd->nsh", vectors, factors.target[rows])
+    return items, parts
+
+
+def _find_nearest_to_taste(
+    view: NumbersView, asker: Asker, least_users: int, *, cold: bool
+) -> list[tuple[int, float]]:
+    """Find the visible items whose vectors are nearest to the user's taste vector.
+
+    Args:
+        least_users: Items that fewer users chose are left out; one at least must have.
+    """
+    state, factors = view.state, view.state.factors
+    if cold or not factors.taste.shape[1]:
+        return []
+    liked, vector = factors.liked[: view.items], factors.taste[asker.user]
+    lengths = np.linalg.norm(liked, axis=1) * np.linalg.norm(vector)
+    cosines = (liked @ vector) / np.maximum(lengths, LEAST_LENGTH)
+    shown = state.visible[: view.items] & (state.adoptions[: view.items] >= max(least_users, 1))
+    cosines[~shown] = -np.inf
+    nearest = np.argsort(-cosines, kind="stable")[:NEAR_ITEMS]
+    return [(int(row), float(cosines[row])) for row in nearest if cosines[row] > 0]
 
 
 def _count_users_behind(

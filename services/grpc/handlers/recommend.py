@@ -44,6 +44,19 @@ def _explanation_to_proto(explanation: Explanation) -> pb.Explanation:
         ],
         messages=[message_to_proto(message) for message in explanation.messages],
         text=explanation.text,
+        history=[
+            pb.HistoryShare(
+                item_id=part.item_id,
+                title=part.title,
+                long_run=part.long_run,
+                session=part.session,
+            )
+            for part in explanation.history
+        ],
+        near_taste=[
+            pb.NearItem(item_id=near.item_id, title=near.title, cosine=near.cosine)
+            for near in explanation.near_taste
+        ],
     )
 
 

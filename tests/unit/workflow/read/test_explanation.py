@@ -12,7 +12,7 @@ from propagation.workflow.read.explanation import (
     explain_in_words,
 )
 from propagation.workflow.read.scoring import ReadRequest, ReadResult
-from propagation.workflow.views import OFF
+from propagation.workflow.views import OFF, Catalogue
 
 
 def part(feature, raw, value, weight):
@@ -57,6 +57,7 @@ async def test_many_are_as_many_as_an_attribute_needs_to_travel(support, said):
     weights[0, Feature.POPULARITY] = 1.0
     ranked = Ranked(np.array([0]), np.ones(1), values, values, weights)
     read = ReadResult(ranked, 1, cold=True, users=np.full((1, FEATURES), 2.0))
-    (told,) = await Explainer(None, None, support).explain(read, ReadRequest(0, OFF, 1), None)
+    explainer = Explainer(None, None, Catalogue(), support)
+    (told,) = await explainer.explain(read, ReadRequest(0, OFF, 1), None)
     assert told.text.startswith("Many people") is said
     assert Feature.POPULARITY in {part.feature for part in told.parts}, "the number is shown"
