@@ -23,6 +23,8 @@ from propagation.numbers.factors import (
     relearn_factors,
     reset_item,
     reset_taste,
+    with_item_rows,
+    with_user_rows,
 )
 from propagation.numbers.holdout_replay import (
     MOST_BACK,

@@ -12,6 +12,7 @@ from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.evolve.planner import Planner
 from propagation.workflow.evolve.publication import Publisher
 from propagation.workflow.forget.erasure import Forgetting
+from propagation.workflow.forget.factor_relearning import FactorRelearning
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.history.time_travel import TimeTravel
@@ -104,6 +105,16 @@ def compose(
     learner = Learner(
         store, numbers, embedder, leases, data, catalogue, (cold_start.take, memory.take)
     )
+    withdrawer = Withdrawer(
+        store,
+        embedder,
+        numbers,
+        learner,
+        vectors,
+        index_maintenance,
+        settings.min_support,
+        leases,
+    )
     replica_sync = ReplicaSync(store, embedder, vectors, memory)
     rounds = PropagationRound(
         store,
@@ -145,16 +156,8 @@ def compose(
         ),
         forgetting=Forgetting(
             store,
-            Withdrawer(
-                store,
-                embedder,
-                numbers,
-                learner,
-                vectors,
-                index_maintenance,
-                settings.min_support,
-                leases,
-            ),
+            withdrawer,
+            FactorRelearning(store, numbers, withdrawer, exclusion),
             memory,
             exclusion,
         ),

@@ -436,6 +436,17 @@ class Engine:
         """Wipe any traces of erased clients from the database's files."""
         await self.forgetting.wipe_if_due()
 
+    async def relearn_factors_if_due(self) -> int:
+        """Learn the factors without withdrawn events, if they learned from any.
+
+        Returns:
+            How many adoptions were learned; 0 if it was not due.
+
+        Raises:
+            LeaseLost: Another process learns, evolves or runs a round for too long.
+        """
+        return await self.forgetting.relearning.run_if_due()
+
     def export_client(self, key: ClientKey) -> AsyncIterator[str]:
         """Yield everything that is stored of a client, as lines of JSON."""
         return export_lines(self.store, self.numbers, key)

@@ -25,6 +25,7 @@ from propagation.workflow.evolve.holdout import (
     rewind_snapshot,
     take_snapshot,
 )
+from propagation.workflow.forget.factor_relearning import relearn
 from propagation.workflow.forget.number_changes import History, Subtraction
 from propagation.workflow.learn import restore_view, take_checkpoint
 from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
@@ -96,6 +97,7 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
             view, [History(0, events.sequence, rows // 2, events.weight, events.time, withdrawn)]
         )
     subtraction.finish(view, compute_ref(ClientKind.ITEM, 0))
+    relearn(view)
 
 
 def _create_view() -> NumbersView:

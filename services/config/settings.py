@@ -104,6 +104,13 @@ class ScheduleSettings(Term):
             "When evolution runs, as a cron line (minute hour day month weekday); none: never."
         ),
     )
+    factors: str | None = Field(
+        "30 3 * * *",
+        description=(
+            "When the ranker's factors are learned again without the events that were withdrawn "
+            "since, as a cron line; none: only with `forget --wipe`."
+        ),
+    )
     wiping: str | None = Field(
         "0 4 * * *",
         description=(
@@ -129,7 +136,7 @@ class ScheduleSettings(Term):
         3_600.0, gt=0, description="The longest pause before a failed run is retried, in seconds."
     )
 
-    @field_validator("evolution", "wiping")
+    @field_validator("evolution", "factors", "wiping")
     @classmethod
     def _check_cron(cls, value: str | None) -> str | None:
         """Check a cron line.

@@ -260,6 +260,11 @@ JOBS = (
         ran_between=_has_evolved_between,
     ),
     CalendarTask(
+        "factors",
+        cron=lambda schedule, engine: schedule.factors,
+        run=lambda engine: engine.relearn_factors_if_due(),
+    ),
+    CalendarTask(
         "wiping",
         cron=lambda schedule, engine: schedule.wiping,
         run=lambda engine: engine.wipe_if_due(),

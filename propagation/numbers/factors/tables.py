@@ -32,6 +32,7 @@ class Factors(NamedTuple):
         plan: [5] i64: replays, recent replays, steps, own steps, whether the fast kNN fades by
             seconds.
         skipped: [1] i64 steps left out because a value would not have been finite.
+        withdrawn: [1] i64 adoptions that the tables learned from and that were withdrawn since.
     """
 
     long: F32
@@ -44,6 +45,7 @@ class Factors(NamedTuple):
     taste: F32
     plan: NDArray[np.int64]
     skipped: NDArray[np.int64]
+    withdrawn: NDArray[np.int64]
 
 
 def create_factors(settings: FactorSettings, seed: np.uint64, users: int, items: int) -> Factors:
@@ -68,6 +70,7 @@ def create_factors(settings: FactorSettings, seed: np.uint64, users: int, items:
             np.int64,
         ),
         skipped=np.zeros(1, np.int64),
+        withdrawn=np.zeros(1, np.int64),
     )
     return with_user_rows(with_item_rows(empty, items, seed), users, seed)
 

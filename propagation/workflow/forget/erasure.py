@@ -14,6 +14,7 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
+from propagation.workflow.forget.factor_relearning import FactorRelearning
 from propagation.workflow.forget.text_changes import ErasedClient, list_own_names
 from propagation.workflow.forget.withdrawal import CommittedWithdrawal, Withdrawer
 from propagation.workflow.views import ClientMemory, find_ref
@@ -70,6 +71,7 @@ class Forgetting:
 
     store: GraphStore
     withdrawer: Withdrawer
+    relearning: FactorRelearning
     memory: ClientMemory
     exclusion: Exclusion
 
@@ -121,8 +123,9 @@ class Forgetting:
         Its id may then be used for a new client.
 
         Args:
-            wipe: Wipe its traces from the database's files now, even if that takes longer than
-                seconds; otherwise a store that needs longer wipes them in the night.
+            wipe: Wipe its traces from the database's files, and learn the factors without its
+                events, now, even if that takes longer than seconds; otherwise the factors, and a
+                store that needs longer, follow in the night.
 
         Raises:
             NotFound: The client is unknown.
@@ -144,6 +147,8 @@ class Forgetting:
                     self.memory.pending_events.forget([client.key.id])
                 self.memory.forget_client(client.ref)
                 await self.withdrawer.publish(withdrawn, erased)
+            if wipe:
+                await self.relearning.run_if_due()
             if wipe or self.store.wipes_in_seconds:
                 await self.store.wipe()  # learning and reasoning may go on during this
         result = withdrawn.result

@@ -192,6 +192,7 @@ class Subtraction:
             erased: Client (ref) whose rows are emptied; None for a retraction.
         """
         _remove_places(view.state, sorted(self.removed_places))
+        view.state.factors.withdrawn[0] += len(self.removed_places) + len(self.promoted)
         if erased is not None and get_kind(erased) == ClientKind.USER:
             user = index_of(erased)
             view.state.user_profile[user] = 0

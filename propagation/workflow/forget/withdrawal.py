@@ -8,7 +8,7 @@ commit, the next start finishes the index and the wiping.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +44,12 @@ from propagation.workflow.forget.text_changes import ErasedClient, TextChanges, 
 from propagation.workflow.index import write_attribute_text, write_content_text
 from propagation.workflow.index.maintenance import IndexMaintenance
 from propagation.workflow.index.vector_sync import VectorSync
-from propagation.workflow.learn import Learner, borrow_own_rows, borrow_remainder
+from propagation.workflow.learn import (
+    Learner,
+    borrow_own_rows,
+    borrow_remainder,
+    take_checkpoint,
+)
 from propagation.workflow.views import NumbersOwner, NumbersView
 
 USERS_A_PART = 200
@@ -192,6 +197,26 @@ class Withdrawer:
                 found = await changes
                 await asyncio.wait([prepared])  # the commit is slower without it, but right
                 return await self._commit(lease, barrier, found, promoted, finder)
+
+    async def replace_factors(self, replace_them: Callable[[NumbersView], int]) -> int:
+        """Publish new tables of the factors, with a barrier of the log.
+
+        Args:
+            replace_them: Changes the view, and returns how many adoptions the tables learned.
+
+        Raises:
+            LeaseLost: Another process learns or runs a round for too long.
+        """
+        async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
+            self.learner.mark_ahead()
+            count = await self.numbers.run(replace_them)
+            found = await self.numbers.run(take_checkpoint, True)
+            barrier = await self.store.stage_checkpoint(lease, found)
+            # A withdrawal of nothing: it has a barrier, which other processes load.
+            nothing = Withdrawal(EntryKind.RETRACTION, (), (), await self.store.get_texts_through())
+            result = await self.store.withdraw(lease, nothing, barrier)
+            self.learner.mark_stored(result.sequence)
+            return count
 
     async def _find_unquotable(
         self, rows: Sequence[InteractionRow], erased: ErasedClient | None

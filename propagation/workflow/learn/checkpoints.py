@@ -158,6 +158,7 @@ def borrow_checkpoint(view: NumbersView, barrier: bool) -> Checkpoint:
         "factors.taste": factors.taste[:users],
         "factors.plan": factors.plan,
         "factors.skipped": factors.skipped,
+        "factors.withdrawn": factors.withdrawn,
     }
     arrays["combiner"] = pack_combiner(view.combiner)
     return Checkpoint(
@@ -252,7 +253,7 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         for part in ("mass", "trust", "total"):
             _fill(getattr(getattr(state, name), part), arrays.pop(f"{name}.{part}"))
         retire_spare_rows(getattr(state, name), view.users)
-    for name in (*ITEM_TABLES, "taste", "plan", "skipped"):
+    for name in (*ITEM_TABLES, "taste", "plan", "skipped", "withdrawn"):
         _fill(getattr(state.factors, name), arrays.pop(f"factors.{name}"))
     unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
     view.applied_through = checkpoint.sequence
