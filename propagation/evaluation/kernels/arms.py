@@ -9,7 +9,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from propagation.numbers.rules import FEATURES, START_WEIGHT, Combiner, Feature, create_combiner
+from propagation.numbers.rules import (
+    FEATURES,
+    FROM_NOTHING,
+    START_WEIGHT,
+    Combiner,
+    Feature,
+    create_combiner,
+)
 
 DRAWN, DRAWN_MANY = 9, 99
 CUTOFF = 10
@@ -127,4 +134,6 @@ def create_evaluation_combiner() -> Combiner:
     mask = np.zeros((len(ARMS), COLUMNS))
     for row, columns in enumerate(ARMS.values()):
         mask[row, list(columns)] = 1
-    return create_combiner(mask, np.full(COLUMNS, START_WEIGHT))
+    start = np.full(COLUMNS, START_WEIGHT)
+    start[list(FROM_NOTHING)] = 0
+    return create_combiner(mask, start)

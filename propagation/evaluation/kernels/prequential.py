@@ -19,7 +19,6 @@ from propagation.evaluation.kernels.controls import (
 )
 from propagation.numbers import ITEMS, draw_negatives, learn_arms, learn_numbers
 from propagation.numbers.rules import (
-    LEAST_DEVIATION,
     START_WEIGHT,
     Feature,
     Standpoint,
@@ -27,6 +26,7 @@ from propagation.numbers.rules import (
     compute_standpoint,
     fill_from,
     find_adopter_bin,
+    find_deviation,
     gather_neighbours,
     get_weight,
     has_seen,
@@ -103,9 +103,7 @@ def _choose_scoring(combiner, user_bin):
     for feature in range(features):
         deviation = 1.0
         if combiner.seen[0] > 1:
-            deviation = max(
-                np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), LEAST_DEVIATION
-            )
+            deviation = find_deviation(combiner, feature)
         for arm in range(arms):
             if combiner.mask[arm, feature] == 0:
                 continue

@@ -9,6 +9,7 @@ from propagation.numbers.rules.combiner import (
     compute_maturity,
     create_combiner,
     find_adopter_bin,
+    find_deviation,
     get_weight,
     learn_pairs,
     observe,
@@ -19,6 +20,7 @@ from propagation.numbers.rules.combiner import (
 )
 from propagation.numbers.rules.features import (
     FEATURES,
+    FROM_NOTHING,
     KNN_FLOOR,
     PROPAGATED,
     READ_ROUTERS,

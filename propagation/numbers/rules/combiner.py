@@ -22,7 +22,13 @@ LEAST_DEVIATION = 1e-3
 # Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says
 # nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1
-PROFILE = Feature.PROFILE.value
+# Factors of few choices are small, and mostly noise: they stay small beside the other features.
+LEAST_FACTOR_DEVIATION = 1.0
+PROFILE, HISTORY, TASTE = (
+    Feature.PROFILE.value,
+    Feature.HISTORY.value,
+    Feature.TASTE.value,
+)
 # Upper limits of the bins; the last bin has none.
 MATURITY_BINS = np.array((0, 5, 20))
 ADOPTER_BINS = np.array((2, 10, 50))
@@ -110,6 +116,17 @@ def find_adopter_bin(count):
 
 
 @njit(cache=True)
+def find_deviation(combiner, feature):
+    """Return the deviation of a feature, or its least one if that is larger."""
+    least = LEAST_DEVIATION
+    if feature == PROFILE:
+        least = LEAST_PROFILE_DEVIATION
+    elif feature == HISTORY or feature == TASTE:
+        least = LEAST_FACTOR_DEVIATION
+    return max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
+
+
+@njit(cache=True)
 def standardise(combiner, raw, out):
     """Standardise raw features by the running moments.
 
@@ -120,8 +137,7 @@ def standardise(combiner, raw, out):
         mean = combiner.moments[feature, 0]
         deviation = 1.0
         if combiner.seen[0] > 1:
-            least = LEAST_PROFILE_DEVIATION if feature == PROFILE else LEAST_DEVIATION
-            deviation = max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
+            deviation = find_deviation(combiner, feature)
         for row in range(raw.shape[0]):
             out[row, feature] = (raw[row, feature] - mean) / deviation
 

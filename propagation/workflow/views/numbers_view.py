@@ -39,11 +39,11 @@ from propagation.numbers import (
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
 from propagation.numbers.rules import (
     FEATURES,
+    FROM_NOTHING,
     PROPAGATED,
     START_SHARPNESS,
     START_WEIGHT,
     Combiner,
-    Feature,
     create_combiner,
     find_softmax_largest,
     pack_combiner,
@@ -72,7 +72,7 @@ def create_live_combiner(arms: int = 2) -> Combiner:
     mask = np.ones((arms, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
     start = np.full(FEATURES, START_WEIGHT)
-    start[Feature.PROFILE] = 0
+    start[list(FROM_NOTHING)] = 0
     return create_combiner(mask, start)
 
 

@@ -45,8 +45,8 @@ def test_every_user_is_a_target_and_communities_are_worth_more_than_chance(repor
 
 
 def test_nothing_of_the_future_is_known_at_the_targets_own_moment(report):
-    moment = report.setting("moment").arm("offk_adoption").n10
-    assert moment < report.setting("end").arm("offk_adoption").n10
+    moment = report.setting("moment").arm("adoption").n10
+    assert moment < report.setting("end").arm("adoption").n10
 
 
 def test_a_hundred_candidates_are_harder_than_ten(report):

@@ -34,7 +34,11 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
     assert past.tolist() == had.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
     repeat = Schedule(
-        np.array([3, 3, 3, 4]), np.array([1, 1, 2, 1]), *[np.ones(4, np.bool_)] * 2, np.arange(4)
+        np.array([3, 3, 3, 4]),
+        np.array([1, 1, 2, 1]),
+        np.zeros(4, np.uint32),
+        *[np.ones(4, np.bool_)] * 2,
+        np.arange(4),
     )
     past, had, adopters = repeat.count_known()
     assert (past.tolist(), had.tolist()) == ([0, 1, 2, 0], [0, 1, 1, 0])

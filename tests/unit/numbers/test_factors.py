@@ -118,7 +118,8 @@ def test_a_user_without_history_has_neither_feature():
     fill_features(state, 0, np.array([1, 2, 3]), 0.0, raw)
     assert not raw[:, [Feature.HISTORY, Feature.TASTE]].any()
     fill_features(state, 1, np.array([1, 2, 3]), 0.0, raw)
-    assert raw[:, Feature.HISTORY].any() and raw[:, Feature.TASTE].any()
+    assert raw[:, Feature.HISTORY].any()
+    assert raw[:, Feature.TASTE].any()
 
 
 def test_a_catalogue_of_one_item():
