@@ -1,4 +1,7 @@
-"""Products of vectors in 32 bits, whose sums the compiler may order as it likes."""
+"""Products of vectors in 32 bits.
+
+The compiler may order their sums as it likes.
+"""
 
 import numpy as np
 from numba import njit

@@ -19,7 +19,10 @@ class BankSettings(Term):
 
 
 class RankerSettings(Term):
-    """What the ranker learns beside the routers; to change it, run `propagation init`."""
+    """What the ranker learns beside the routers.
+
+    To change it, run `propagation init`.
+    """
 
     history_factor: int = Field(
         64,

@@ -44,7 +44,10 @@ LAST_SECOND_KEPT = 2**32 - 1
 
 
 def to_seconds(milliseconds: I64) -> U32:
-    """Return times since 1970 in whole seconds, [n] u32; from 2106 on they are the largest one."""
+    """Return times since 1970 in whole seconds, [n] u32.
+
+    Times from 2106 on are the largest number.
+    """
     return np.clip(milliseconds // 1000, 0, LAST_SECOND_KEPT).astype(np.uint32)
 
 

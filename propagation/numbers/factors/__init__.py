@@ -1,4 +1,4 @@
-"""Learned factors of items and users: the history factor and the taste vector.
+"""Learned factors: the history factor and the taste vector.
 
 Both learn from the list of adoptions alone, one adoption after another, and replay old ones.
 

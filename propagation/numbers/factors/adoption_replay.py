@@ -36,7 +36,11 @@ def _draw_age(draw, seed, mean):
 
 @njit(cache=True)
 def _draw_unseen(seen_set, user, catalogue, first, seed):
-    """Draw an item that the user has not had; -1 if 16 tries find none."""
+    """Draw an item that the user has not had.
+
+    Returns:
+        Its row; -1 if 16 tries find none.
+    """
     for attempt in range(TRIES):
         item = _draw_place(first + np.uint64(attempt), seed, catalogue)
         if not has_seen(seen_set, user, item):
@@ -67,7 +71,11 @@ def _replay(state, place, catalogue, first, seed):
 
 @njit(cache=True)
 def _step_own(state, place, catalogue, steps, first, seed):
-    """Step the taste vector of an adoption's user on the user's newest adoptions."""
+    """Step a user's taste vector on the user's newest adoptions.
+
+    Args:
+        place: The newest of them.
+    """
     own = np.empty(OWN_HISTORY, np.int64)
     size, user = 0, state.seen_user[place]
     while place >= 0 and size < OWN_HISTORY:

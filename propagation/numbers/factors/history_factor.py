@@ -1,4 +1,4 @@
-"""The history factor: what a user chooses next after the items chosen so far.
+"""The history factor: what users choose next after what they chose.
 
 Source: docs/numbers.md, "Learned factors".
 """
@@ -20,7 +20,7 @@ LONG, NOW, TARGET, BIAS = range(4)
 
 @njit(cache=True)
 def fade_by_seconds(now, then):
-    """Return 1 / (1 + seconds / 30) for a choice that was made at `then`.
+    """Return what is left of a choice after a time: 1 / (1 + seconds / 30).
 
     A time after `now` counts as now. After a day the value stays, so that a reading of an old
     history does not depend on the moment.
@@ -65,7 +65,10 @@ def list_history(seen_item, seen_time, seen_before, last, now):
 
 @njit(cache=True)
 def compute_history_vector(long, now, items, shares):
-    """Return x [h] = sum w_a P[h_a] + sum v_a P'[h_a] of a history."""
+    """Return x of a history, [h].
+
+    x = sum w_a P[h_a] + sum v_a P'[h_a].
+    """
     x = np.zeros(long.shape[1], np.float32)
     for age in range(len(items)):
         item, w, v = items[age], shares[0, age], shares[1, age]
@@ -76,7 +79,11 @@ def compute_history_vector(long, now, items, shares):
 
 @njit(cache=True)
 def _step_target(target, bias, squares, item, slope, x, length):
-    """Step Q_i and b_i by the signed slope r: +p for the choice, -p_j for a negative."""
+    """Step Q_i and b_i of one item.
+
+    Args:
+        slope: r, which is +p for the choice and -p_j for a negative.
+    """
     decay = DECAY * abs(slope)
     squares[item, TARGET] += slope * slope * length
     rate = RATE / np.sqrt(squares[item, TARGET])
@@ -89,7 +96,10 @@ def _step_target(target, bias, squares, item, slope, x, length):
 
 @njit(cache=True)
 def _step_history(table, squares, which, items, shares, gradient, length, decay):
-    """Step P (or P') of every item of a history that counts enough."""
+    """Step P (or P') of the items of a history.
+
+    Items that count for too little are left out.
+    """
     for age in range(len(items)):
         share = shares[age]
         if share > LEAST_SHARE:

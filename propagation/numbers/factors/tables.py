@@ -116,7 +116,7 @@ def _grow(table: F32, rows: int) -> F32:
 
 @njit(cache=True, nogil=True)
 def fill_start_rows(table, rows, which, seed):
-    """Fill rows of a table with .1 N(0,1), from a seeded hash of the row.
+    """Fill rows with .1 N(0,1), drawn by a hash of the row.
 
     Args:
         which: OF_LONG, OF_NOW or OF_TASTE.

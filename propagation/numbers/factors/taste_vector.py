@@ -15,10 +15,10 @@ ONE = np.float32(1.0)
 
 @njit(cache=True)
 def step_pair(factors, user, chosen, other):
-    """Make one step on a choice against an item that the user has not had.
+    """Make one step on a choice against an item not chosen.
 
     Args:
-        user, chosen, other: Rows.
+        user, chosen, other: Rows; the user has not had `other`.
     """
     taste, liked, bias = factors.taste, factors.liked, factors.liked_bias
     margin = (

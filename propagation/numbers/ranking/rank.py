@@ -250,7 +250,11 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 @njit(cache=True)
 def _list_slopes(combiner, arm, user_bin, features):
-    """Return [features,4] f32: how much a raw feature adds to a score, by item bin."""
+    """Return how much raw features add to a score, by item bin.
+
+    Returns:
+        [features,4] f32.
+    """
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)

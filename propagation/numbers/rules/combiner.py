@@ -117,7 +117,7 @@ def find_adopter_bin(count):
 
 @njit(cache=True)
 def find_deviation(combiner, feature):
-    """Return the deviation of a feature, or its least one if that is larger."""
+    """Return the deviation of a feature, at least its least one."""
     least = LEAST_DEVIATION
     if feature == PROFILE:
         least = LEAST_PROFILE_DEVIATION

@@ -90,7 +90,7 @@ def relearn(view: NumbersView) -> int:
 
 
 def _start_anew(view: NumbersView) -> State:
-    """Return tables that learned nothing, with a copy of the list of adoptions."""
+    """Return empty tables, with a copy of the list of adoptions."""
     state = view.state
     settings = FactorSettings(
         state.factors.target.shape[1],
@@ -105,7 +105,10 @@ def _start_anew(view: NumbersView) -> State:
 
 
 def _add_newest(view: NumbersView, state: State) -> State:
-    """Return the state with a copy of the list as it is now, and with room for it."""
+    """Return the state with a copy of the list as it is now.
+
+    Its tables have room for what the list names.
+    """
     count = int(view.state.clock[SEEN])
     copies = {name: getattr(view.state, name)[:count].copy() for name in BY_SEEN}
     size = 1 << (2 * max(count, 1)).bit_length()

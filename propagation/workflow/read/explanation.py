@@ -96,7 +96,7 @@ class RouterPart:
 
 @dataclass(frozen=True)
 class HistoryPart:
-    """What one item of the user's history adds to an item's history factor.
+    """The part of one chosen item in an item's history factor.
 
     Attributes:
         long_run: w_a P[h_a].Q_i; `session` is v_a P'[h_a].Q_i.
@@ -196,7 +196,7 @@ class Explainer:
         return explanations
 
     def _list_history_parts(self, read: ReadResult, place: int) -> list[HistoryPart]:
-        """List the items of the history that raise one item most, the largest part first."""
+        """List the chosen items that raise one item most, the largest first."""
         if not len(read.history):
             return []
         parts = read.history_parts[place].astype(np.float64)

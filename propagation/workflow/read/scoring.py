@@ -334,7 +334,7 @@ def _split_history(
 def _find_nearest_to_taste(
     view: NumbersView, asker: Asker, least_users: int, *, cold: bool
 ) -> list[tuple[int, float]]:
-    """Find the visible items whose vectors are nearest to the user's taste vector.
+    """Find the visible items that are nearest to the user's taste vector.
 
     Args:
         least_users: Items that fewer users chose are left out; one at least must have.
