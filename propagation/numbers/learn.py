@@ -136,7 +136,7 @@ def _fill_shares(bank, user, increments, weight, seed, routers, weights):
 
 @njit(cache=True)
 def learn_numbers(state, user, item, time, weight, trust, routers, weights):
-    """Apply rules 4 and 5, the counts and the factors of an interaction.
+    """Apply rules 4 and 5, counts and factors of an interaction.
 
     Args:
         time: Seconds since 1970.

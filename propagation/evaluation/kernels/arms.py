@@ -3,6 +3,7 @@
 All arms learn side by side in one pass over the stream.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -114,7 +115,8 @@ KNN = (Feature.KNN_SLOW, Feature.KNN_FAST)
 FACTORS = (Feature.HISTORY, Feature.TASTE)
 LIFTS = (Feature.LIFT_SESSION, Feature.LIFT_TASTE)
 
-ARMS: dict[str, tuple[IntEnum, ...]] = {
+Arms = Mapping[str, Sequence[IntEnum]]
+ARMS: Arms = {
     "offk_adoption": (*BASE, *KNN, *FACTORS, *LIFTS),
     "off": BASE,
     "placebo": (*BASE, Control.PLACEBO_SESSION, Control.PLACEBO_TASTE),
@@ -129,10 +131,10 @@ PROBES = ("popularity", "minus_popularity")
 RANKINGS = (*ARMS, *PROBES)
 
 
-def create_evaluation_combiner() -> Combiner:
+def create_evaluation_combiner(arms: Arms = ARMS) -> Combiner:
     """Make one combiner that learns every arm; columns [COLUMNS]."""
-    mask = np.zeros((len(ARMS), COLUMNS))
-    for row, columns in enumerate(ARMS.values()):
+    mask = np.zeros((len(arms), COLUMNS))
+    for row, columns in enumerate(arms.values()):
         mask[row, list(columns)] = 1
     start = np.full(COLUMNS, START_WEIGHT)
     start[list(FROM_NOTHING)] = 0

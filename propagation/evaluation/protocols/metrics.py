@@ -149,8 +149,9 @@ class Slice(Term):
         of: "user" (its interactions) or "item" (its adopters).
         least: Lower bound of that number when the event was ranked; `most` is the upper bound, None
             without end.
-        off: Event mean of N@10; likewise adoption, offk and offk_adoption.
-        gain: Adoption minus off, paired by user; `gain_knn` with kNN on both sides.
+        off: Event mean of N@10; likewise adoption, offk, offk_adoption and knn.
+        gain: Adoption minus off, paired by user; `gain_live` with kNN and factors on both sides.
+        over_knn: The live arm minus kNN alone, paired by user.
     """
 
     of: str
@@ -161,8 +162,10 @@ class Slice(Term):
     adoption: float | None
     offk: float | None
     offk_adoption: float | None
+    knn: float | None
     gain: Paired | None
-    gain_knn: Paired | None
+    gain_live: Paired | None
+    over_knn: Paired | None
 
     @property
     def span(self) -> str:
@@ -250,7 +253,9 @@ def _slice(of: str, least: int, most: int, ranked: PassResult, counts: I64) -> S
         off=arm_level("off", N10, kept),
         adoption=arm_level("adoption", N10, kept),
         offk=arm_level("offk", N10, kept),
-        offk_adoption=arm_level("offk_adoption", N10, kept),
+        offk_adoption=arm_level(LIVE, N10, kept),
+        knn=arm_level("knn", N10, kept),
         gain=compute_paired_difference("adoption", "off", kept),
-        gain_knn=compute_paired_difference("offk_adoption", "offk", kept),
+        gain_live=compute_paired_difference(LIVE, "offk", kept),
+        over_knn=compute_paired_difference(LIVE, "knn", kept),
     )

@@ -13,7 +13,13 @@ from functools import partial
 import numpy as np
 
 from propagation.arrays import F32, F64, I64, U32, Bools
-from propagation.evaluation.kernels.arms import RANKINGS, create_evaluation_combiner, log_factorials
+from propagation.evaluation.kernels.arms import (
+    ARMS,
+    PROBES,
+    Arms,
+    create_evaluation_combiner,
+    log_factorials,
+)
 from propagation.evaluation.kernels.controls import create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
 from propagation.evaluation.stream import LEAST_ITEMS, EvaluationSettings, Stream
@@ -197,15 +203,17 @@ def run_pass(
     settings: EvaluationSettings,
     seed: int,
     progress: Callable[[int], None],
+    arms: Arms = ARMS,
 ) -> PassResult:
     """Run one pass over a shuffled stream's schedule.
 
     Args:
         content: [I,D] unit vectors of the items' texts; likewise attributes.
         progress: Called with the number of events done in this pass.
+        arms: What is ranked and learned side by side.
     """
     state = start_state(stream, content, attributes, settings, seed)
-    combiner = create_evaluation_combiner()
+    combiner = create_evaluation_combiner(arms)
     controls = create_controls(state, stream.users, stream.items, seed, settings.tau)
     events = len(schedule.user)
     seeds = np.random.default_rng(seed).integers(0, 2**63, events).astype(np.uint64)
@@ -214,7 +222,7 @@ def run_pass(
     takes = own if settings.exclude_future else (np.zeros_like(own[0]), own[1][:0])
     fixed = np.empty((stream.users, 0), np.int64) if stream.fixed is None else stream.fixed
     measures = len(MEASURES) if fixed.shape[1] else FIXED_N10
-    out = np.full((events, len(RANKINGS), measures), np.nan)
+    out = np.full((events, len(arms) + len(PROBES), measures), np.nan)
     for start in range(0, events, BLOCK):
         part = slice(start, start + BLOCK)
         evaluate_block(

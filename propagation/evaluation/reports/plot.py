@@ -25,6 +25,7 @@ COLOURS = {
     "off": "#BBBBBB",
     "placebo": "#DDCC77",
     "adoption": "#56B4E9",
+    "knn": "#009E73",
     "offk": "#888888",
     "offk_adoption": "#0072B2",
 }
@@ -111,7 +112,7 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
 def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
     with _create_figure(path, 2, title) as figure:
-        names = ("off", "adoption", "offk", "offk_adoption")
+        names = ("off", "adoption", "knn", "offk", "offk_adoption")
         for axes, side in zip(figure.axes, ("user", "item"), strict=True):
             parts = [part for part in slices if part.of == side and part.events]
             _draw_bars(

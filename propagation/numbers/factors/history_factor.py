@@ -20,7 +20,7 @@ LONG, NOW, TARGET, BIAS = range(4)
 
 @njit(cache=True)
 def fade_by_seconds(now, then):
-    """Return what is left of a choice after a time: 1 / (1 + seconds / 30).
+    """Return what is left of a choice: 1 / (1 + seconds / 30).
 
     A time after `now` counts as now. After a day the value stays, so that a reading of an old
     history does not depend on the moment.

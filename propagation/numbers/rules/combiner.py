@@ -121,7 +121,7 @@ def find_deviation(combiner, feature):
     least = LEAST_DEVIATION
     if feature == PROFILE:
         least = LEAST_PROFILE_DEVIATION
-    elif feature == HISTORY or feature == TASTE:
+    elif feature in (HISTORY, TASTE):
         least = LEAST_FACTOR_DEVIATION
     return max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
 

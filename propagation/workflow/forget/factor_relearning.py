@@ -105,7 +105,7 @@ def _start_anew(view: NumbersView) -> State:
 
 
 def _add_newest(view: NumbersView, state: State) -> State:
-    """Return the state with a copy of the list as it is now.
+    """Return the state with the list as it is now.
 
     Its tables have room for what the list names.
     """

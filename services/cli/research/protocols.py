@@ -95,6 +95,7 @@ def build_evaluation_settings(
         report_from=report_from,
         every=every,
         exclude_future=exclude_future,
+        ranker=workflow.ranker,
     )
 
 
