@@ -3057,9 +3057,10 @@ class ForgetClientRequest(_message.Message):
     KEY_FIELD_NUMBER: _builtins.int
     WIPE_FIELD_NUMBER: _builtins.int
     wipe: _builtins.bool
-    """Whether the traces that the database leaves of the client in its files are removed before the
-    answer. The file of a laptop's database is written anew, and events wait meanwhile. Absent or
-    false: they are removed in the night, by the setting `schedule.wiping`.
+    """Whether the ranker's factors are learned again without the client's events, and the traces that
+    the database leaves of the client in its files are removed, before the answer. The file of a
+    laptop's database is written anew, and events wait meanwhile. Absent or false: both follow in
+    the night, by the settings `schedule.factors` and `schedule.wiping`.
     """
     @_builtins.property
     def key(self) -> Global___ClientKey:

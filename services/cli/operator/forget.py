@@ -84,7 +84,7 @@ def forget(
         bool,
         typer.Option(
             "--wipe",
-            help="Also remove its traces from the database files now, not only at night.",
+            help="Also learn the ranker's factors again, and wipe the database files, now, not only at night.",
         ),
     ] = False,
     address: Address = LOOPBACK,
@@ -113,7 +113,11 @@ def forget(
         f"Forgotten: {pluralize(answer.events_erased, 'event')};"
         f" {pluralize(answer.lines_dropped, 'line')} of other clients were erased with it, at"
         f" sequence {answer.sequence:,}."
-        + (" Its traces in the database's files are wiped." if wipe else ""),
+        + (
+            " The ranker's factors are learned again, and its traces in the database's files wiped."
+            if wipe
+            else ""
+        ),
         json=json,
     )
 
