@@ -84,7 +84,7 @@ def forget(
         bool,
         typer.Option(
             "--wipe",
-            help="Also learn the ranker's factors again, and wipe the database files, now, not only at night.",
+            help="Do the night's work at once: learn the factors again, wipe the database files.",
         ),
     ] = False,
     address: Address = LOOPBACK,
