@@ -216,6 +216,10 @@ class Reasoner(Protocol):
         """
 
     @property
+    def clients_a_call(self) -> int:
+        """Best number of clients that one call describes."""
+
+    @property
     def router_batch_size(self) -> int:
         """Best number of routers in one call.
 

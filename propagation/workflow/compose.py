@@ -86,9 +86,14 @@ def compose(
         PredictionLog(store, reasoner, leases, settings.seed) if reasoner.asks_model else None,
         drafting,
     )
-    exclusion = Exclusion(reasoning.settle)
     policy = build_policy(PolicyPorts(settings, store, index, embedder, numbers, leases))
     cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
+
+    async def settle() -> None:
+        await cold_start.settle()  # first, because interactions may wait for descriptions
+        await reasoning.settle()
+
+    exclusion = Exclusion(settle)
 
     # Reads.
     time_travel = TimeTravel(store)
@@ -103,7 +108,7 @@ def compose(
 
     # Learning and stage 2.
     learner = Learner(
-        store, numbers, embedder, leases, data, catalogue, (cold_start.take, memory.take)
+        store, numbers, embedder, leases, data, catalogue, (cold_start.queue.take, memory.take)
     )
     withdrawer = Withdrawer(
         store,

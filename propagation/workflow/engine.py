@@ -46,6 +46,7 @@ from propagation.workflow.read.recommend import Recommendations, Recommender, Re
 from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.pace import PaceReading
+from propagation.workflow.reason.pipeline import POLL_SECONDS
 from propagation.workflow.reason.prediction_log import PredictorRecord
 from propagation.workflow.reason.reasoning import CLAIM, Reasoning
 from propagation.workflow.replica_sync import ReplicaSync
@@ -123,7 +124,7 @@ class Engine:
         self._store_opened = True
         await self.data.restore(adopt=adopt)
         learned = await self.store.get_learned_through()
-        await self.cold_start.open(learned)
+        await self.cold_start.queue.open(learned)
         await asyncio.gather(
             self.memory.catalogue.load(self.store),
             *(() if self.data.outdated else (reach(self.learner.open),)),
@@ -160,6 +161,7 @@ class Engine:
                 parts.push_async_callback(self.embedder.close)
                 parts.push_async_callback(self.reasoner.close)
                 parts.push_async_callback(self.reasoning.close)
+                parts.push_async_callback(self.cold_start.close)
 
     # Record
 
@@ -206,7 +208,10 @@ class Engine:
         return covered
 
     async def reason(self, limit: int = CLAIM, *, shown: bool = True) -> int:
-        """Describe new or changed clients, then reason a claim of interactions.
+        """Describe new or changed clients, and reason a claim of interactions.
+
+        An interaction is reasoned after its clients are described, or after all clients if the
+        reasoner computes here.
 
         Args:
             limit: The most interactions of the claim.
@@ -214,14 +219,19 @@ class Engine:
                 both get the texts while the next claim is reasoned.
 
         Returns:
-            How many clients were described and interactions reasoned, added up; 0 while another
-            process describes clients.
+            How many clients were described and interactions reasoned or begun, added up. It is 0
+            while another process describes clients, if this one waits for that.
         """
         async with self.exclusion.run(Activity.REASON):
-            described = await self.cold_start.describe()
-            if described is None:  # interactions wait while another process describes
-                return 0
-            done = described + await self.reasoning.step(limit)
+            if self.reasoning.by_claims:
+                described = await self.cold_start.describe()
+                if described is None:  # interactions wait while another process describes
+                    return 0
+                done = described + await self.reasoning.step(limit)
+            else:
+                self.cold_start.begin(self.reasoning.pipeline.under_way)
+                done = await self.reasoning.step(limit, self.cold_start.describe_first)
+                done += await self.cold_start.count_progress(0.0 if done else POLL_SECONDS)
             if shown:
                 await self.reasoning.wait_for_views()
             return done

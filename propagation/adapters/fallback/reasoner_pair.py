@@ -26,6 +26,7 @@ class ReasonerPair:
         self.predictor = first.predictor
         self.asks_model = first.asks_model
         self.concurrency = first.concurrency
+        self.clients_a_call = first.clients_a_call
         self.router_batch_size = first.router_batch_size
 
     @property

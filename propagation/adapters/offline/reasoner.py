@@ -40,6 +40,7 @@ class OfflineReasoner:
     name = predictor = "offline-1"
     asks_model = False
     concurrency = 1
+    clients_a_call = 10
     router_batch_size = 1
     pause_reason = ""
     expenses = NO_EXPENSES

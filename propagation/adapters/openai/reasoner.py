@@ -82,6 +82,7 @@ class OpenAIReasoner(EndpointAdapter):
         super().__init__(endpoint, endpoint.options.model)
         options = endpoint.options
         self.concurrency = options.in_flight
+        self.clients_a_call = options.clients_a_call
         self._predicts = options.predict == "model"
         self._form = QuestionForm(
             edits=options.edits if options.context_tokens >= SMALL_CONTEXT else 1,
@@ -104,7 +105,7 @@ class OpenAIReasoner(EndpointAdapter):
         found, usage = await self._ask_several(
             with_text,
             lambda some: extract.build_question(some, self._form),
-            self.endpoint.options.clients_a_call,
+            self.clients_a_call,
         )
         by_ref: dict[int, AnswerPart[Sequence[Edit]]] = {}
         unusable = set()

@@ -170,7 +170,7 @@ class Stage0:
 
     async def _is_due(self) -> bool:
         needed = self.settings.bootstrap_items
-        changes = self.cold_start.changes
+        changes = self.cold_start.queue.changes
         if (
             self.numbers.view.epoch
             or self.numbers.view.items < needed

@@ -7,20 +7,16 @@ later, the catalogue lines of its profile change, too.
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
-
-import orjson
 
 from propagation.model import (
     Client,
     ClientText,
     Edit,
-    EntryKind,
     IndexUnavailable,
-    LogEntry,
     ReasonerFailed,
     ReasonerUnavailable,
     RouterVersion,
@@ -33,6 +29,7 @@ from propagation.ports import (
     GraphStore,
     Lease,
     Reasoner,
+    VersionClash,
     texts_read_after,
 )
 from propagation.reception.merge import Reception, receive
@@ -40,12 +37,11 @@ from propagation.routing import RoutingPolicy
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.index import get_indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
+from propagation.workflow.reason.description_queue import DescriptionQueue
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import describe_client
 from propagation.workflow.settings import WorkflowSettings
 
-PROGRESS = "described_through"
-FAILED = "undescribed"
 FROM_CATALOGUE = "catalogue"
 """The author of lines that stand in for those of a model."""
 CLIENTS_A_STEP = 2_000
@@ -54,19 +50,73 @@ CLIENTS_A_SLOT = 20
 
 Fewer would leave slots empty at the end of a commit. More would show no progress of a slow model.
 """
-RETRY_SECONDS = 30.0
+MAX_LOST_RACES = 5
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """Descriptions of clients (eq. 1), not committed yet.
+
+    Attributes:
+        before: The clients' texts so far.
+        own: The texts that the description changes.
+        failed: Clients on which the reasoner failed.
+    """
+
+    clients: Mapping[int, Client]
+    before: Mapping[int, ClientText]
+    own: dict[int, ClientText]
+    failed: set[int]
+    answer: ExtractAnswer
+
+    def list_new(self) -> list[int]:
+        """List the clients that had no text before."""
+        return [ref for ref in self.own if not self.before[ref].profile.version]
+
+
+@dataclass
+class Sweep:
+    """Descriptions that a model writes while interactions are reasoned.
+
+    Attributes:
+        task: Takes the next clients as long as there are any.
+        first: Clients for which interactions wait; each future is done once its client is
+            described, or the sweep has ended.
+        under_way: The clients that are being described.
+        interactions: How many interactions are under way.
+        stopping: Whether no more clients are taken.
+    """
+
+    task: "asyncio.Task[None] | None" = None
+    first: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)
+    under_way: set[int] = field(default_factory=set)
+    interactions: int = 0
+    stopping: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def running(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+    def release(self, refs: Sequence[int]) -> None:
+        """Let interactions that wait for these clients go on."""
+        self.under_way.difference_update(refs)
+        for ref in refs:
+            if (waiting := self.first.pop(ref, None)) is not None:
+                waiting.set_result(None)
 
 
 @dataclass
 class ColdStart:
     """Describes clients in the order of the log.
 
-    A client is described after it is learned and before its interactions are reasoned. One process
+    A client is described after it is learned. An offline reasoner describes it before the next
+    interaction is reasoned. Descriptions of a model may take hours, so interactions go on beside
+    them: each has its own clients described first (`begin`, `describe_first`). One process
     describes at a time, so that no answer of the reasoner is paid for twice.
 
     Attributes:
-        changes: How many changes of clients were taken from the log so far.
         described: How many clients this process described.
         seconds: How long that took.
     """
@@ -78,41 +128,19 @@ class ColdStart:
     drafting: TextDrafter[Any]
     settings: WorkflowSettings
     leases: Leases
-    _waiting: deque[LogEntry] = field(default_factory=deque)
-    _taken_through: int = 0
-    _failed: set[int] = field(default_factory=set)
-    _retry_at: float = 0.0
-    changes: int = 0
+    queue: DescriptionQueue = field(init=False)
     described: int = 0
     seconds: float = 0.0
-    _described_of_step: int = 0
+    _sweep: Sweep = field(default_factory=Sweep)
+    _newly_described: int = 0
 
-    async def open(self, learned_through: int) -> None:
-        """Load the clients that are learned and not described yet.
-
-        Args:
-            learned_through: The sequence up to which the log is learned.
-        """
-        self._failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
-        after = self._taken_through = int(await self.store.get_blob(PROGRESS) or 0)
-        self.take(await self.store.read_entries(after, learned_through))
-
-    def take(self, entries: Sequence[LogEntry]) -> None:
-        """Queue the clients of log entries that were learned.
-
-        Entries that were taken before are skipped.
-        """
-        for entry in entries:
-            if entry.kind == EntryKind.CLIENTS and entry.sequence > self._taken_through:
-                self._waiting.append(entry)
-                self._taken_through = entry.sequence
-                self.changes += len(entry.refs)
+    def __post_init__(self) -> None:
+        self.queue = DescriptionQueue(self.store)
 
     @property
     def outstanding(self) -> int:
         """How many clients are not described yet."""
-        waiting = sum(len(entry.refs) for entry in self._waiting) - self._described_of_step
-        return waiting + len(self._failed)
+        return len(self.queue.outstanding.keys() | self.queue.failed)
 
     @property
     def seconds_left(self) -> float | None:
@@ -125,7 +153,10 @@ class ColdStart:
         Args:
             limit: The sequence is at most this one.
         """
-        return min(self._waiting[0].sequence - 1, limit) if self._waiting else limit
+        entries = self.queue.entries
+        return min(entries[0].sequence - 1, limit) if entries else limit
+
+    # Before interactions
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.
@@ -141,27 +172,18 @@ class ColdStart:
             VersionClash: Another writer was first; the same clients are described again later.
             LeaseLost: Another process took over; the clients are described again later.
         """
-        if not self._waiting and (not self._failed or time.monotonic() < self._retry_at):
+        await self.settle()
+        if not self.queue.entries and not self.queue.is_retry_due():
             return 0
         async with self.leases.hold(DESCRIBE_LEASE, wait_seconds) as lease:
-            await self._follow_others()
+            await self.queue.follow_others()
             if lease is None:
-                return None if self._waiting else 0
+                return None if self.queue.entries else 0
             texts = await self._step(lease, welcome)
             # Thousands of clients without text may come before one with text.
-            while not texts and self._waiting:
+            while not texts and self.queue.entries:
                 texts = await self._step(lease, welcome)
         return len(texts)
-
-    async def _follow_others(self) -> None:
-        """Skip clients that other processes described; take over their failures."""
-        through = int(await self.store.get_blob(PROGRESS) or 0)
-        while self._waiting and self._waiting[0].sequence <= through:
-            self._waiting.popleft()
-        failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
-        if failed - self._failed:
-            self._retry_at = time.monotonic() + RETRY_SECONDS
-        self._failed = failed
 
     async def _step(self, lease: Lease, welcome: bool) -> dict[int, ClientText]:
         """Describe the clients of the next entries.
@@ -172,32 +194,26 @@ class ColdStart:
             The texts that changed, by client.
         """
         refs: dict[int, None] = {}
-        entries_taken = 0
-        for entry in self._waiting:
+        sequence = 0
+        for entry in self.queue.entries:
             if refs and len(refs) + len(entry.refs) > CLIENTS_A_STEP:
                 break
-            refs.update(dict.fromkeys(entry.refs))
-            entries_taken += 1
-        if not entries_taken:
-            if not self._failed or time.monotonic() < self._retry_at:
+            refs.update((ref, None) for ref in entry.refs if ref in self.queue.outstanding)
+            sequence = entry.sequence
+        if not sequence:
+            if not self.queue.is_retry_due():
                 return {}
-            retried = sorted(self._failed)[:CLIENTS_A_STEP]
+            retried = sorted(self.queue.failed)[:CLIENTS_A_STEP]
             recorded = await self.store.get_recorded_through()
             return await self._describe(lease, retried, recorded, welcome)
-        sequence = self._waiting[entries_taken - 1].sequence
         changed: dict[int, ClientText] = {}
-        try:
-            for part in split_into_batches(list(refs), self._count_clients_a_commit()):
-                began = time.monotonic()
-                changed |= await self._describe(lease, part, sequence, welcome)
-                self.seconds += time.monotonic() - began
-                self.described += len(part)
-                self._described_of_step += len(part)
-            await self.store.put_blob(PROGRESS, str(sequence).encode(), lease)
-            for _ in range(entries_taken):
-                self._waiting.popleft()
-        finally:
-            self._described_of_step = 0
+        for part in split_into_batches(list(refs), self._count_clients_a_commit()):
+            began = time.monotonic()
+            changed |= await self._describe(lease, part, sequence, welcome)
+            self.seconds += time.monotonic() - began
+            self.described += len(part)
+            self.queue.note_described([(ref, sequence) for ref in part])
+        await self.queue.save_progress(sequence, lease)
         return changed
 
     def _count_clients_a_commit(self) -> int:
@@ -210,48 +226,256 @@ class ColdStart:
         self, lease: Lease, refs: Sequence[int], sequence: int, welcome: bool
     ) -> dict[int, ClientText]:
         last_withdrawal = await self.store.get_last_withdrawal()
+        with texts_read_after(last_withdrawal):
+            found = await self._read_and_extract(refs)
+            await self.vectors.write([get_indexed_text(text) for text in found.own.values()])
+            new = found.list_new() if welcome else []
+            receptions = await self._welcome(new, found.clients, found.own)
+        await self._commit(found, receptions, sequence, last_withdrawal)
+        welcomed = [reception.text for reception in receptions]
+        await self.vectors.publish(welcomed)
+        await self.queue.save_failures(refs, found.failed, lease)
+        changed = found.own | {text.profile.ref: text for text in welcomed}
+        self.drafting.keep(changed)
+        return changed
+
+    # Beside interactions
+
+    def begin(self, interactions: int) -> None:
+        """Begin to describe clients beside interactions, unless that goes on already.
+
+        Args:
+            interactions: How many interactions are under way. The fewer they are, the more
+                descriptions are asked for at a time.
+
+        Raises:
+            Exception: The error with which the last descriptions ended.
+        """
+        sweep = self._sweep
+        sweep.interactions = interactions
+        if sweep.task is not None and sweep.task.done():
+            task, sweep.task = sweep.task, None
+            task.result()
+        if sweep.task is None and (self.queue.entries or self.queue.is_retry_due()):
+            sweep.task = asyncio.create_task(self._run_sweep())
+
+    async def count_progress(self, seconds: float) -> int:
+        """Return how many clients were described since the last call, or are being described.
+
+        Args:
+            seconds: How long to wait for the end of the descriptions.
+        """
+        if self._sweep.task is not None and seconds:
+            await asyncio.wait({self._sweep.task}, timeout=seconds)
+        described, self._newly_described = self._newly_described, 0
+        return described + self._sweep.running
+
+    async def describe_first(self, refs: Sequence[int]) -> None:
+        """Wait until these clients are described, before all others.
+
+        It returns at once for clients that are described, and if another process describes.
+        """
+        sweep = self._sweep
+        waiting = [ref for ref in refs if ref in self.queue.outstanding]
+        if not waiting or not sweep.running or sweep.stopping:
+            return
+        loop = asyncio.get_running_loop()
+        futures = [sweep.first.setdefault(ref, loop.create_future()) for ref in waiting]
+        sweep.changed.set()
+        await asyncio.wait(futures)
+
+    async def settle(self) -> None:
+        """Wait until no description is under way beside interactions; the others stay queued."""
+        if self._sweep.task is None:
+            return
+        self._sweep.stopping = True
+        self._sweep.changed.set()
+        try:
+            await asyncio.wait({self._sweep.task})
+        finally:
+            self._sweep.stopping = False
+
+    async def close(self) -> None:
+        """Cancel the descriptions under way, as if they had not begun."""
+        if self._sweep.task is not None:
+            self._sweep.task.cancel()
+            await asyncio.gather(self._sweep.task, return_exceptions=True)
+
+    async def _run_sweep(self) -> None:
+        """Describe all clients that wait, unless another process does."""
+        try:
+            async with self.leases.hold(DESCRIBE_LEASE) as lease:
+                await self.queue.follow_others()
+                if lease is None:
+                    return
+                await self._describe_parts(lease)
+                if self.queue.is_retry_due() and not self._sweep.stopping:
+                    retried = sorted(self.queue.failed)[: self._count_clients_a_commit()]
+                    await self._describe_part(lease, dict.fromkeys(retried, 0))
+        finally:
+            self._sweep.release([*self._sweep.first])
+
+    async def _describe_parts(self, lease: Lease) -> None:
+        """Ask for as many descriptions at a time as there are slots, and commit each at once."""
+        sweep = self._sweep
+        running: set[asyncio.Task[None]] = set()
+        changed = asyncio.create_task(sweep.changed.wait())
+        last, seen = time.monotonic(), 0
+        try:
+            while True:
+                sweep.changed.clear()
+                if seen < self.queue.taken_through:
+                    after, seen = seen, self.queue.taken_through
+                    await self._pass_over_textless(lease, after)
+                while not sweep.stopping and (part := self._take_part(len(running))):
+                    running.add(asyncio.create_task(self._describe_part(lease, part)))
+                if not running:
+                    break
+                if changed.done():
+                    changed = asyncio.create_task(sweep.changed.wait())
+                done, _ = await asyncio.wait(
+                    {*running, changed}, return_when=asyncio.FIRST_COMPLETED
+                )
+                now = time.monotonic()
+                self.seconds += now - last
+                last = now
+                for task in done & running:
+                    running.discard(task)
+                    task.result()
+        finally:
+            for task in (*running, changed):
+                task.cancel()
+            await asyncio.gather(*running, changed, return_exceptions=True)
+
+    async def _pass_over_textless(self, lease: Lease, after: int) -> None:
+        """Note clients without text as described; calls are made for the others alone.
+
+        Args:
+            after: Only clients that changed after this sequence are looked at.
+        """
+        changed = {
+            ref: sequence
+            for ref, sequence in self.queue.outstanding.items()
+            if sequence > after and ref not in self._sweep.under_way
+        }
+        for refs in split_into_batches(list(changed), CLIENTS_A_STEP):
+            described = await self.store.get_text_versions(refs)
+            clients = await self.store.get_clients(refs)
+            with_text = {client.ref for client in clients if client.has_text}
+            passed = [ref for ref in refs if ref not in with_text and ref not in described]
+            if passed:
+                self.queue.note_described([(ref, changed[ref]) for ref in passed])
+                await self.queue.save(lease)
+
+    def _take_part(self, running: int) -> dict[int, int]:
+        """Take the clients of the next call.
+
+        Those for which interactions wait come first, and may use every slot. The others use the
+        slots that interactions leave, but at least one.
+
+        Args:
+            running: How many calls are under way.
+
+        Returns:
+            The clients with the sequence of their newest change; none if there is no slot.
+        """
+        sweep, outstanding = self._sweep, self.queue.outstanding
+        sweep.release([ref for ref in sweep.first if ref not in outstanding])
+        first = [ref for ref in sweep.first if ref not in sweep.under_way]
+        slots = self.reasoner.concurrency
+        if running >= (slots if first else max(1, slots - sweep.interactions)):
+            return {}
+        others = (ref for ref in outstanding if ref not in sweep.under_way and ref not in first)
+        part = [*first, *islice(others, max(0, self.reasoner.clients_a_call - len(first)))]
+        part = part[: self.reasoner.clients_a_call]
+        sweep.under_way.update(part)
+        return {ref: outstanding[ref] for ref in part}
+
+    async def _describe_part(self, lease: Lease, part: Mapping[int, int]) -> None:
+        """Describe clients and commit them, then note that they are described.
+
+        Args:
+            part: The clients with the sequence of their newest change.
+        """
+        refs = [*part]
+        try:
+            for attempt in range(MAX_LOST_RACES):
+                try:
+                    failed = await self._describe_and_publish(refs, max(part.values()))
+                    break
+                except VersionClash:  # an interaction has written one of the texts meanwhile
+                    if attempt == MAX_LOST_RACES - 1:
+                        raise
+            await self.queue.save_failures(refs, failed, lease)
+            self.queue.note_described(part.items())
+            await self.queue.save(lease)
+            self.described += len(refs)
+            self._newly_described += len(refs)
+        finally:
+            self._sweep.release(refs)
+
+    async def _describe_and_publish(self, refs: Sequence[int], sequence: int) -> set[int]:
+        """Describe clients, commit their texts, and only then take them into the index.
+
+        The index may be compared with the graph meanwhile, as interactions are.
+
+        Returns:
+            The clients on which the reasoner failed.
+        """
+        last_withdrawal = await self.store.get_last_withdrawal()
+        with texts_read_after(last_withdrawal):
+            found = await self._read_and_extract(refs)
+            if any(found.before[ref].profile.version for ref in found.own):
+                # Interactions may have written the texts at later sequences already.
+                sequence = await self.store.get_recorded_through()
+            await self._commit(found, (), sequence, last_withdrawal)
+            self.drafting.keep(found.own)
+            await self.vectors.publish([*found.own.values()])
+            receptions = await self._welcome(found.list_new(), found.clients, found.own)
+        if receptions:
+            welcomed = {reception.text.profile.ref: reception.text for reception in receptions}
+            await self._commit(replace(found, own={}), receptions, sequence, last_withdrawal)
+            self.drafting.keep(welcomed)
+            await self.vectors.publish([*welcomed.values()])
+        return found.failed
+
+    # Both
+
+    async def _read_and_extract(self, refs: Sequence[int]) -> Extracted:
+        """Read clients and their texts, and ask for their catalogue lines."""
         clients = {client.ref: client for client in await self.store.get_clients(refs)}
         before = await self.store.load_texts(list(clients))
-        failed = self._failed.difference(refs)
-        with texts_read_after(last_withdrawal):
-            answer = await self._extract([clients[ref] for ref in before])
-            own = {
-                ref: text
-                for (ref, old), part in zip(before.items(), answer.edits, strict=True)
-                if (text := self._apply_edits(old, part, failed)) is not old
-            }
-            await self.vectors.write([get_indexed_text(text) for text in own.values()])
-            new = [ref for ref in own if welcome and not before[ref].profile.version]
-            receptions = await self._welcome(new, clients, own)
+        failed = set[int]()
+        answer = await self._extract([clients[ref] for ref in before])
+        own = {
+            ref: text
+            for (ref, old), part in zip(before.items(), answer.edits, strict=True)
+            if (text := self._apply_edits(old, part, failed)) is not old
+        }
+        return Extracted(clients, before, own, failed, answer)
+
+    async def _commit(
+        self,
+        found: Extracted,
+        receptions: Sequence[Reception],
+        sequence: int,
+        last_withdrawal: int,
+    ) -> None:
+        """Commit descriptions and receptions."""
         welcomed = [reception.text for reception in receptions]
-        stand_ins = [own[ref] for ref in own if ref in answer.from_catalogue]
+        from_catalogue = found.answer.from_catalogue
+        stand_ins = [text for ref, text in found.own.items() if ref in from_catalogue]
         if stand_ins:
             await self.store.commit_texts(stand_ins, (), sequence, last_withdrawal, FROM_CATALOGUE)
-        rest = [own[ref] for ref in own if ref not in answer.from_catalogue]
+        rest = [text for ref, text in found.own.items() if ref not in from_catalogue]
         if rest or welcomed:
             await self.store.commit_texts(
                 [*rest, *welcomed],
                 [merge for reception in receptions for merge in reception.merged],
                 sequence,
                 last_withdrawal,
-                sum((reception.usage for reception in receptions), answer.usage).author,
+                sum((reception.usage for reception in receptions), found.answer.usage).author,
             )
-        await self.vectors.publish(welcomed)
-        await self._save_failed(lease, failed)
-        changed = own | {text.profile.ref: text for text in welcomed}
-        self.drafting.keep(changed)
-        return changed
-
-    async def _save_failed(self, lease: Lease, failed: set[int]) -> None:
-        """Store which clients failed, so that they are retried after a restart.
-
-        Thus every change is described in the end.
-        """
-        if failed:
-            self._retry_at = time.monotonic() + RETRY_SECONDS
-        if failed != self._failed:
-            self._failed = failed
-            await self.store.put_blob(FAILED, orjson.dumps(sorted(failed)), lease)
 
     async def _extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         """Ask for the catalogue lines of clients (eq. 1), in order.

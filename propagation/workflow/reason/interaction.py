@@ -306,7 +306,7 @@ class InteractionReasoning:
         written = {
             (ref, line.id): [one.sequence for one in line.sources if one.sequence is not None]
             for ref, text in texts.items()
-            if self._reasoner.concurrency > 1 and get_kind(ref) == ClientKind.ITEM
+            if self._reasoner.asks_model and get_kind(ref) == ClientKind.ITEM
             for line in text.profile.lines
             if line.author is Author.INTERACTION
         }

@@ -8,7 +8,7 @@ newer version; it is reasoned again only if both edited one line.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -82,8 +82,14 @@ class ClaimRenewal:
         return True
 
 
+DescribeFirst = Callable[[Sequence[int]], Awaitable[None]]
+"""Waits until clients are described, before all others."""
 MAX_COMMIT_ATTEMPTS = 5
 POLL_SECONDS = 0.1
+
+
+async def need_nothing(refs: Sequence[int]) -> None:
+    """Describe nothing first."""
 
 
 class _LostAttempt(PropagationError):
@@ -127,10 +133,18 @@ class Pipeline:
     done: int = 0
     redone: int = 0
 
-    async def step(self) -> int:
+    @property
+    def under_way(self) -> int:
+        """How many interactions are under way."""
+        return len(self._running)
+
+    async def step(self, describe_first: DescribeFirst = need_nothing) -> int:
         """Begin interactions, and wait until some are done.
 
         While there is room for more interactions, the wait is at most POLL_SECONDS.
+
+        Args:
+            describe_first: Awaited with the clients of an interaction before it begins.
 
         Returns:
             How many interactions succeeded or are under way.
@@ -143,7 +157,7 @@ class Pipeline:
             claim = await self.claims.take(1)
             if claim is None:
                 break
-            self._running.add(asyncio.create_task(self._run(claim)))
+            self._running.add(asyncio.create_task(self._run(claim, describe_first)))
         if not self._running:
             self.pace.pause()
             return 0
@@ -169,10 +183,11 @@ class Pipeline:
             task.cancel()
         await self.settle()
 
-    async def _run(self, claim: ReasonClaim) -> None:
+    async def _run(self, claim: ReasonClaim, describe_first: DescribeFirst) -> None:
         """Reason and commit the only interaction of a claim."""
         [work] = claim.work
         async with self.claims.keep_alive(claim):
+            await describe_first(list_clients_of(work))
             try:
                 await self._attempt(claim, work, NO_USAGE)
             except _LostAttempt as lost:

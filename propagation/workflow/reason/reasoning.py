@@ -22,7 +22,12 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import DraftedPart, LoopDrafter, T, TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning, list_clients_of_all
 from propagation.workflow.reason.pace import Pace
-from propagation.workflow.reason.pipeline import ClaimRenewal, Pipeline
+from propagation.workflow.reason.pipeline import (
+    ClaimRenewal,
+    DescribeFirst,
+    Pipeline,
+    need_nothing,
+)
 from propagation.workflow.reason.prediction_log import PredictionLog
 from propagation.workflow.settings import WorkflowSettings
 
@@ -58,7 +63,7 @@ class Reasoning:
     ) -> None:
         self._store = store
         self._interactions = interactions
-        self._concurrent = concurrency > 1
+        self._concurrent = concurrency > 1 or predictions is not None
         self._part = CLAIM if self._concurrent else PART
         self.predictions = predictions
         self.pace = Pace(concurrency)
@@ -90,10 +95,14 @@ class Reasoning:
         """How many interactions of the running claim are committed, if one runs."""
         return len(self._run.done) if self._run else None
 
-    async def step(self, limit: int = CLAIM) -> int:
+    async def step(self, limit: int = CLAIM, describe_first: DescribeFirst = need_nothing) -> int:
         """Reason the next claim for at most CLAIM_SECONDS, or run the pipeline.
 
         Interactions of the claim that remain are free again.
+
+        Args:
+            limit: The most interactions of the claim.
+            describe_first: Describes the clients of an interaction before the pipeline begins it.
 
         Returns:
             How many interactions were committed; the pipeline also counts those under way.
@@ -103,7 +112,7 @@ class Reasoning:
             VersionClash: Other writers were first MAX_LOST_RACES times in a row.
         """
         if not self.by_claims:
-            return await self.pipeline.step()
+            return await self.pipeline.step(describe_first)
         claim = await self._claims.take(limit)
         if claim is None:
             await self.wait_for_views()

@@ -29,7 +29,7 @@ from propagation.workflow.compose import compose
 from propagation.workflow.index import maintenance
 from propagation.workflow.index.text_cache import LruCache
 from propagation.workflow.index.vector_sync import LineVectors
-from propagation.workflow.reason import cold_start
+from propagation.workflow.reason import cold_start, description_queue
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.runtime.process import SystemClock
@@ -377,7 +377,7 @@ async def test_clients_without_text_keep_nobody_behind_them_from_being_described
 async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even_after_a_restart(
     engine, monkeypatch
 ):
-    monkeypatch.setattr(cold_start, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(description_queue, "RETRY_SECONDS", 0.0)
     await engine.drain()
     engine.reasoner.mute = True
     before, _ = await change_title(engine, "Blue", title="Kind of Green")
@@ -391,7 +391,7 @@ async def test_a_change_that_the_reasoner_failed_on_is_described_in_the_end_even
         engine.settings,
         engine.leases,
     )
-    await again.open(await engine.store.get_learned_through())
+    await again.queue.open(await engine.store.get_learned_through())
     assert await again.describe() == 0
     engine.reasoner.mute = False
     assert await again.describe() == 1
