@@ -135,3 +135,75 @@ async def test_sigterm_does_not_wait_for_an_endpoint_that_hangs(tmp_path):
             "SELECT count(*), count(DISTINCT sequence) FROM reasoned"
         ).fetchone() == (EVENTS, EVENTS)
         assert connection.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
+
+
+LARGE = [
+    pb.Client(
+        key=pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=f"i{n}"),
+        title=f"Record {n}",
+        categories=[STYLES[n % 4]],
+    )
+    for n in range(300)
+]
+
+
+async def test_interactions_go_on_while_a_large_catalogue_is_described_and_a_kill_doubles_nothing(
+    tmp_path,
+):
+    database = tmp_path / "graph.db"
+    settings = ("openai.clients_a_call=1", "openai.in_flight=4", "update_size=100000")
+    late = [
+        pb.Interaction(event_id=f"l{n}", user_id="late", item_id=f"i{299 - n}") for n in range(2)
+    ]
+    async with fake_llm(Script(latency=0.4)) as server:
+        async with start_service(database, server.base_url, *settings) as (stub, process):
+            await stub.UpsertClients(pb.UpsertClientsRequest(clients=LARGE))
+            while not server.seen.running:  # noqa: ASYNC110 - the server counts, and tells nobody
+                await asyncio.sleep(0.05)
+            answer = await stub.RecordInteractions(pb.RecordInteractionsRequest(interactions=late))
+            waiting = await stub.GetStatus(pb.GetStatusRequest())
+            assert waiting.clients_to_describe > 250
+            assert waiting.reasoned_through < answer.sequence - 1
+            await wait_until_reasoned(stub, answer.sequence)
+            status = await stub.GetStatus(pb.GetStatusRequest())
+            assert status.clients_to_describe > 200, "the catalogue is far from described"
+            assert (status.interactions_to_reason, status.reasoned_above) == (0, 0)
+            assert status.HasField("described_at")
+            users = await stub.GetProfile(
+                pb.GetProfileRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="late"))
+            )
+            assert users.profile.lines
+            described = read_descriptions(database)
+            left = status.clients_to_describe - 20
+            await wait_until_described(stub, left)
+            process.kill()
+        server.script = Script(latency=0.02)
+        asked = server.seen.calls["extract"]
+        async with start_service(database, server.base_url, *settings) as (stub, _):
+            status = await stub.GetStatus(pb.GetStatusRequest())
+            assert status.clients_to_describe <= left, "what was described stays so"
+            await wait_until_described(stub, 0)
+            status = await stub.GetStatus(pb.GetStatusRequest())
+            assert not status.HasField("described_at")
+    found = read_descriptions(database)
+    assert len(found) == len(LARGE)
+    assert set(found.values()) == {1}, "each item is described once"
+    assert described.items() <= found.items()
+    assert server.seen.calls["extract"] <= len(LARGE) + 4, "but for calls that the kill cut off"
+    assert asked < len(LARGE)
+
+
+async def wait_until_described(stub, at_most):
+    while (await stub.GetStatus(pb.GetStatusRequest())).clients_to_describe > at_most:
+        await asyncio.sleep(0.1)
+
+
+def read_descriptions(database):
+    """Count the descriptions of each client."""
+    with closing(sqlite3.connect(database)) as connection:
+        return dict(
+            connection.execute(
+                "SELECT ref, count(*) FROM profile_version WHERE written_by LIKE 'extract@%'"
+                " GROUP BY ref"
+            )
+        )
