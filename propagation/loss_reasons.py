@@ -47,7 +47,7 @@ SENTENCES = {
     LossReason.MARKER: "A text names a part of the question.",
     LossReason.STANDING_LINE: "A line stands in the profile already.",
     LossReason.ABOUT_PROFILE: "A line or a router's text speaks of profiles, not of taste.",
-    LossReason.OTHER_ITEM: "A description names another item of the same call, and not its own.",
+    LossReason.OTHER_ITEM: "A text is about another item of the question, not its own.",
     LossReason.UNNAMED_ITEM: "A description does not name its item.",
     LossReason.BARE_TITLE: "A description says nothing but the title.",
     LossReason.NO_ATTRIBUTE: "A letter, a digit or the name of a field stands for an attribute.",

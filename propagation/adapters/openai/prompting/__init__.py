@@ -20,6 +20,7 @@ from propagation.adapters.openai.prompting.answer_types import (
 )
 from propagation.adapters.openai.prompting.degenerate_text import (
     AskedTexts,
+    DegenerateText,
     TextCheck,
     find_reason,
     is_same_text,
@@ -34,9 +35,17 @@ from propagation.adapters.openai.prompting.fitting import (
     write_fitting_document,
 )
 from propagation.adapters.openai.prompting.item_titles import (
+    SHORTEST_TITLE,
     find_main_title,
     find_named_title,
+    has_exactly,
     is_bare_title,
+)
+from propagation.adapters.openai.prompting.line_subject import (
+    ANY_SUBJECT,
+    LineSubject,
+    build_subject,
+    list_foreign_titles,
 )
 from propagation.adapters.openai.prompting.profile_edits import (
     HEARD_WEIGHT,

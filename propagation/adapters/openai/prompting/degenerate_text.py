@@ -165,6 +165,7 @@ FAULTS = {
     LossReason.MARKER: "names a part of this question",
     LossReason.ECHO: "repeats the instructions",
     LossReason.ABOUT_PROFILE: "is about a profile, not about taste",
+    LossReason.OTHER_ITEM: "is about an item that is not in its data",
 }
 """What is wrong with a degenerate text, in words for the model."""
 
@@ -341,6 +342,12 @@ def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossRea
 def is_same_text(one: str, other: str) -> bool:
     """Return whether two texts have the same words."""
     return _split(one) == _split(other)
+
+
+def is_part_of_text(text: str, whole: str, least: int) -> bool:
+    """Return whether all words of a text, at least `least`, stand in a row in another one."""
+    words = _split(text)
+    return len(words) >= least and tuple(words) in _list_runs(whole, len(words))
 
 
 def _is_letter(character: str) -> bool:

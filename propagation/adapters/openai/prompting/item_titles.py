@@ -14,6 +14,8 @@ PARTS = re.compile(r"[():;|/]|\s[-–—]\s|\sor\s")
 NO_CONTENT = frozenset(["the", "and", "aka", "der", "die", "das", "und", "les", "los", "las"])
 KINDS = frozenset(["a", "an", "item", "movie", "film", "song", "album", "book", "game", "product"])
 CONTENT_LETTERS, LONG_WORD, ALIKE = 3, 5, 0.8
+SHORTEST_TITLE = 4
+"""Shorter titles may stand in any text by chance."""
 
 
 def find_main_title(shown: str) -> str:
@@ -37,7 +39,7 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
         `shown`, also if the text cannot tell, as it is in another script; the other title that it
         names instead; None if it names none.
     """
-    named = [other for other in others if _has_exactly(text, other)]
+    named = [other for other in others if has_exactly(text, other)]
     if not named and not _can_tell(text, shown):
         return shown
     rest = _compose(text)
@@ -58,7 +60,7 @@ def is_bare_title(text: str, shown: str) -> bool:
     return bool(title) and said <= title | NO_CONTENT | KINDS
 
 
-def _has_exactly(text: str, title: str) -> bool:
+def has_exactly(text: str, title: str) -> bool:
     """Return whether a text has a title as it is written.
 
     Several words may be in any case. A single one in lower case may be no title: heat, it.

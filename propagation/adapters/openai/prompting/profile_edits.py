@@ -23,6 +23,7 @@ from propagation.adapters.openai.prompting.answer_types import (
     read_several,
 )
 from propagation.adapters.openai.prompting.degenerate_text import TextCheck, is_same_text
+from propagation.adapters.openai.prompting.line_subject import ANY_SUBJECT, LineSubject
 from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK, Letters
 from propagation.adapters.openai.prompting.question_form import MOST_EDITS, QuestionForm
 from propagation.model import (
@@ -219,6 +220,7 @@ def build_heard_edits(
     weight: float,
     check: TextCheck,
     allowed: Collection[str] = (),
+    subject: LineSubject = ANY_SUBJECT,
 ) -> list[Edit]:
     """Turn a model's edits into those of reception.
 
@@ -228,6 +230,7 @@ def build_heard_edits(
         sources: The messages on which the edits rest.
         weight: The weight of each edited line.
         allowed: The attributes that lines may have; none: any.
+        subject: Tells lines that are about another client.
 
     Source: RecNet, eq. 5.
     """
@@ -240,6 +243,7 @@ def build_heard_edits(
         lambda old: (weight, sources[:SOURCES]),
         check,
         allowed=allowed,
+        subject=subject,
     )
 
 
@@ -252,6 +256,7 @@ def build_own_edits(
     hidden: Collection[int] = (),
     known: Collection[str] = (),
     allowed: Collection[str] = (),
+    subject: LineSubject = ANY_SUBJECT,
 ) -> list[Edit]:
     """Turn a model's edits into those of an interaction.
 
@@ -266,6 +271,7 @@ def build_own_edits(
         hidden: Ids of lines that the prompt does not show.
         known: Attributes that the prompt names.
         allowed: The attributes that lines may have; none: any.
+        subject: Tells lines that are about another client.
 
     Raises:
         ValueError: Every edit names a line that does not exist.
@@ -295,6 +301,7 @@ def build_own_edits(
         [line for line in profile.lines if line.id in hidden],
         lambda old, new: is_user or _find_named_in(new, known) <= _find_named_in(old, known),
         allowed,
+        subject,
     )
 
 
@@ -315,12 +322,14 @@ def _build_edits(
     hidden: Sequence[Line] = (),
     may_replace: Callable[[Line, Line], bool] = lambda old, new: True,
     allowed: Collection[str] = (),
+    subject: LineSubject = ANY_SUBJECT,
 ) -> list[Edit]:
     """Return the edits that answers ask for, at most one a line.
 
     A new line takes the place of a hidden line with similar attributes. A replacement of a line
     that may not be replaced becomes a new line. An edit that would leave a line without text is
-    ignored. A degenerate text is refused, and so is the text of another line, if that line stays.
+    ignored. A degenerate text is refused, and so is one about another client, and the text of
+    another line, if that line stays.
 
     Args:
         letters: Spells out the letters that stand for clients in the answers.
@@ -355,6 +364,9 @@ def _build_edits(
         given = trim_to_word(check.keep_line(answer.text), TEXT_CHARS)
         text = limit_words(letters.spell(given), LINE_MAX_WORDS)
         if not text:
+            continue
+        if fault := subject.find_fault(given):
+            check.refuse(*fault)
             continue
         old = (
             by_number.get(answer.line)

@@ -95,7 +95,7 @@ def show_party(
     heard = letters.list_heard_by(party) if letters else {}
     genres = _list_genres(party.client) if titles else None
     return drop_none(
-        title=_find_item_title(party.client),
+        title=find_item_title(party.client),
         listed_under=genres,
         profile=number_lines(
             party.profile, () if whole else party.unshared, catalogue=genres is None
@@ -127,7 +127,7 @@ def list_own_names(client: Client) -> list[str]:
     return list(dict.fromkeys(quote_as_data(name, TITLE_CHARS) for name in names))[:NAMES]
 
 
-def _find_item_title(client: Client) -> str | None:
+def find_item_title(client: Client) -> str | None:
     """Return an item's title; None for a user, whose name stays hidden."""
     return (
         quote_as_data(client.title, TITLE_CHARS)
@@ -221,7 +221,7 @@ def describe_own_text(client: Client) -> dict[str, Any]:
     """
     return drop_none(
         kind=client.key.kind.name.lower(),
-        title=_find_item_title(client),
+        title=find_item_title(client),
         listed_under=list_own_names(client) or None,
         description=(
             quote_as_data(client.description, DESCRIPTION_CHARS) if client.description else None

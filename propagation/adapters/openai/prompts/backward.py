@@ -13,11 +13,13 @@ from propagation.adapters.openai.prompting import (
     Edits,
     ExpectedPart,
     Letters,
+    LineSubject,
     Prompt,
     Question,
     QuestionForm,
     TextCheck,
     build_own_edits,
+    build_subject,
     drop_none,
     list_known_names,
     list_line_choices,
@@ -99,7 +101,16 @@ def build_question(
         parties.values(),
     )
     parts = {
-        name: _build_client_part(work, reward, party, letters, known, form, allowed)
+        name: _build_client_part(
+            work,
+            reward,
+            party,
+            letters,
+            known,
+            form,
+            allowed,
+            build_subject(party, parties.values()),
+        )
         for name, party in parties.items()
     }
     if letters.messages:
@@ -132,6 +143,7 @@ def _build_client_part(
     known: frozenset[str],
     form: QuestionForm,
     allowed: Sequence[str],
+    subject: LineSubject,
 ) -> ExpectedPart:
     narrowed = narrow_edits(form, allowed)
     if party.messages:
@@ -147,6 +159,7 @@ def _build_client_part(
             party.unshared,
             known,
             allowed,
+            subject,
         )
         rules = (
             build_rules(work, party, letters, answer.rules[: form.edits], check)

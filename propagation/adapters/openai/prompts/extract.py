@@ -1,12 +1,13 @@
 """Prompt_extract (eq. 1): a client's own text as lines with their attributes."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
     NAME_CHARS,
     RULES,
+    SHORTEST_TITLE,
     TEXT_CHARS,
     TITLE_CHARS,
     USUAL_FORM,
@@ -43,7 +44,6 @@ from propagation.model import (
 )
 
 LINES, WEIGHT = 2, 2.0
-SHORTEST_TITLE = 4
 PROMPT = Prompt(
     "extract@2",
     RULES
@@ -71,12 +71,13 @@ class ProfileAnswer(Answer, stands_for="lines"):
 def build_question(clients: Sequence[Client], form: QuestionForm = USUAL_FORM) -> Question:
     """Ask for one part for each client, in order: client_1, client_2, ..."""
     titles = {client.ref: _show_own_title(client) for client in clients}
+    said: dict[str, Client] = {}
     return Question(
         PROMPT,
         {f"client_{place}": describe_own_text(client) for place, client in enumerate(clients, 1)},
         {
             f"client_{place}": _build_client_part(
-                client, titles, list_known_names(form, [client]), min(LINES, form.edits)
+                client, titles, list_known_names(form, [client]), min(LINES, form.edits), said
             )
             for place, client in enumerate(clients, 1)
         },
@@ -84,7 +85,11 @@ def build_question(clients: Sequence[Client], form: QuestionForm = USUAL_FORM) -
 
 
 def _build_client_part(
-    client: Client, titles: Mapping[int, str], allowed: Sequence[str], lines: int
+    client: Client,
+    titles: Mapping[int, str],
+    allowed: Sequence[str],
+    lines: int,
+    said: dict[str, Client],
 ) -> ExpectedPart:
     lengths, names = narrow_attributes(allowed)
     if lines < LINES:
@@ -95,7 +100,7 @@ def _build_client_part(
         list_others(client.ref, titles),
         allowed=allowed,
         most=lines,
-        must_name=len(titles) == 1,
+        said_of_others=partial(_is_said_of_another, said, client),
     )
     return ExpectedPart(ProfileAnswer, read, lengths=lengths, names=names)
 
@@ -107,20 +112,20 @@ def build_edits(
     check: TextCheck,
     allowed: Collection[str] = (),
     most: int = LINES,
-    *,
-    must_name: bool = False,
+    said_of_others: Callable[[str], bool] = lambda text: False,
 ) -> Sequence[Edit]:
     """Turn the answer into new catalogue lines.
 
     A line of an item that names another item of the call and not this one is refused: small models
-    take one item for another. So are lines of which none names the item, in a call about it alone.
+    take one item for another. So are lines of which none names the item, and a description that
+    the call gives to several clients.
 
     Args:
         title: The item's own title, as the prompt shows it; "" for a user.
         others: Main titles of other items in the call.
         allowed: The attributes that lines may have; none: any.
         most: The most lines.
-        must_name: Whether one of the lines must name the item.
+        said_of_others: Whether the call gives a description to another client, too.
 
     Returns:
         The lines; none if all are refused.
@@ -140,12 +145,15 @@ def build_edits(
             check.refuse(LossReason.OTHER_ITEM, f"a line is about {named!r}, another item")
         elif check.keep_line(line.text):
             lines.append(line)
-    said = " ".join(line.text for line in lines)
-    if must_name and lines and find_named_title(said, title) is None:
+    whole = " ".join(line.text for line in lines)
+    if title and lines and find_named_title(whole, title) is None:
         check.refuse(LossReason.UNNAMED_ITEM, "no line names the item: begin with its title")
         return []
-    if lines and is_bare_title(said, title):
+    if lines and is_bare_title(whole, title):
         check.refuse(LossReason.BARE_TITLE, "the description says nothing but the title")
+        return []
+    if lines and said_of_others(whole):
+        check.refuse(LossReason.REPETITION, "several clients have the same description")
         return []
     return [
         AddLine(
@@ -162,6 +170,15 @@ def build_edits(
         )
         for line in lines
     ]
+
+
+def _is_said_of_another(said: dict[str, Client], client: Client, text: str) -> bool:
+    """Note a client's description; return whether another client got it before.
+
+    Clients with the same text of their own may have the same one.
+    """
+    other = said.setdefault(text.casefold(), client)
+    return describe_own_text(other) != describe_own_text(client)
 
 
 def _show_own_title(client: Client) -> str:

@@ -44,7 +44,7 @@ def build_question(
     parties = (user, *candidates)
     letters = Letters(parties)
     parts: dict[str, ExpectedPart] = {
-        name: merge.build_reception_part(party, letters, form)
+        name: merge.build_reception_part(party, letters, form, parties)
         for name, party in zip(NAMES, parties, strict=False)
         if party.messages
     }

@@ -3,10 +3,11 @@
 The filter memory is applied.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Annotated
 
 from propagation.adapters.openai.prompting import (
+    ANY_SUBJECT,
     HEARD_WEIGHT,
     RULES,
     USUAL_FORM,
@@ -14,12 +15,14 @@ from propagation.adapters.openai.prompting import (
     Edits,
     ExpectedPart,
     Letters,
+    LineSubject,
     Names,
     Prompt,
     Question,
     QuestionForm,
     TextCheck,
     build_heard_edits,
+    build_subject,
     find_letter_in,
     limit_length,
     list_known_names,
@@ -60,16 +63,21 @@ def build_question(party: Party, form: QuestionForm = USUAL_FORM) -> Question:
 
 
 def build_reception_part(
-    party: Party, letters: Letters, form: QuestionForm = USUAL_FORM
+    party: Party, letters: Letters, form: QuestionForm = USUAL_FORM, parties: Sequence[Party] = ()
 ) -> ExpectedPart:
-    """Build the expected part of one client."""
+    """Build the expected part of one client.
+
+    Args:
+        parties: All clients of the question.
+    """
     heard = letters.list_heard_by(party)
     known = list(heard)
     allowed = list_known_names(form, [party.client], heard.values(), [party])
     narrowed = narrow_edits(form, allowed)
+    subject = build_subject(party, parties)
     return ExpectedPart(
         ReceptionAnswer,
-        lambda answer, check: merge_of(party, letters, answer, check, form, allowed),
+        lambda answer, check: merge_of(party, letters, answer, check, form, allowed, subject),
         choices={
             "used": known,
             **list_line_choices(party.profile, heard=True, hidden=party.unshared),
@@ -86,6 +94,7 @@ def merge_of(
     check: TextCheck,
     form: QuestionForm = USUAL_FORM,
     allowed: Collection[str] = (),
+    subject: LineSubject = ANY_SUBJECT,
 ) -> MergeAnswer:
     """Turn the answer into edits and the outcome of each message.
 
@@ -94,6 +103,7 @@ def merge_of(
 
     Args:
         allowed: The attributes that lines may have; none: any.
+        subject: Tells lines that are about another client.
 
     Raises:
         ValueError: The answer names only messages that the client does not have.
@@ -126,6 +136,7 @@ def merge_of(
         min(HEARD_WEIGHT * factor, 0.9),
         check,
         allowed,
+        subject,
     )
     return MergeAnswer(
         edits=edits,

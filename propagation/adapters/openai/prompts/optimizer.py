@@ -22,6 +22,7 @@ from propagation.adapters.openai.prompting import (
     TextCheck,
     Words,
     build_own_edits,
+    build_subject,
     find_letter_in,
     limit_chars,
     limit_length,
@@ -128,6 +129,7 @@ def build_profile_question(
                 check,
                 known=known,
                 allowed=allowed,
+                subject=build_subject(party, [party, other]),
             )
         )
 

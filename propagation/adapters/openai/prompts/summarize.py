@@ -1,6 +1,7 @@
 """Prompt_summarize (eq. 3): routers take new attributes into their profiles."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from propagation.adapters.openai.prompting import (
@@ -8,17 +9,20 @@ from propagation.adapters.openai.prompting import (
     RULES,
     TITLE_CHARS,
     Answer,
+    DegenerateText,
     ExpectedPart,
     Prompt,
     Question,
     TextCheck,
     drop_none,
+    has_exactly,
     limit_chars,
     limit_words,
+    list_foreign_titles,
     quote_as_data,
     show_counts,
 )
-from propagation.model import rank_by_distinctiveness
+from propagation.model import LossReason, rank_by_distinctiveness
 from propagation.ports import Integration, Summary
 
 NAME_WORDS, TEXT_WORDS, ROUTER_NAME_CHARS = 6, 60, 60
@@ -48,10 +52,20 @@ def build_question(routers: Sequence[Integration]) -> Question:
         PROMPT,
         {f"router_{place}": _show(one) for place, one in enumerate(routers, 1)},
         {
-            f"router_{place}": ExpectedPart(Router, read_summary)
-            for place, _ in enumerate(routers, 1)
+            f"router_{place}": ExpectedPart(
+                Router, partial(read_summary, foreign=_list_foreign_titles(one, routers))
+            )
+            for place, one in enumerate(routers, 1)
         },
     )
+
+
+def _list_foreign_titles(router: Integration, routers: Sequence[Integration]) -> list[str]:
+    """List titles of other routers' items that a router's own data does not name."""
+    before = (router.before.name, router.before.text) if router.before else ()
+    own = (*before, *router.standing, *router.arrived)
+    others = [title for other in routers if other is not router for title in other.examples]
+    return list_foreign_titles(own, router.examples, others)
 
 
 def _show(one: Integration) -> dict[str, Any]:
@@ -68,13 +82,18 @@ def _show(one: Integration) -> dict[str, Any]:
     )
 
 
-def read_summary(answer: Router, check: TextCheck) -> Summary:
+def read_summary(answer: Router, check: TextCheck, foreign: Sequence[str] = ()) -> Summary:
     """Turn the answer into a bounded name and text.
 
+    Args:
+        foreign: Titles that only other routers of the call have.
+
     Raises:
-        ValueError: The name or the text is empty or degenerate.
+        ValueError: The name or the text is empty or degenerate, or names a foreign title.
     """
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
+    if any(has_exactly(said, title) for said in (name, text) for title in foreign):
+        raise DegenerateText(LossReason.OTHER_ITEM)
     return Summary(check.require_text(name), check.require_text(text))

@@ -12,10 +12,11 @@ from propagation.adapters.openai.prompting import (
     check_part,
     find_reason,
 )
-from propagation.adapters.openai.prompts import backward, extract, merge, summarize
+from propagation.adapters.openai.prompts import backward, extract, forward, merge, summarize
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
 from propagation.model import (
     AddLine,
+    Author,
     Client,
     ClientKey,
     ClientKind,
@@ -23,6 +24,7 @@ from propagation.model import (
     ReasonerFailed,
     ReplaceLine,
 )
+from propagation.ports import Integration, MergeAnswer
 from services.fake_llm import server
 from tests.unit.parties import item, line, message, party, user, work
 
@@ -313,11 +315,107 @@ def test_a_description_of_another_item_of_the_call_is_refused():
     assert [edit.line.text for edit in found.usable] == ["Heat of the night, for many."]
     assert read("client_2", "Heat and nothing else.").usable == []
     assert len(read("client_2", "Toy Story, warmer than Heat.")) == 1, "it names itself, too"
-    assert len(read("client_1", "Up and away with the robbers.")) == 1, "short titles are words"
+    up = "Heat, up and away with the robbers."
+    assert len(read("client_1", up)) == 1, "short titles are words"
+    found = read("client_3", "For all who like balloons.")
+    assert "no line names the item" in str(found)
+    assert found.usable == []
     fan = Client(9, ClientKey(ClientKind.USER, "u"), description="I love Heat.")
     parts = extract.build_question([fan, film("Heat", 1), film("Heat (Deluxe)", 2)]).parts
     assert len(read("client_1", "Loves Heat.")) == 1, "a user may name any item"
     assert len(read("client_3", "Heat is for many.")) == 1, "its own title, without brackets"
+
+
+def test_a_description_given_to_several_clients_of_a_call_is_refused():
+    def read(parts, name, text):
+        return ask(parts, name, {"lines": [{"text": text, "attributes": []}]})
+
+    users = [
+        Client(2 * n, ClientKey(ClientKind.USER, f"u{n}"), description=text)
+        for n, text in enumerate(("I love jazz.", "I love opera.", "I love jazz."))
+    ]
+    parts = extract.build_question(users).parts
+    assert len(read(parts, "client_1", "Loves music.")) == 1
+    found = read(parts, "client_2", "loves music.")
+    assert "several clients have the same description" in str(found)
+    assert found.reasons == (LossReason.REPETITION,)
+    assert len(read(parts, "client_3", "Loves music.")) == 1, "its own text is the same"
+    assert len(read(parts, "client_1", "Loves music.")) == 1, "asked for again, it may be the same"
+    twins = [film("Greatest Hits", 1), film("Greatest Hits", 2)]
+    parts = extract.build_question(twins).parts
+    for name in parts:
+        assert len(read(parts, name, "Greatest Hits, for many.")) == 1
+
+
+def named(title, ref, *lines, **fields):
+    client = Client(ref, ClientKey(ClientKind.ITEM, f"i{ref}"), title=title)
+    return party(client, *lines, **fields)
+
+
+def read_lines(parts, name, text):
+    """Return the lines that are kept of an edit, and the reasons of its refusal."""
+    edit = {"op": "add", "line": 0, "text": text, "attributes": ["crime"]}
+    found = ask(parts, name, {"helped": True, "gradient": "", "used": [], "edits": [edit]})
+    if isinstance(found, DegeneratePart):
+        return list(found.reasons)
+    edits = found.edits if isinstance(found, MergeAnswer) else found.optimized.edits
+    return [edit.line.text for edit in edits]
+
+
+def test_a_line_about_another_item_of_the_interaction_is_refused():
+    reader = party(user(), line(1, "crime", text="Likes tales of crime at night."))
+    told = line(1, "crime", text="Heat (1995), a thriller of two men at night", author=Author.CATALOGUE)
+    heat, toys = named("Heat (1995)", 3, told), named("Toy Story (1995)", 5)
+    parts = backward.build_question(
+        work(), 1, {"user": reader, "chosen": heat, "passed": toys}
+    ).parts
+    other, bare = [LossReason.OTHER_ITEM], [LossReason.BARE_TITLE]
+    assert read_lines(parts, "chosen", "Toy Story is a film about toys.") == other
+    assert read_lines(parts, "passed", "Pleases those who love Heat.") == other
+    assert read_lines(parts, "passed", "A thriller of two men at night") == other
+    assert read_lines(parts, "passed", "Toy Story") == bare
+    assert read_lines(parts, "chosen", "Toy Story (1995)") == other
+    assert read_lines(parts, "user", "Heat (1995)") == other
+    assert read_lines(parts, "user", "Heat (1995), a thriller of two men at night.") == other
+    for name, text in (
+        ("chosen", "Heat pleases those who find Toy Story too light."),
+        ("chosen", "Pleases friends of long nights, in the heat of crime."),
+        ("passed", "Too light for those who like the heat of the night."),
+        ("user", "Chose Heat over Toy Story: likes crime more than toys."),
+        ("user", "Likes thrillers such as Heat."),
+    ):
+        assert read_lines(parts, name, text) == [text], text
+
+
+def test_an_item_s_line_may_name_another_item_that_its_own_data_names():
+    heard = message(3, "crime", text="We love Heat and all that is dark.")
+    toys = named("Toy Story (1995)", 5, messages=(heard,))
+    rest = (party(user()), named("Heat (1995)", 3))
+    parts = forward.build_question(rest[0], [toys, rest[1]]).parts
+    assert read_lines(parts, "candidate_1", "Others turn to Heat.") == ["Others turn to Heat."]
+    assert read_lines(parts, "candidate_1", "Heat (1995)") == [LossReason.OTHER_ITEM]
+    toys = named("Toy Story (1995)", 5, messages=(message(3, "crime"),))
+    parts = forward.build_question(rest[0], [toys, rest[1]]).parts
+    assert read_lines(parts, "candidate_1", "Others turn to Heat.") == [LossReason.OTHER_ITEM]
+
+
+def test_a_router_s_text_about_another_router_s_items_is_refused():
+    def community(router, *examples):
+        return Integration(router, None, {"crime": 2}, {"crime": 1.0}, {}, examples)
+
+    routers = [community(1, "Heat (1995)", "Toy Story (1995)"), community(2, "The Rock (1996)")]
+    parts = summarize.build_question(routers).parts
+
+    def read(name, text):
+        return ask(parts, name, {"name": "crime", "text": text})
+
+    assert "not in its data" in str(read("router_1", "We share a love of The Rock, at night."))
+    assert "not in its data" in str(read("router_2", "Toy Story is what we share."))
+    for name, text in (
+        ("router_1", "We share Toy Story and other tales, which all rock."),
+        ("router_2", "The Rock is what we share in the heat of the night: crime and Heat."),
+    ):
+        assert read(name, text).text == text
 
 
 @pytest.mark.parametrize(
