@@ -223,7 +223,7 @@ class Engine:
             while another process describes clients, if this one waits for that.
         """
         async with self.exclusion.run(Activity.REASON):
-            if self.reasoning.by_claims:
+            if not self._describes_beside:
                 described = await self.cold_start.describe()
                 if described is None:  # interactions wait while another process describes
                     return 0
@@ -235,6 +235,17 @@ class Engine:
             if shown:
                 await self.reasoning.wait_for_views()
             return done
+
+    @property
+    def _describes_beside(self) -> bool:
+        """Whether interactions are reasoned while clients are described.
+
+        With one call in flight, claims cost less, but for the time of descriptions.
+        """
+        if self.reasoning.lockstep:
+            return False
+        waits = self.reasoner.asks_model and self.cold_start.outstanding > 0
+        return waits or not self.reasoning.by_claims
 
     def stop_claim_early(self) -> None:
         """End the running claim after the part that is being drafted."""

@@ -14,6 +14,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -194,8 +195,10 @@ async def test_interactions_go_on_while_a_large_catalogue_is_described_and_a_kil
 
 
 async def wait_until_described(stub, at_most):
-    while (await stub.GetStatus(pb.GetStatusRequest())).clients_to_describe > at_most:
-        await asyncio.sleep(0.1)
+    async def find():
+        return (await stub.GetStatus(pb.GetStatusRequest())).clients_to_describe <= at_most
+
+    await wait_until(find, 120, pause=0.1)
 
 
 def read_descriptions(database):

@@ -99,6 +99,12 @@ class Sweep:
     def running(self) -> bool:
         return self.task is not None and not self.task.done()
 
+    def raise_error(self) -> None:
+        """If the sweep has ended, forget it, and raise the error with which it ended."""
+        if self.task is not None and self.task.done():
+            task, self.task = self.task, None
+            task.result()
+
     def release(self, refs: Sequence[int]) -> None:
         """Let interactions that wait for these clients go on."""
         self.under_way.difference_update(refs)
@@ -253,9 +259,7 @@ class ColdStart:
         """
         sweep = self._sweep
         sweep.interactions = interactions
-        if sweep.task is not None and sweep.task.done():
-            task, sweep.task = sweep.task, None
-            task.result()
+        sweep.raise_error()
         if sweep.task is None and (self.queue.entries or self.queue.is_retry_due()):
             sweep.task = asyncio.create_task(self._run_sweep())
 
@@ -264,9 +268,13 @@ class ColdStart:
 
         Args:
             seconds: How long to wait for the end of the descriptions.
+
+        Raises:
+            Exception: The error with which the descriptions ended.
         """
         if self._sweep.task is not None and seconds:
             await asyncio.wait({self._sweep.task}, timeout=seconds)
+        self._sweep.raise_error()
         described, self._newly_described = self._newly_described, 0
         return described + self._sweep.running
 

@@ -63,7 +63,7 @@ class Reasoning:
     ) -> None:
         self._store = store
         self._interactions = interactions
-        self._concurrent = concurrency > 1 or predictions is not None
+        self._concurrent = concurrency > 1
         self._part = CLAIM if self._concurrent else PART
         self.predictions = predictions
         self.pace = Pace(concurrency)
@@ -95,7 +95,7 @@ class Reasoning:
         """How many interactions of the running claim are committed, if one runs."""
         return len(self._run.done) if self._run else None
 
-    async def step(self, limit: int = CLAIM, describe_first: DescribeFirst = need_nothing) -> int:
+    async def step(self, limit: int = CLAIM, describe_first: DescribeFirst | None = None) -> int:
         """Reason the next claim for at most CLAIM_SECONDS, or run the pipeline.
 
         Interactions of the claim that remain are free again.
@@ -103,6 +103,7 @@ class Reasoning:
         Args:
             limit: The most interactions of the claim.
             describe_first: Describes the clients of an interaction before the pipeline begins it.
+                With it, the pipeline runs even for one interaction at a time.
 
         Returns:
             How many interactions were committed; the pipeline also counts those under way.
@@ -111,8 +112,8 @@ class Reasoning:
             LeaseLost: Another process took the claim over.
             VersionClash: Other writers were first MAX_LOST_RACES times in a row.
         """
-        if not self.by_claims:
-            return await self.pipeline.step(describe_first)
+        if describe_first is not None or not self.by_claims:
+            return await self.pipeline.step(describe_first or need_nothing)
         claim = await self._claims.take(limit)
         if claim is None:
             await self.wait_for_views()

@@ -442,8 +442,8 @@ async def test_lines_that_stand_in_for_a_model_s_are_recorded_as_the_catalogue_s
 
 async def test_what_a_model_described_is_committed_as_it_comes(engine, monkeypatch):
     """A catalogue may take a small model hours; what was paid for is seen, and not asked again."""
-    monkeypatch.setattr(cold_start, "CLIENTS_A_SLOT", 2)
     await engine.drain()
+    monkeypatch.setattr(type(engine.reasoner), "clients_a_call", 2)
     monkeypatch.setattr(type(engine.reasoner), "asks_model", True)
     seen, stopped = [], []
     extract = engine.reasoner.extract

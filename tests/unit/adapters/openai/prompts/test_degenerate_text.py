@@ -364,7 +364,9 @@ def read_lines(parts, name, text):
 
 def test_a_line_about_another_item_of_the_interaction_is_refused():
     reader = party(user(), line(1, "crime", text="Likes tales of crime at night."))
-    told = line(1, "crime", text="Heat (1995), a thriller of two men at night", author=Author.CATALOGUE)
+    told = line(
+        1, "crime", text="Heat (1995), a thriller of two men at night", author=Author.CATALOGUE
+    )
     heat, toys = named("Heat (1995)", 3, told), named("Toy Story (1995)", 5)
     parts = backward.build_question(
         work(), 1, {"user": reader, "chosen": heat, "passed": toys}
