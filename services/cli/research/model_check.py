@@ -57,7 +57,7 @@ def model_check(
     The endpoint is that of the settings, as `serve` takes them (--set openai.base_url=...
     openai.model=...), with their limits, prices and budgets. Choices between two items are asked in
     both orders; items are described one, four and ten a call; whole interactions give the time and
-    the money for the events of the data. Nothing is stored. docs/llm.md explains the table.
+    the money for the events of the data. Nothing is stored. docs/llm-models.md explains the table.
 
     Exit code 1 if no answer can be used. JSON: {"model", "data", "questions", "seed", "figures":
     {"validity", "choices", "names", "costs", "pace", "context_tokens"}, "settings", "estimate",
