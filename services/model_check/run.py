@@ -24,7 +24,12 @@ from services.config.settings import Settings
 from services.model_check.observed_asker import AskedQuestion, ObservedAsker
 from services.model_check.sample import CALL_SIZES, Pair, Sample
 
-ALONE = 3
+ALONE, MOST_ALONE, ALONE_SECONDS = 3, 9, 3.0
+"""How many choices are asked while no other call runs.
+
+At least ALONE, and up to MOST_ALONE if the server answers them within ALONE_SECONDS: of few fast
+answers the times say little. MOST_ALONE is less than FIRST_ANSWERS, which see other questions, too.
+"""
 FIRST_ANSWERS = 12
 CountProgress = Callable[[int, int | None], None]
 
@@ -138,27 +143,25 @@ class ModelCheck:
         return self._measured
 
     async def _ask_everything(self) -> None:
-        asking: list[Callable[[], Awaitable[Usage]]] = [
+        choices: list[Callable[[], Awaitable[Usage]]] = [
             partial(self._choose, number, pair, chosen_first=chosen_first)
             for number, pair in enumerate(self._sample.pairs)
             for chosen_first in (True, False)
         ]
-        self._random.shuffle(asking)
-        alone, rest = asking[:ALONE], asking[ALONE:]
-        rest += [
+        others: list[Callable[[], Awaitable[Usage]]] = [
             partial(self._interact, pair, chosen_first=number % 2 == 0)
             for number, pair in enumerate(self._sample.interactions)
         ]
         calls = sorted(self._sample.descriptions, key=len, reverse=True)
-        rest += [partial(self._describe, call) for call in calls if len(call) == 1]
-        self._random.shuffle(rest)
+        others += [partial(self._describe, call) for call in calls if len(call) == 1]
         # The longest answers first: at the end they would run alone, and the pace would look slow.
-        rest = [partial(self._describe, call) for call in calls if len(call) > 1] + rest
-        self._total = len(alone) + len(rest)
+        longest = [partial(self._describe, call) for call in calls if len(call) > 1]
+        self._total = len(choices) + len(others) + len(longest)
         self._count_progress(0, self._total)
-        for ask in alone:
-            self._measured.alone.append(await ask())
-            self._note_progress()
+        self._random.shuffle(choices)
+        mixed = choices[await self._ask_alone(choices) :] + others
+        self._random.shuffle(mixed)
+        rest = [*longest, *mixed]
         started = time.monotonic()
         waiting = iter(rest)
 
@@ -176,6 +179,16 @@ class ModelCheck:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
         self._measured.wall_seconds = time.monotonic() - started
+
+    async def _ask_alone(self, choices: Sequence[Callable[[], Awaitable[Usage]]]) -> int:
+        """Ask the first choices one after the other; return how many."""
+        began = time.monotonic()
+        for asked, ask in enumerate(choices[:MOST_ALONE]):
+            if asked >= ALONE and time.monotonic() - began > ALONE_SECONDS:
+                return asked
+            self._measured.alone.append(await ask())
+            self._note_progress()
+        return len(self._measured.alone)
 
     def _note_progress(self) -> None:
         """Count an answer.
