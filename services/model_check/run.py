@@ -155,7 +155,9 @@ class ModelCheck:
         calls = sorted(self._sample.descriptions, key=len, reverse=True)
         others += [partial(self._describe, call) for call in calls if len(call) == 1]
         # The longest answers first: at the end they would run alone, and the pace would look slow.
-        longest = [partial(self._describe, call) for call in calls if len(call) > 1]
+        longest: list[Callable[[], Awaitable[Usage]]] = [
+            partial(self._describe, call) for call in calls if len(call) > 1
+        ]
         self._total = len(choices) + len(others) + len(longest)
         self._count_progress(0, self._total)
         self._random.shuffle(choices)

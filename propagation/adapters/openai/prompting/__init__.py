@@ -23,6 +23,7 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     DegenerateText,
     TextCheck,
     find_reason,
+    is_like_title,
     is_same_text,
 )
 from propagation.adapters.openai.prompting.fitting import (

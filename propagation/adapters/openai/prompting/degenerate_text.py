@@ -36,6 +36,8 @@ LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
 """How many words, how many times anywhere in a text, are a loop."""
 ARTICLE = re.compile(r"(?:the|an?) ")
+TITLE_WORDS, SHORT_WORD = 8, 3
+YEAR = re.compile(r"\((?:1[5-9]|20)\d\d\)\W*$")
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
 WHOLE_LOOP = re.compile(rf"\W*([{UNSPACED}]{{1,10}}?)\1{{3,}}\W*")
@@ -53,6 +55,7 @@ CHATTER = re.compile(
     re.IGNORECASE,
 )
 """What a model says to the person who seems to ask, and text that only fills a place."""
+LETTERS = re.compile(r"[^\W\d_]{2,}")
 ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 STRUCK = re.compile(r"<s>(.*?)</s>", re.IGNORECASE)
 """What HTML strikes through; models begin and end a whole text with the same marks."""
@@ -166,6 +169,7 @@ FAULTS = {
     LossReason.ECHO: "repeats the instructions",
     LossReason.ABOUT_PROFILE: "is about a profile, not about taste",
     LossReason.OTHER_ITEM: "is about an item that is not in its data",
+    LossReason.BARE_TITLE: "is nothing but a title",
 }
 """What is wrong with a degenerate text, in words for the model."""
 
@@ -305,8 +309,6 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         names = (" ".join(words), " ".join(text.casefold().split()).strip("`'\".,:;"))
         if not any(name and asked.have_name(name) for name in names):
             return LossReason.NO_WORDS
-    if len(words) == 1 and words[0] in FIELDS and not asked.have_name(words[0]):
-        return LossReason.FIELD_NAME
     if _find_loop(text, asked):
         return LossReason.REPETITION
     if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
@@ -315,11 +317,43 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.MARKER
     if FORM.search(text):
         return LossReason.FORM
+    if _names_fields(text, asked):
+        return LossReason.FIELD_NAME
     if _says(CHATTER, text, asked):
         return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
+    if YEAR.search(text) and is_like_title(text):
+        return LossReason.BARE_TITLE
     return None
+
+
+def _names_fields(text: str, asked: AskedTexts) -> bool:
+    """Return whether a text has no words but names of fields: "gradient-none"."""
+    names = LETTERS.findall(text.casefold())
+    return (
+        bool(names)
+        and all(name in FIELDS or name in NOTHING for name in names)
+        and not any(map(asked.have_name, names))
+    )
+
+
+def is_like_title(text: str) -> bool:
+    """Return whether a text looks like a title alone, as "The Dark Knight (1989)" does.
+
+    It has few words, and all but the short ones have a capital. Texts of scripts without capitals
+    never look so.
+    """
+    words = [word for word in _split_cased(text) if any(map(str.isalpha, word))]
+    long = [word for word in words if len(word) > SHORT_WORD]
+    return (
+        1 < len(_split_cased(text)) <= TITLE_WORDS
+        and text.strip()[-1:] not in ".!?"
+        and words[0][:1].isupper()
+        and all(word[:1].isupper() for word in long)
+        if words
+        else False
+    )
 
 
 def _says(pattern: re.Pattern[str], text: str, asked: AskedTexts) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from propagation.adapters.openai.prompting.degenerate_text import is_part_of_text
+from propagation.adapters.openai.prompting.degenerate_text import is_like_title, is_part_of_text
 from propagation.adapters.openai.prompting.item_titles import (
     SHORTEST_TITLE,
     find_main_title,
@@ -56,6 +56,8 @@ class LineSubject:
             return LossReason.OTHER_ITEM, "a line says nothing but the title of another item"
         if self.title and is_bare_title(text, self.title):
             return LossReason.BARE_TITLE, "a line says nothing but the title"
+        if self.is_item and is_like_title(text) and not find_named_title(text, self.title):
+            return LossReason.OTHER_ITEM, "a line says nothing but a title that is not its own"
         if self.is_item and self.foreign:
             named = find_named_title(text, self.title, self.foreign)
             if named not in (None, self.title):

@@ -16,6 +16,7 @@ from propagation.adapters.openai.prompting import (
     TextCheck,
     drop_none,
     has_exactly,
+    is_like_title,
     limit_chars,
     limit_words,
     list_foreign_titles,
@@ -94,6 +95,8 @@ def read_summary(answer: Router, check: TextCheck, foreign: Sequence[str] = ()) 
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
+    if is_like_title(text):
+        raise DegenerateText(LossReason.BARE_TITLE)
     if any(has_exactly(said, title) for said in (name, text) for title in foreign):
         raise DegenerateText(LossReason.OTHER_ITEM)
     return Summary(check.require_text(name), check.require_text(text))

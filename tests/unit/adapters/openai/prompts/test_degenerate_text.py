@@ -11,6 +11,7 @@ from propagation.adapters.openai.prompting import (
     TextCheck,
     check_part,
     find_reason,
+    is_like_title,
 )
 from propagation.adapters.openai.prompts import backward, extract, forward, merge, summarize
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
@@ -376,8 +377,10 @@ def test_a_line_about_another_item_of_the_interaction_is_refused():
     assert read_lines(parts, "passed", "Pleases those who love Heat.") == other
     assert read_lines(parts, "passed", "A thriller of two men at night") == other
     assert read_lines(parts, "passed", "Toy Story") == bare
-    assert read_lines(parts, "chosen", "Toy Story (1995)") == other
-    assert read_lines(parts, "user", "Heat (1995)") == other
+    assert read_lines(parts, "chosen", "Toy Story (1995)") == bare
+    assert read_lines(parts, "chosen", "Toy Story") == other
+    assert read_lines(parts, "user", "Heat (1995)") == bare
+    assert read_lines(parts, "user", "Heat") == other
     assert read_lines(parts, "user", "Heat (1995), a thriller of two men at night.") == other
     for name, text in (
         ("chosen", "Heat pleases those who find Toy Story too light."),
@@ -389,13 +392,60 @@ def test_a_line_about_another_item_of_the_interaction_is_refused():
         assert read_lines(parts, name, text) == [text], text
 
 
+@pytest.mark.parametrize(
+    ("text", "is_title"),
+    [
+        ("The Dark Knight (1989)", True),
+        ("Get Shorty (1995)", True),
+        ("Mr. Holland's Opus (1995)", True),
+        ("Face/Off (1997)", True),
+        ("Kind of Blue", True),
+        ("Heat", False),
+        ("Kind of Blue, for quiet nights", False),
+        ("A thriller of two men (1995)", False),
+        ("Pleases many", False),
+        ("Loves Paris, London and old New York at night in the rain", False),
+        ("Well Well Well.", False),
+        ("爱情 电影", False),
+        ("!?", False),
+    ],
+)
+def test_texts_that_look_like_a_title(text, is_title):
+    assert is_like_title(text) == is_title
+
+
+def test_a_message_or_a_line_that_is_only_a_title_is_refused():
+    """Small models answer so, and the title would travel from router to router."""
+    listener = named("Taxi Driver (1976)", 3, messages=(message(3, "crime"),))
+    parts = merge.build_question(listener).parts
+    assert read_lines(parts, "client", "The Dark Knight (1989)") == [LossReason.BARE_TITLE]
+    assert read_lines(parts, "client", "The Dark Knight") == [LossReason.OTHER_ITEM]
+    assert read_lines(parts, "client", "Taxi Driver") == [LossReason.BARE_TITLE]
+    kept = "Others around it turn to crime"
+    assert read_lines(parts, "client", kept) == [kept]
+    parts = merge.build_question(party(user(), messages=(message(3, "crime"),))).parts
+    assert read_lines(parts, "client", "The Dark Knight (1989)") == [LossReason.BARE_TITLE]
+    assert read_lines(parts, "client", "Loves Film Noir") == ["Loves Film Noir"]
+    router = Integration(1, None, {"crime": 2}, {"crime": 1.0}, {}, ("Heat (1995)",))
+    parts = summarize.build_question([router]).parts
+    found = ask(parts, "router_1", {"name": "Crime", "text": "The Dark Knight"})
+    assert "is nothing but a title" in str(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["gradient(h{12})", "gradient-none", "Gradient: none", "text, name"]
+)
+def test_a_text_of_field_names_alone_says_nothing(text):
+    assert find_reason(text, ASKED) == LossReason.FIELD_NAME
+
+
 def test_an_item_s_line_may_name_another_item_that_its_own_data_names():
     heard = message(3, "crime", text="We love Heat and all that is dark.")
     toys = named("Toy Story (1995)", 5, messages=(heard,))
     rest = (party(user()), named("Heat (1995)", 3))
     parts = forward.build_question(rest[0], [toys, rest[1]]).parts
     assert read_lines(parts, "candidate_1", "Others turn to Heat.") == ["Others turn to Heat."]
-    assert read_lines(parts, "candidate_1", "Heat (1995)") == [LossReason.OTHER_ITEM]
+    assert read_lines(parts, "candidate_1", "Heat") == [LossReason.OTHER_ITEM]
     toys = named("Toy Story (1995)", 5, messages=(message(3, "crime"),))
     parts = forward.build_question(rest[0], [toys, rest[1]]).parts
     assert read_lines(parts, "candidate_1", "Others turn to Heat.") == [LossReason.OTHER_ITEM]
