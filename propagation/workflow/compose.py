@@ -90,7 +90,7 @@ def compose(
     cold_start = ColdStart(store, reasoner, policy, vectors, reasoning.drafting, settings, leases)
 
     async def settle() -> None:
-        await cold_start.settle()  # first, because interactions may wait for descriptions
+        await cold_start.sweep.settle()  # first, because interactions may wait for descriptions
         await reasoning.settle()
 
     exclusion = Exclusion(settle)

@@ -161,7 +161,7 @@ class Engine:
                 parts.push_async_callback(self.embedder.close)
                 parts.push_async_callback(self.reasoner.close)
                 parts.push_async_callback(self.reasoning.close)
-                parts.push_async_callback(self.cold_start.close)
+                parts.push_async_callback(self.cold_start.sweep.close)
 
     # Record
 
@@ -229,9 +229,9 @@ class Engine:
                     return 0
                 done = described + await self.reasoning.step(limit)
             else:
-                self.cold_start.begin(self.reasoning.pipeline.under_way)
-                done = await self.reasoning.step(limit, self.cold_start.describe_first)
-                done += await self.cold_start.count_progress(0.0 if done else POLL_SECONDS)
+                self.cold_start.sweep.begin(self.reasoning.pipeline.under_way)
+                done = await self.reasoning.step(limit, self.cold_start.sweep.describe_first)
+                done += await self.cold_start.sweep.count_progress(0.0 if done else POLL_SECONDS)
             if shown:
                 await self.reasoning.wait_for_views()
             return done

@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from propagation.model import (
@@ -29,7 +28,6 @@ from propagation.ports import (
     GraphStore,
     Lease,
     Reasoner,
-    VersionClash,
     texts_read_after,
 )
 from propagation.reception.merge import Reception, receive
@@ -38,6 +36,7 @@ from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.index import get_indexed_text
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.description_queue import DescriptionQueue
+from propagation.workflow.reason.description_sweep import DescriptionSweep
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import describe_client
 from propagation.workflow.settings import WorkflowSettings
@@ -50,7 +49,6 @@ CLIENTS_A_SLOT = 20
 
 Fewer would leave slots empty at the end of a commit. More would show no progress of a slow model.
 """
-MAX_LOST_RACES = 5
 log = logging.getLogger(__name__)
 
 
@@ -76,55 +74,13 @@ class Extracted:
 
 
 @dataclass
-class Sweep:
-    """Descriptions that a model writes while interactions are reasoned.
-
-    Attributes:
-        task: Takes the next clients as long as there are any.
-        first: Clients for which interactions wait; each future is done once its client is
-            described, or the sweep has ended.
-        under_way: The clients that are being described.
-        interactions: How many interactions are under way.
-        stopping: Whether no more clients are taken.
-    """
-
-    task: "asyncio.Task[None] | None" = None
-    first: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)
-    under_way: set[int] = field(default_factory=set)
-    interactions: int = 0
-    stopping: bool = False
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def running(self) -> bool:
-        return self.task is not None and not self.task.done()
-
-    def raise_error(self) -> None:
-        """If the sweep has ended, forget it, and raise the error with which it ended."""
-        if self.task is not None and self.task.done():
-            task, self.task = self.task, None
-            task.result()
-
-    def release(self, refs: Sequence[int]) -> None:
-        """Let interactions that wait for these clients go on."""
-        self.under_way.difference_update(refs)
-        for ref in refs:
-            if (waiting := self.first.pop(ref, None)) is not None:
-                waiting.set_result(None)
-
-
-@dataclass
 class ColdStart:
     """Describes clients in the order of the log.
 
     A client is described after it is learned. An offline reasoner describes it before the next
     interaction is reasoned. Descriptions of a model may take hours, so interactions go on beside
-    them: each has its own clients described first (`begin`, `describe_first`). One process
-    describes at a time, so that no answer of the reasoner is paid for twice.
-
-    Attributes:
-        described: How many clients this process described.
-        seconds: How long that took.
+    them (`sweep`). One process describes at a time, so that no answer of the reasoner is paid for
+    twice.
     """
 
     store: GraphStore
@@ -135,13 +91,13 @@ class ColdStart:
     settings: WorkflowSettings
     leases: Leases
     queue: DescriptionQueue = field(init=False)
-    described: int = 0
-    seconds: float = 0.0
-    _sweep: Sweep = field(default_factory=Sweep)
-    _newly_described: int = 0
+    sweep: DescriptionSweep = field(init=False)
 
     def __post_init__(self) -> None:
         self.queue = DescriptionQueue(self.store)
+        self.sweep = DescriptionSweep(
+            self.store, self.queue, self.leases, self.reasoner, self._describe_and_publish
+        )
 
     @property
     def outstanding(self) -> int:
@@ -151,7 +107,8 @@ class ColdStart:
     @property
     def seconds_left(self) -> float | None:
         """Seconds until all are described at this process' pace; None if unknown."""
-        return self.outstanding * self.seconds / self.described if self.described else None
+        pace = self.queue.seconds / self.queue.described if self.queue.described else None
+        return self.outstanding * pace if pace else None
 
     def get_described_through(self, limit: int) -> int:
         """Return the sequence up to which every client is described.
@@ -161,8 +118,6 @@ class ColdStart:
         """
         entries = self.queue.entries
         return min(entries[0].sequence - 1, limit) if entries else limit
-
-    # Before interactions
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.
@@ -178,7 +133,7 @@ class ColdStart:
             VersionClash: Another writer was first; the same clients are described again later.
             LeaseLost: Another process took over; the clients are described again later.
         """
-        await self.settle()
+        await self.sweep.settle()
         if not self.queue.entries and not self.queue.is_retry_due():
             return 0
         async with self.leases.hold(DESCRIBE_LEASE, wait_seconds) as lease:
@@ -216,9 +171,8 @@ class ColdStart:
         for part in split_into_batches(list(refs), self._count_clients_a_commit()):
             began = time.monotonic()
             changed |= await self._describe(lease, part, sequence, welcome)
-            self.seconds += time.monotonic() - began
-            self.described += len(part)
             self.queue.note_described([(ref, sequence) for ref in part])
+            self.queue.seconds += time.monotonic() - began
         await self.queue.save_progress(sequence, lease)
         return changed
 
@@ -245,187 +199,10 @@ class ColdStart:
         self.drafting.keep(changed)
         return changed
 
-    # Beside interactions
-
-    def begin(self, interactions: int) -> None:
-        """Begin to describe clients beside interactions, unless that goes on already.
-
-        Args:
-            interactions: How many interactions are under way. The fewer they are, the more
-                descriptions are asked for at a time.
-
-        Raises:
-            Exception: The error with which the last descriptions ended.
-        """
-        sweep = self._sweep
-        sweep.interactions = interactions
-        sweep.raise_error()
-        if sweep.task is None and (self.queue.entries or self.queue.is_retry_due()):
-            sweep.task = asyncio.create_task(self._run_sweep())
-
-    async def count_progress(self, seconds: float) -> int:
-        """Return how many clients were described since the last call, or are being described.
-
-        Args:
-            seconds: How long to wait for the end of the descriptions.
-
-        Raises:
-            Exception: The error with which the descriptions ended.
-        """
-        if self._sweep.task is not None and seconds:
-            await asyncio.wait({self._sweep.task}, timeout=seconds)
-        self._sweep.raise_error()
-        described, self._newly_described = self._newly_described, 0
-        return described + self._sweep.running
-
-    async def describe_first(self, refs: Sequence[int]) -> None:
-        """Wait until these clients are described, before all others.
-
-        It returns at once for clients that are described, and if another process describes.
-        """
-        sweep = self._sweep
-        waiting = [ref for ref in refs if ref in self.queue.outstanding]
-        if not waiting or not sweep.running or sweep.stopping:
-            return
-        loop = asyncio.get_running_loop()
-        futures = [sweep.first.setdefault(ref, loop.create_future()) for ref in waiting]
-        sweep.changed.set()
-        await asyncio.wait(futures)
-
-    async def settle(self) -> None:
-        """Wait until no description is under way beside interactions; the others stay queued."""
-        if self._sweep.task is None:
-            return
-        self._sweep.stopping = True
-        self._sweep.changed.set()
-        try:
-            await asyncio.wait({self._sweep.task})
-        finally:
-            self._sweep.stopping = False
-
-    async def close(self) -> None:
-        """Cancel the descriptions under way, as if they had not begun."""
-        if self._sweep.task is not None:
-            self._sweep.task.cancel()
-            await asyncio.gather(self._sweep.task, return_exceptions=True)
-
-    async def _run_sweep(self) -> None:
-        """Describe all clients that wait, unless another process does."""
-        try:
-            async with self.leases.hold(DESCRIBE_LEASE) as lease:
-                await self.queue.follow_others()
-                if lease is None:
-                    return
-                await self._describe_parts(lease)
-                if self.queue.is_retry_due() and not self._sweep.stopping:
-                    retried = sorted(self.queue.failed)[: self._count_clients_a_commit()]
-                    await self._describe_part(lease, dict.fromkeys(retried, 0))
-        finally:
-            self._sweep.release([*self._sweep.first])
-
-    async def _describe_parts(self, lease: Lease) -> None:
-        """Ask for as many descriptions at a time as there are slots, and commit each at once."""
-        sweep = self._sweep
-        running: set[asyncio.Task[None]] = set()
-        changed = asyncio.create_task(sweep.changed.wait())
-        last, seen = time.monotonic(), 0
-        try:
-            while True:
-                sweep.changed.clear()
-                if seen < self.queue.taken_through:
-                    after, seen = seen, self.queue.taken_through
-                    await self._pass_over_textless(lease, after)
-                while not sweep.stopping and (part := self._take_part(len(running))):
-                    running.add(asyncio.create_task(self._describe_part(lease, part)))
-                if not running:
-                    break
-                if changed.done():
-                    changed = asyncio.create_task(sweep.changed.wait())
-                done, _ = await asyncio.wait(
-                    {*running, changed}, return_when=asyncio.FIRST_COMPLETED
-                )
-                now = time.monotonic()
-                self.seconds += now - last
-                last = now
-                for task in done & running:
-                    running.discard(task)
-                    task.result()
-        finally:
-            for task in (*running, changed):
-                task.cancel()
-            await asyncio.gather(*running, changed, return_exceptions=True)
-
-    async def _pass_over_textless(self, lease: Lease, after: int) -> None:
-        """Note clients without text as described; calls are made for the others alone.
-
-        Args:
-            after: Only clients that changed after this sequence are looked at.
-        """
-        changed = {
-            ref: sequence
-            for ref, sequence in self.queue.outstanding.items()
-            if sequence > after and ref not in self._sweep.under_way
-        }
-        for refs in split_into_batches(list(changed), CLIENTS_A_STEP):
-            described = await self.store.get_text_versions(refs)
-            clients = await self.store.get_clients(refs)
-            with_text = {client.ref for client in clients if client.has_text}
-            passed = [ref for ref in refs if ref not in with_text and ref not in described]
-            if passed:
-                self.queue.note_described([(ref, changed[ref]) for ref in passed])
-                await self.queue.save(lease)
-
-    def _take_part(self, running: int) -> dict[int, int]:
-        """Take the clients of the next call.
-
-        Those for which interactions wait come first, and may use every slot. The others use the
-        slots that interactions leave, but at least one.
-
-        Args:
-            running: How many calls are under way.
-
-        Returns:
-            The clients with the sequence of their newest change; none if there is no slot.
-        """
-        sweep, outstanding = self._sweep, self.queue.outstanding
-        sweep.release([ref for ref in sweep.first if ref not in outstanding])
-        first = [ref for ref in sweep.first if ref not in sweep.under_way]
-        slots = self.reasoner.concurrency
-        if running >= (slots if first else max(1, slots - sweep.interactions)):
-            return {}
-        others = (ref for ref in outstanding if ref not in sweep.under_way and ref not in first)
-        part = [*first, *islice(others, max(0, self.reasoner.clients_a_call - len(first)))]
-        part = part[: self.reasoner.clients_a_call]
-        sweep.under_way.update(part)
-        return {ref: outstanding[ref] for ref in part}
-
-    async def _describe_part(self, lease: Lease, part: Mapping[int, int]) -> None:
-        """Describe clients and commit them, then note that they are described.
-
-        Args:
-            part: The clients with the sequence of their newest change.
-        """
-        refs = [*part]
-        try:
-            for attempt in range(MAX_LOST_RACES):
-                try:
-                    failed = await self._describe_and_publish(refs, max(part.values()))
-                    break
-                except VersionClash:  # an interaction has written one of the texts meanwhile
-                    if attempt == MAX_LOST_RACES - 1:
-                        raise
-            await self.queue.save_failures(refs, failed, lease)
-            self.queue.note_described(part.items())
-            await self.queue.save(lease)
-            self.described += len(refs)
-            self._newly_described += len(refs)
-        finally:
-            self._sweep.release(refs)
-
     async def _describe_and_publish(self, refs: Sequence[int], sequence: int) -> set[int]:
-        """Describe clients, commit their texts, and only then take them into the index.
+        """Describe clients beside interactions, and commit them.
 
-        The index may be compared with the graph meanwhile, as interactions are.
+        Only committed texts are taken into the index, which may be compared with the graph meanwhile, as interactions are.
 
         Returns:
             The clients on which the reasoner failed.
@@ -446,8 +223,6 @@ class ColdStart:
             self.drafting.keep(welcomed)
             await self.vectors.publish([*welcomed.values()])
         return found.failed
-
-    # Both
 
     async def _read_and_extract(self, refs: Sequence[int]) -> Extracted:
         """Read clients and their texts, and ask for their catalogue lines."""

@@ -1,4 +1,4 @@
-"""The clients that are to be described, in the order of the log."""
+"""The clients to describe, in the order of the log."""
 
 import asyncio
 import time
@@ -30,6 +30,8 @@ class DescriptionQueue:
         failed: Clients on which the reasoner failed.
         taken_through: The sequence up to which entries were taken.
         changes: How many changes of clients were taken from the log so far.
+        described: About how many clients this process asked the reasoner.
+        seconds: How long that took.
     """
 
     store: GraphStore
@@ -38,6 +40,8 @@ class DescriptionQueue:
     failed: set[int] = field(default_factory=set)
     taken_through: int = 0
     changes: int = 0
+    described: int = 0
+    seconds: float = 0.0
     _ahead: dict[int, int] = field(default_factory=dict)
     _left: Counter[int] = field(default_factory=Counter)
     _retry_at: float = 0.0
@@ -81,22 +85,24 @@ class DescriptionQueue:
                 self._drop(ref)
 
     def is_retry_due(self) -> bool:
-        """Tell whether clients on which the reasoner failed are to be tried again."""
+        """Tell whether failed clients are to be tried again."""
         return bool(self.failed) and time.monotonic() >= self._retry_at
 
-    def note_described(self, covered: Iterable[tuple[int, int]]) -> None:
+    def note_described(self, covered: Iterable[tuple[int, int]], *, asked: bool = True) -> None:
         """Note clients that were described, or on which the reasoner failed.
 
         Args:
             covered: For each client the sequence of its newest change before its text was read.
+            asked: Whether the reasoner was asked about them.
         """
         for ref, sequence in covered:
+            self.described += asked
             self._ahead[ref] = sequence
             if self.outstanding.get(ref, sequence + 1) <= sequence:
                 self._drop(ref)
 
     async def save(self, lease: Lease) -> None:
-        """Store how far clients are described, and drop the entries that are done."""
+        """Store how far clients are described; drop finished entries."""
         async with self._saving:
             done = 0
             while self.entries and not self._left[self.entries[0].sequence]:
@@ -104,6 +110,10 @@ class DescriptionQueue:
                 self._drop_entries(done)
             if done:
                 await self.store.put_blob(PROGRESS, str(done).encode(), lease)
+            through = self.entries[0].sequence - 1 if self.entries else self.taken_through
+            self._ahead = {
+                ref: sequence for ref, sequence in self._ahead.items() if sequence > through
+            }
             ahead = group_pairs((sequence, ref) for ref, sequence in self._ahead.items())
             packed = orjson.dumps({str(sequence): refs for sequence, refs in ahead.items()})
             await self.store.put_blob(AHEAD, packed, lease)
@@ -138,8 +148,6 @@ class DescriptionQueue:
             for ref in self.entries.popleft().refs:
                 if self.outstanding.get(ref, through + 1) <= through:
                     self._drop(ref)
-                if self._ahead.get(ref, through + 1) <= through:
-                    del self._ahead[ref]
 
     def _drop(self, ref: int) -> None:
         sequence = self.outstanding.pop(ref, None)

@@ -339,9 +339,9 @@ def _names_fields(text: str, asked: AskedTexts) -> bool:
 
 
 def is_like_title(text: str) -> bool:
-    """Return whether a text looks like a title alone, as "The Dark Knight (1989)" does.
+    """Return whether a text looks like a title alone.
 
-    It has few words, and all but the short ones have a capital. Texts of scripts without capitals
+    Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts of scripts without capitals
     never look so.
     """
     words = [word for word in _split_cased(text) if any(map(str.isalpha, word))]
@@ -379,7 +379,11 @@ def is_same_text(one: str, other: str) -> bool:
 
 
 def is_part_of_text(text: str, whole: str, least: int) -> bool:
-    """Return whether all words of a text, at least `least`, stand in a row in another one."""
+    """Return whether a text's words stand in a row in another one.
+
+    Args:
+        least: How many words the text must have.
+    """
     words = _split(text)
     return len(words) >= least and tuple(words) in _list_runs(whole, len(words))
 

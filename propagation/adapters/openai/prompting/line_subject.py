@@ -26,7 +26,7 @@ COPIED_WORDS = 4
 
 @dataclass(frozen=True)
 class LineSubject:
-    """What tells a client's lines from those of others in the same question.
+    """Tells a client's lines from those about others.
 
     Attributes:
         is_item: Whether the client is an item; a user's line may name any item.
@@ -43,7 +43,9 @@ class LineSubject:
     catalogue: Sequence[str] = ()
 
     def find_fault(self, text: str) -> Fault | None:
-        """Find why a line does not belong to the client, in words for the model.
+        """Find why a line does not belong to the client.
+
+        The second part of a fault is for the model.
 
         An item's line that names another item, and not its own, belongs to the other, unless the
         client's own data or a message speaks of that one, too. If both are named, it compares them.

@@ -62,7 +62,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
 
 
 def _list_foreign_titles(router: Integration, routers: Sequence[Integration]) -> list[str]:
-    """List titles of other routers' items that a router's own data does not name."""
+    """List titles of other routers' items that a router's data lacks."""
     before = (router.before.name, router.before.text) if router.before else ()
     own = (*before, *router.standing, *router.arrived)
     others = [title for other in routers if other is not router for title in other.examples]

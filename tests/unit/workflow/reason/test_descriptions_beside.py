@@ -151,7 +151,7 @@ async def test_what_is_described_ahead_stays_so_after_a_restart(tmp_path):
             return engine.cold_start.outstanding < ITEMS - 6
 
         await reason_until(engine, is_begun)
-        await engine.cold_start.settle()
+        await engine.cold_start.sweep.settle()
         left = engine.cold_start.outstanding
     before = count_descriptions(tmp_path)
     assert left < ITEMS
@@ -180,7 +180,7 @@ async def test_a_process_reasons_while_another_one_describes(tmp_path):
         assert sorted(here.described) == ["i2", "i3"], "its own clients alone"
         assert first.cold_start.outstanding == ITEMS + 1
         await first.store.release_lease(lease)
-        first.cold_start.reasoner = there
+        first.cold_start.reasoner = first.cold_start.sweep.reasoner = there
         await first.drain()
         assert first.cold_start.outstanding == 0
 
@@ -211,7 +211,7 @@ async def test_a_text_that_is_written_meanwhile_is_described_on_top_of_it(tmp_pa
         await engine.upsert_clients([item(0, title="Renamed")])
         await engine.learn()
         reasoner.seconds = 0.3
-        engine.cold_start.begin(0)
+        engine.cold_start.sweep.begin(0)
         await wait_until(lambda: len(reasoner.asked) == 2)
         [ref] = await engine.store.find_refs([item(0).key])
         text = (await engine.store.load_texts([ref]))[ref]
@@ -219,7 +219,7 @@ async def test_a_text_that_is_written_meanwhile_is_described_on_top_of_it(tmp_pa
         text = replace(text, profile=text.profile.apply_edits([chosen], 12))
         await engine.store.commit_texts([text], (), 3)
         await wait_until(lambda: not engine.cold_start.outstanding)
-        await engine.cold_start.settle()
+        await engine.cold_start.sweep.settle()
         assert len(reasoner.asked) == 3, "asked again, on top of the new text"
         lines = (await engine.store.load_texts([ref]))[ref].profile.lines
         assert {line.author for line in lines} == {Author.CATALOGUE, Author.INTERACTION}
