@@ -202,7 +202,7 @@ class ColdStart:
     async def _describe_and_publish(self, refs: Sequence[int], sequence: int) -> set[int]:
         """Describe clients beside interactions, and commit them.
 
-        Only committed texts are taken into the index, which may be compared with the graph meanwhile, as interactions are.
+        Only committed texts are taken into the index: it may be compared with the graph meanwhile.
 
         Returns:
             The clients on which the reasoner failed.

@@ -341,8 +341,8 @@ def _names_fields(text: str, asked: AskedTexts) -> bool:
 def is_like_title(text: str) -> bool:
     """Return whether a text looks like a title alone.
 
-    Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts of scripts without capitals
-    never look so.
+    Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts
+    of scripts without capitals never look so.
     """
     words = [word for word in _split_cased(text) if any(map(str.isalpha, word))]
     long = [word for word in words if len(word) > SHORT_WORD]
