@@ -27,6 +27,8 @@ from propagation.model import LossReason, rank_by_distinctiveness
 from propagation.ports import Integration, Summary
 
 NAME_WORDS, TEXT_WORDS, ROUTER_NAME_CHARS = 6, 60, 60
+LEAST_WORDS, LEAST_CHARS = 4, 40
+"""A text with fewer of both says nothing to a community; some scripts have no spaces."""
 STANDING, ARRIVED, EXAMPLES = 8, 12, 3
 PROMPT = Prompt(
     "summarize@3",
@@ -90,11 +92,14 @@ def read_summary(answer: Router, check: TextCheck, foreign: Sequence[str] = ()) 
         foreign: Titles that only other routers of the call have.
 
     Raises:
-        ValueError: The name or the text is empty or degenerate, or names a foreign title.
+        ValueError: The name or the text is empty, too short or degenerate, or names a foreign
+            title.
     """
     name, text = limit_words(answer.name, NAME_WORDS), limit_words(answer.text, TEXT_WORDS)
     if not name or not text:
         raise ValueError("name or text is empty")
+    if len(text.split()) < LEAST_WORDS and len(text) < LEAST_CHARS:
+        raise ValueError("text has few words: write 40 to 60")
     if is_like_title(text):
         raise DegenerateText(LossReason.BARE_TITLE)
     if any(has_exactly(said, title) for said in (name, text) for title in foreign):

@@ -69,6 +69,7 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ('A film. ["soul", "funk"]', LossReason.FORM),
         ("I am sorry, but as an AI language model I cannot do that.", LossReason.CHATTER),
         ("Sure, here is the JSON you asked for", LossReason.CHATTER),
+        ("I'm sorry, this is your request,", LossReason.CHATTER),
         ("Lorem ipsum dolor sit amet", LossReason.CHATTER),
         ("string", LossReason.FIELD_NAME),
         ("Answer:", LossReason.FIELD_NAME),
@@ -428,8 +429,12 @@ def test_a_message_or_a_line_that_is_only_a_title_is_refused():
     assert read_lines(parts, "client", "Loves Film Noir") == ["Loves Film Noir"]
     router = Integration(1, None, {"crime": 2}, {"crime": 1.0}, {}, ("Heat (1995)",))
     parts = summarize.build_question([router]).parts
-    found = ask(parts, "router_1", {"name": "Crime", "text": "The Dark Knight"})
+    found = ask(parts, "router_1", {"name": "Crime", "text": "The Dark Knight (1989)"})
     assert "is nothing but a title" in str(found)
+    found = ask(parts, "router_1", {"name": "Crime", "text": "Helpful"})
+    assert "text has few words" in str(found)
+    found = ask(parts, "router_1", {"name": "assistant", "text": "We share a love of crime."})
+    assert "name of a field" in str(found)
 
 
 @pytest.mark.parametrize(
