@@ -66,6 +66,8 @@ PLACEHOLDER_NAME = re.compile(
     re.IGNORECASE,
 )
 """Letters, digits, and names of messages, parts and lines."""
+LETTER_AND_NUMBER = re.compile(r"[a-z]\d{1,3}")
+"""It may be an attribute ("u2"), but is no whole text."""
 FIELDS = frozenset(
     {
         "about",
@@ -307,8 +309,10 @@ class TextCheck:
 def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | None:
     """Find why a text is degenerate; None if it is not."""
     words = _split(text)
-    if not any(map(_is_letter, text)) or PLACEHOLDER_NAME.fullmatch(" ".join(words)):
-        names = (" ".join(words), " ".join(text.casefold().split()).strip("`'\".,:;"))
+    said = " ".join(words)
+    is_placeholder = PLACEHOLDER_NAME.fullmatch(said) or LETTER_AND_NUMBER.fullmatch(said)
+    if not any(map(_is_letter, text)) or is_placeholder:
+        names = (said, " ".join(text.casefold().split()).strip("`'\".,:;"))
         if not any(name and asked.have_name(name) for name in names):
             return LossReason.NO_WORDS
     if _find_loop(text, asked):

@@ -65,6 +65,7 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("1.", LossReason.NO_WORDS),
         ("M1", LossReason.NO_WORDS),
         ("b", LossReason.NO_WORDS),
+        ("A1", LossReason.NO_WORDS),
         ('{"text": "x"}', LossReason.FORM),
         ('A film. ["soul", "funk"]', LossReason.FORM),
         ("I am sorry, but as an AI language model I cannot do that.", LossReason.CHATTER),
