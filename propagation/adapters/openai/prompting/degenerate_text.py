@@ -26,10 +26,12 @@ ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS.
 """
 OUTCOME_RUN, OUTCOME_ECHO_WORDS, NAMED_ECHO_WORDS = 4, 6, 5
 OUTCOME_NAMES = frozenset({"chosen", "passed", "foreseen"})
+JUDGED = frozenset({"foreseen", "expected"})
 """How many words repeat the outcome; only runs of OUTCOME_RUN words count.
 
 OUTCOME_ECHO_WORDS, or ECHO_SHARE of a text, or NAMED_ECHO_WORDS with one of OUTCOME_NAMES: "the
-user chose the item" alone is how people speak.
+user chose the item" alone is how people speak. A text of the outcome's words alone, of which one is
+in JUDGED, repeats it in any order.
 """
 LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
@@ -520,6 +522,8 @@ def _echoes_outcome(words: Sequence[str], outcome: str) -> bool:
         if run in told
         for place in range(start, start + size)
     }
+    if JUDGED.intersection(words) and frozenset(words) <= frozenset(_split(outcome)):
+        return True
     if outcome and len(OUTCOME_NAMES.intersection(words)) > 1 and len(words) <= ECHO_WORDS:
         return True
     is_named = any(words[place] in OUTCOME_NAMES for place in places)

@@ -439,6 +439,13 @@ def test_a_message_or_a_line_that_is_only_a_title_is_refused():
     assert "name of a field" in str(found)
 
 
+def test_words_of_the_outcome_alone_are_an_echo():
+    asked = AskedTexts(backward.PROMPT.instructions, OUTCOMES[0])
+    assert find_reason("This was not expected:", asked) == LossReason.ECHO
+    for text in ("The item was expected to please friends of jazz", "This was not jazz"):
+        assert find_reason(text, asked) is None
+
+
 @pytest.mark.parametrize(
     "text", ["gradient(h{12})", "gradient-none", "Gradient: none", "text, name"]
 )
