@@ -54,7 +54,7 @@ CHATTER = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|\bhere(?:['’]s| is| are) (?:the|your|my) (?:json|answer|output|response)\b"
     r"|^(?:i['’]m|i am) (?:very )?sorry,? but\b|\blorem ipsum\b"
-    r"|\bmy client['’]s\b|\bthis is your (?:request|answer)\b|\bhow (?:can|may) i (?:help|assist) you\b",
+    r"|\bjson object\b|\bmy client['’]s\b|\bthis is your (?:request|answer)\b|\bhow (?:can|may) i (?:help|assist) you\b",
     re.IGNORECASE,
 )
 """What a model says to the person who seems to ask, and text that only fills a place."""

@@ -71,6 +71,7 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("I am sorry, but as an AI language model I cannot do that.", LossReason.CHATTER),
         ("Sure, here is the JSON you asked for", LossReason.CHATTER),
         ("I'm sorry, this is your request,", LossReason.CHATTER),
+        ("This is a JSON object", LossReason.CHATTER),
         ("My client's name is 'A' and I am a member of the", LossReason.CHATTER),
         ("Lorem ipsum dolor sit amet", LossReason.CHATTER),
         ("string", LossReason.FIELD_NAME),
