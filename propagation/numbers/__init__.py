@@ -37,12 +37,14 @@ from propagation.numbers.holdout_replay import (
 )
 from propagation.numbers.learn import (
     CONTENT_DECAY,
-    apply_block,
+    FOLLOW,
+    LEARN,
+    RELEARN,
+    apply_one,
+    choose_routers,
     compute_increments,
     learn_arms,
     learn_block,
-    learn_numbers,
-    relearn_block,
 )
 from propagation.numbers.limits import LEAST_SUPPORT, MASS_A_DAY, NO_LIMITS, is_withheld
 from propagation.numbers.negatives import RECORDED, draw_negatives

@@ -34,9 +34,10 @@ from propagation.numbers.rules import (
 )
 
 CONTENT_DECAY = 0.95
+LEARN, RELEARN, FOLLOW = range(3)
 
 
-@njit(cache=True)
+@njit(inline="always")
 def apply_one(state, user, item, time, increments, routers, weights):
     """Apply an interaction from what it wrote: all changes but the combiner's.
 
@@ -135,22 +136,19 @@ def _fill_shares(bank, user, increments, weight, seed, routers, weights):
 
 
 @njit(cache=True)
-def learn_numbers(state, user, item, time, weight, trust, routers, weights):
-    """Apply rules 4 and 5, counts and factors of an interaction.
+def choose_routers(state, user, item, weight, trust, routers, weights):
+    """Fill in q of rule 5 for both banks; zeros for a repeat of (user, item).
 
     Args:
-        time: Seconds since 1970.
-        trust: [2,K] filled with the increments of trust.
-        routers: [2,16] filled with the routers that it wrote to; likewise weights.
+        trust: [2,K] the increments of rule 4.
+        routers: [2,16] filled with the routers to write to; likewise weights.
     """
-    compute_increments(state, item, weight, trust)
     routers[:] = 0
     weights[:] = 0.0
     if not has_seen(state.seen_set, user, item):
         mass = limit_weight(state.day, state.day_mass, state.today, state.limits, user, weight)
         _fill_shares(state.session, user, trust[0], mass, state.seed, routers[0], weights[0])
         _fill_shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
-    apply_one(state, user, item, time, trust, routers, weights)
 
 
 @njit(cache=True)
@@ -180,6 +178,7 @@ def learn_arms(combiner, user_bin, adoptions, candidates, raw, values, bins):
 def learn_block(
     state,
     combiner,
+    mode,
     users,
     items,
     days,
@@ -194,11 +193,15 @@ def learn_block(
     routers,
     weights,
 ):
-    """Learn B interactions in order; state and combiner change in place.
+    """Learn B interactions in order, or follow a learner; the state changes in place.
 
-    Fills the block's columns (see LearnedBlock).
+    One kernel does all three, because each copy of it takes long to compile. LEARN fills the
+    block's columns (see LearnedBlock). RELEARN reads those that were stored, and fills scores and
+    trust. FOLLOW makes the same changes without computing them again; only the factors are, because
+    what they change is too much to store; the combiner is left alone.
 
     Args:
+        mode: LEARN, RELEARN or FOLLOW.
         days: [B] the UTC day of each commit.
         times: [B] u32 seconds since 1970 of each event.
         caller_negatives: [B]; -1 for none; RECORDED if `negatives` holds earlier draws.
@@ -209,90 +212,41 @@ def learn_block(
     bins = np.empty(len(candidates), np.int64)
     for row in range(len(users)):
         user, item = users[row], items[row]
-        if caller_negatives[row] == RECORDED:
-            used = 1 + count_recorded_negatives(negatives[row])
-        else:
-            used = 1 + draw_negatives(
-                state.visible,
-                state.seen_set,
-                state.clock[3],
-                user,
-                item,
-                caller_negatives[row],
-                seeds[row],
-                negatives[row],
+        if mode != FOLLOW:
+            if mode == RELEARN or caller_negatives[row] == RECORDED:
+                used = 1 + count_recorded_negatives(negatives[row])
+            else:
+                used = 1 + draw_negatives(
+                    state.visible,
+                    state.seen_set,
+                    state.clock[3],
+                    user,
+                    item,
+                    caller_negatives[row],
+                    seeds[row],
+                    negatives[row],
+                )
+            candidates[0] = item
+            candidates[1:used] = negatives[row, : used - 1]
+            fill_features(state, user, candidates[:used], np.float64(times[row]), raw[:used])
+            if mode == LEARN:
+                cosines[row] = 0.0
+                cosines[row, :used] = raw[:used, 9]
+            raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
+            scores[row] = learn_arms(
+                combiner,
+                compute_maturity(state.history_length[user]),
+                state.adoptions,
+                candidates[:used],
+                raw[:used],
+                values[:used],
+                bins[:used],
             )
-        candidates[0] = item
-        candidates[1:used] = negatives[row, : used - 1]
-        fill_features(state, user, candidates[:used], np.float64(times[row]), raw[:used])
-        cosines[row] = 0.0
-        cosines[row, :used] = raw[:used, 9]
-        raw[:used, 9] = cosines[row, :used]  # as stored, so that a rebuild reads the same
-        scores[row] = learn_arms(
-            combiner,
-            compute_maturity(state.history_length[user]),
-            state.adoptions,
-            candidates[:used],
-            raw[:used],
-            values[:used],
-            bins[:used],
-        )
         state.today[0] = days[row]
-        learn_numbers(
-            state,
-            user,
-            item,
-            times[row],
-            weights_in[row],
-            trust[row],
-            routers[row],
-            weights[row],
-        )
-
-
-@njit(cache=True, nogil=True)
-def apply_block(state, users, items, days, times, trust, routers, weights):
-    """Follow a learner: make the same changes without computing them again.
-
-    The factors alone are learned again: what they change is too much to store.
-    """
-    for row in range(len(users)):
-        state.today[0] = days[row]
-        apply_one(state, users[row], items[row], times[row], trust[row], routers[row], weights[row])
-
-
-@njit(cache=True, nogil=True)
-def relearn_block(
-    state, combiner, users, items, days, times, event_weights, negatives, cosines, routers, weights
-):
-    """Learn B interactions again from what was stored of them.
-
-    Args:
-        negatives: [B,4].
-        cosines: [B,5] of the profiles.
-        routers: [B,2,16]; likewise weights.
-    """
-    candidates = np.empty(1 + negatives.shape[1], np.int64)
-    raw = np.empty((len(candidates), FEATURES))
-    values = np.empty_like(raw)
-    bins = np.empty(len(candidates), np.int64)
-    trust = np.empty((2, max(state.session.mass.shape[1], state.taste.mass.shape[1])), np.float32)
-    for row in range(len(users)):
-        user, item = users[row], items[row]
-        used = 1 + np.sum(negatives[row] >= 0)
-        candidates[0] = item
-        candidates[1:used] = negatives[row, : used - 1]
-        fill_features(state, user, candidates[:used], np.float64(times[row]), raw[:used])
-        raw[:used, 9] = cosines[row, :used]
-        learn_arms(
-            combiner,
-            compute_maturity(state.history_length[user]),
-            state.adoptions,
-            candidates[:used],
-            raw[:used],
-            values[:used],
-            bins[:used],
-        )
-        state.today[0] = days[row]
-        compute_increments(state, item, event_weights[row], trust)
-        apply_one(state, user, item, times[row], trust, routers[row], weights[row])
+        if mode != FOLLOW:
+            compute_increments(state, item, weights_in[row], trust[row])
+        if mode == LEARN:
+            choose_routers(
+                state, user, item, weights_in[row], trust[row], routers[row], weights[row]
+            )
+        apply_one(state, user, item, times[row], trust[row], routers[row], weights[row])

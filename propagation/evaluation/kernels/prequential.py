@@ -17,7 +17,14 @@ from propagation.evaluation.kernels.controls import (
     find_control_routers,
     follow_controls,
 )
-from propagation.numbers import ITEMS, draw_negatives, learn_arms, learn_numbers
+from propagation.numbers import (
+    ITEMS,
+    apply_one,
+    choose_routers,
+    compute_increments,
+    draw_negatives,
+    learn_arms,
+)
 from propagation.numbers.rules import (
     START_WEIGHT,
     Feature,
@@ -315,5 +322,7 @@ def evaluate_block(
             bins[:used],
         )
         is_new = not has_seen(state.seen_set, user, item)
-        learn_numbers(state, user, item, times[row], 1.0, trust, routers, weights)
+        compute_increments(state, item, 1.0, trust)
+        choose_routers(state, user, item, 1.0, trust, routers, weights)
+        apply_one(state, user, item, times[row], trust, routers, weights)
         follow_controls(state, controls, user, item, is_new)

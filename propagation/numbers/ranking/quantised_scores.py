@@ -85,6 +85,22 @@ def create_sketch(state: State) -> Sketch:
     )
 
 
+def create_empty_sketch() -> Sketch:
+    """Make a sketch of no items, for reads that need none."""
+    rows = (0, LANES)
+    return Sketch(
+        levels=np.zeros((0, 0, LANES), np.int8),
+        scale=np.zeros((0, PARTS, LANES), np.float32),
+        popular=np.zeros(rows, np.float32),
+        recent=np.zeros(rows, np.float32),
+        prior=np.zeros(rows, np.float32),
+        offset=np.zeros(rows, np.float32),
+        bin=np.zeros(rows, np.uint8),
+        bounds=np.zeros(PARTS + 1, np.int64),
+        clock=np.zeros(3, np.int64),
+    )
+
+
 @njit(cache=True)
 def _quantise(levels, scale, start, vector, factor):
     """Quantise one part of one item.

@@ -315,7 +315,7 @@ def _build_shortlist(
     return select_best_rows(scores, count, asker.user, state.seed)
 
 
-@njit(cache=True)
+@njit(inline="always")
 def _score_rows(state, combiner, asker, standpoint, rows, limit):
     """Return the `limit` best of these rows, exactly scored."""
     raw = np.empty((len(rows), FEATURES))
@@ -344,56 +344,68 @@ def _score_rows(state, combiner, asker, standpoint, rows, limit):
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
-@njit(cache=True, nogil=True)
-def rank_all(state, combiner, sketch, asker, scores, left_out, leave_seen, allowed, count, limit):
-    """Shortlist items by approximate score, then rank the shortlist exactly.
-
-    Args:
-        scores: Approximate; overwritten.
-        count: How many items the shortlist has.
-        limit: How many of them are returned.
-        left_out: Rows to leave out.
-        allowed: [<= items] bool; empty for all.
-    """
-    found = gather_neighbours(state, asker.user, asker.now)
-    standpoint = build_standpoint_for(state, asker)
-    rows = _build_shortlist(
-        state,
-        combiner,
-        sketch,
-        asker,
-        standpoint,
-        found,
-        scores,
-        left_out,
-        leave_seen,
-        allowed,
-        count,
-    )
-    ranked = _score_rows(state, combiner, asker, standpoint, rows, limit)
-    release_neighbours(state.near_slow, state.near_fast, found)
-    return ranked
-
-
-@njit(cache=True, nogil=True)
-def rank_rows(state, combiner, asker, candidates, left_out, leave_seen, limit):
-    """Score given rows exactly and return the `limit` best.
-
-    Leaves out hidden rows, those in `left_out`, and with `leave_seen` those that the user has had.
-    """
-    known = has_history(state.history_length, asker.user)
+@njit(cache=True)
+def _keep_rankable(state, user, candidates, left_out, leave_seen):
+    """Return the candidates without hidden ones, those left out, and those the user had."""
+    known = has_history(state.history_length, user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
     for item in candidates:
-        had = (known and leave_seen and has_seen(state.seen_set, asker.user, item)) or (
+        had = (known and leave_seen and has_seen(state.seen_set, user, item)) or (
             item == left_out
         ).any()
         if state.visible[item] and not had:
             rows[kept] = item
             kept += 1
+    return rows[:kept]
+
+
+@njit(cache=True, nogil=True)
+def rank(
+    state,
+    combiner,
+    sketch,
+    asker,
+    scores,
+    candidates,
+    left_out,
+    leave_seen,
+    allowed,
+    count,
+    limit,
+):
+    """Rank the catalogue's best items, or given candidates, exactly.
+
+    One kernel does both, because each copy of what they share takes long to compile.
+
+    Args:
+        scores: Approximate scores of the catalogue, from which a shortlist is taken; overwritten.
+            Empty: the candidates are ranked.
+        count: How many items the shortlist has.
+        limit: How many of the best are returned.
+        left_out: Rows to leave out.
+        leave_seen: Leave out the items that the user has had.
+        allowed: [<= items] bool; empty for all. Only for the catalogue.
+    """
     found = gather_neighbours(state, asker.user, asker.now)
     standpoint = build_standpoint_for(state, asker)
-    ranked = _score_rows(state, combiner, asker, standpoint, rows[:kept], limit)
+    if len(scores) > 0:
+        rows = _build_shortlist(
+            state,
+            combiner,
+            sketch,
+            asker,
+            standpoint,
+            found,
+            scores,
+            left_out,
+            leave_seen,
+            allowed,
+            count,
+        )
+    else:
+        rows = _keep_rankable(state, asker.user, candidates, left_out, leave_seen)
+    ranked = _score_rows(state, combiner, asker, standpoint, rows, limit)
     release_neighbours(state.near_slow, state.near_fast, found)
     return ranked
 

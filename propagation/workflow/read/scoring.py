@@ -21,6 +21,7 @@ from propagation.numbers.ranking.quantised_scores import (
     Sketch,
     bring_up_to_date,
     count_unfollowed,
+    create_empty_sketch,
     score_blocks,
 )
 from propagation.numbers.ranking.rank import (
@@ -30,8 +31,7 @@ from propagation.numbers.ranking.rank import (
     build_standpoint_for,
     count_adopters_by_router,
     prepare,
-    rank_all,
-    rank_rows,
+    rank,
 )
 from propagation.numbers.rules import (
     FEATURES,
@@ -53,6 +53,7 @@ LEAST_LENGTH = 1e-12
 ROUNDING = 1e-3  # weights of co-adoptions and recent adoptions are sums of 32-bit numbers
 EMPTY_ROWS = np.empty(0, np.int64)
 EVERYTHING = np.empty(0, np.bool_)
+NO_SCORES = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -251,12 +252,13 @@ class CatalogueScorer:
         request: ReadRequest,
         scores: NDArray[np.float32],
     ) -> Ranked:
-        ranked: Ranked = rank_all(
+        ranked: Ranked = rank(
             view.state,
             combiner,
             self._sketch,
             asker,
             scores,
+            EMPTY_ROWS,
             request.left_out[request.left_out < view.items],
             request.leave_seen,
             request.allowed[: len(scores)],
@@ -288,9 +290,18 @@ def _build_asker(view: NumbersView, request: ReadRequest) -> Asker:
 
 def _rank_rows(view: NumbersView, combiner: Combiner, asker: Asker, request: ReadRequest) -> Ranked:
     candidates = EMPTY_ROWS if request.candidates is None else request.candidates
-    rows = candidates[candidates < view.items]
-    ranked: Ranked = rank_rows(
-        view.state, combiner, asker, rows, request.left_out, request.leave_seen, request.limit
+    ranked: Ranked = rank(
+        view.state,
+        combiner,
+        create_empty_sketch(),
+        asker,
+        NO_SCORES,
+        candidates[candidates < view.items],
+        request.left_out,
+        request.leave_seen,
+        EVERYTHING,
+        0,
+        request.limit,
     )
     return ranked
 

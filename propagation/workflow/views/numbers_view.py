@@ -1,6 +1,7 @@
 """The numbers in memory, as of one sequence of the log."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,17 +24,18 @@ from propagation.model import (
     name_damage,
 )
 from propagation.numbers import (
+    FOLLOW,
     ITEMS,
+    LEARN,
     NO_LIMITS,
     RECORDED,
+    RELEARN,
     USERS,
     State,
-    apply_block,
     create_state,
     find_retired,
     learn_block,
     mix_seed,
-    relearn_block,
     with_room,
 )
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
@@ -216,7 +218,7 @@ class NumbersView:
         """
         size = len(events)
         self.state = with_room(self.state, 1, 1, size)
-        width = max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1])
+        width = self._widest_bank
         negatives = np.empty((size, NEGATIVES), np.int32) if recorded is None else recorded.copy()
         caller_negatives = (
             events.negative
@@ -231,6 +233,7 @@ class NumbersView:
         learn_block(
             self.state,
             self.combiner,
+            LEARN,
             events.user,
             events.item,
             events.day,
@@ -270,17 +273,34 @@ class NumbersView:
         self._check_rows(events, block)
         with name_damage(f"learned block {block.through}", block.after, block.through):
             unpack(self.combiner, block.combiner)
-        apply_block(
+        self._run(FOLLOW, events, block)
+        self.applied_through = block.through
+
+    def _run(self, mode: int, events: Interactions, block: LearnedBlock) -> None:
+        """Follow a stored block, or learn it again."""
+        learn_block(
             self.state,
+            self.combiner,
+            mode,
             events.user,
             events.item,
             events.day,
             events.time,
+            events.negative,
+            events.weight,
+            events.seed,
+            block.negatives,
+            block.scores,
+            block.profile_cosines,
             block.trust,
             block.routers,
             block.weights,
         )
-        self.applied_through = block.through
+
+    @property
+    def _widest_bank(self) -> int:
+        """Return how many routers the larger bank has."""
+        return int(max(self.state.session.mass.shape[1], self.state.taste.mass.shape[1]))
 
     def _check_rows(self, events: Interactions, block: LearnedBlock) -> None:
         """Check the indexes that a block gives to the kernels.
@@ -317,19 +337,13 @@ class NumbersView:
         """
         self.state = with_room(self.state, 1, 1, len(events))
         self._check_rows(events, block)
-        relearn_block(
-            self.state,
-            self.combiner,
-            events.user,
-            events.item,
-            events.day,
-            events.time,
-            events.weight,
-            block.negatives,
-            block.profile_cosines,
-            block.routers,
-            block.weights,
+        # Scores and increments are computed again; those of the stored block stay.
+        again = replace(
+            block,
+            scores=np.empty((len(events), 2), np.float32),
+            trust=np.empty((len(events), 2, self._widest_bank), np.float32),
         )
+        self._run(RELEARN, events, again)
         self.applied_through = block.through
 
     def compute_taste_weights(

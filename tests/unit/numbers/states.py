@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.numbers import ITEMS, USERS, State, create_state, learn_block
+from propagation.numbers import ITEMS, LEARN, USERS, State, create_state, learn_block
 from propagation.numbers.rules import Combiner, start_mass
 from propagation.workflow.settings import RankerSettings
 from propagation.workflow.views.numbers_view import create_live_combiner
@@ -55,6 +55,7 @@ def learn(
     learn_block(
         state,
         combiner or create_live_combiner(),
+        LEARN,
         users,
         items,
         np.zeros(size, np.int64),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from propagation.numbers import apply_block
+from propagation.numbers import FOLLOW, learn_block
 from propagation.numbers.rules import (
     FEATURES,
     KEPT,
@@ -16,6 +16,7 @@ from propagation.numbers.rules import (
     gather_neighbours,
     release_neighbours,
 )
+from propagation.workflow.views.numbers_view import create_live_combiner
 from tests.unit.numbers.states import learn, list_arrays, small_state
 
 USERS, ITEMS = 4, 12
@@ -30,12 +31,20 @@ def test_a_follower_is_bit_equal_to_the_learner(events):
     learner, follower = small_state(USERS, ITEMS), small_state(USERS, ITEMS)
     block = learn(learner, events)
     users, items = (np.array([event[place] for event in events], np.int64) for place in (0, 1))
-    apply_block(
+    learn_block(
         follower,
+        create_live_combiner(),
+        FOLLOW,
         users,
         items,
         np.zeros(len(events), np.int64),
         np.arange(len(events), dtype=np.uint32),
+        np.full(len(events), -1),
+        np.ones(len(events)),
+        np.zeros(len(events), np.uint64),
+        block.negatives,
+        block.scores,
+        block.cosines,
         block.trust,
         block.routers,
         block.weights,

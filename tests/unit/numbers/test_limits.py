@@ -6,9 +6,8 @@ import pytest
 
 from propagation.model import Interactions
 from propagation.numbers import LEAST_SUPPORT, MASS_A_DAY
-from propagation.numbers.ranking.rank import Asker, rank_rows
 from propagation.numbers.rules import FEATURES, Feature, fill_features
-from propagation.workflow.read.scoring import EMPTY_ROWS, CatalogueScorer, ReadRequest
+from propagation.workflow.read.scoring import CatalogueScorer, ReadRequest
 from propagation.workflow.views import CorePool, NumbersView, draw_seeded_directions
 from tests.unit.numbers.states import K, learn, small_state
 
@@ -92,8 +91,8 @@ def test_the_short_list_knows_of_withheld_parts():
     whole = (
         CatalogueScorer(CorePool(1)).read(view, [ReadRequest(user=1, arm=0, limit=ITEMS)])[0].ranked
     )
-    asker = Asker(1, 0, np.ones(K), np.zeros((2, 8), np.float32), 0.0)
-    exact = rank_rows(view.state, view.combiner, asker, np.arange(ITEMS), EMPTY_ROWS, True, ITEMS)
+    candidates = ReadRequest(user=1, arm=0, limit=ITEMS, candidates=np.arange(ITEMS))
+    exact = CatalogueScorer(CorePool(1)).read(view, [candidates])[0].ranked
     assert whole.rows.tolist() == exact.rows.tolist()
     assert (view.state.adoptions[whole.rows] < 3).any()
 

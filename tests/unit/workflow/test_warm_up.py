@@ -28,8 +28,6 @@ print(json.dumps([before, list_signatures()]))
 """
 CALLED_FROM_PYTHON = (
     "learn.learn_block",
-    "learn.apply_block",
-    "learn.relearn_block",
     "mass.start_mass",
     "state_arrays.pack_neighbours",
     "state_arrays.unpack_neighbours",
@@ -38,8 +36,7 @@ CALLED_FROM_PYTHON = (
     "quantised_scores.follow_recent",
     "quantised_scores.score_blocks",
     "rank.prepare",
-    "rank.rank_all",
-    "rank.rank_rows",
+    "rank.rank",
     "rank.count_adopters_by_router",
 )
 
