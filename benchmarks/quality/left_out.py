@@ -1,4 +1,6 @@
-"""What each feature of the live ranker is worth: it is left out once.
+"""What each feature of the live ranker is worth.
+
+Each feature is left out once.
 
     python -m benchmarks.quality.left_out FOLDER [EVENTS]
 
@@ -25,7 +27,7 @@ REPORTED_FROM = 0.4
 
 
 def list_arms() -> Arms:
-    """List the live arm, and one arm for each feature or group that is left out."""
+    """List the live arm, and arms that leave something out."""
     live = tuple(ARMS[LIVE])
     arms: dict[str, tuple[IntEnum, ...]] = {"all features": live}
     for feature in (*BASE, *KNN, *FACTORS, *LIFTS):

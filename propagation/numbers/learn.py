@@ -137,7 +137,9 @@ def _fill_shares(bank, user, increments, weight, seed, routers, weights):
 
 @njit(cache=True)
 def choose_routers(state, user, item, weight, trust, routers, weights):
-    """Fill in q of rule 5 for both banks; zeros for a repeat of (user, item).
+    """Fill in q of rule 5 for both banks.
+
+    A repeat of (user, item) writes nothing: its weights are zeros.
 
     Args:
         trust: [2,K] the increments of rule 4.
@@ -193,12 +195,12 @@ def learn_block(
     routers,
     weights,
 ):
-    """Learn B interactions in order, or follow a learner; the state changes in place.
+    """Learn B interactions in order, or follow a learner.
 
-    One kernel does all three, because each copy of it takes long to compile. LEARN fills the
-    block's columns (see LearnedBlock). RELEARN reads those that were stored, and fills scores and
-    trust. FOLLOW makes the same changes without computing them again; only the factors are, because
-    what they change is too much to store; the combiner is left alone.
+    The state changes in place. One kernel does all three, because each copy of it takes long to
+    compile. LEARN fills the block's columns (see LearnedBlock). RELEARN reads those that were
+    stored, and fills scores and trust. FOLLOW makes the same changes without computing them again;
+    only the factors are, because what they change is too much to store; the combiner is left alone.
 
     Args:
         mode: LEARN, RELEARN or FOLLOW.

@@ -12,7 +12,7 @@ LABELS = {
     "adoption": "adoption routing",
     "knn": "off + kNN",
     "offk": "off + kNN + factors",
-    "offk_adoption": "live: these + adoption",
+    "offk_adoption": "live: and adoption",
     "semantic": "semantic routing",
     "point_to_point": "point-to-point",
     "popularity": "popularity alone",
@@ -27,7 +27,7 @@ LOOP_LABELS = {
 }
 MEASURES = ("n10", "hr1", "n10_matched")
 LEAVE_ONE_OUT_MEASURES = ("n10", "n10_of_100", "hr1", "n10_matched")
-DIFFERENCES = ("over off", "t", "over best off", "t")
+DIFFERENCES = ("over off", "t", "over best", "t")
 HEADERS = ("arm", "N@10", "HR@1", "matched", *DIFFERENCES)
 LEAVE_ONE_OUT_HEADERS = ("arm", "N@10", "of 100", "HR@1", "matched", *DIFFERENCES)
 FIXED_HEADERS = ("arm", "end", "all", "moment", "all", "shuffled", "all")
@@ -37,7 +37,7 @@ FOOTNOTE = (
 )
 MATCHED = (
     "N@10: against 9 unseen items. matched: against 9 of the target's kind, items with adopters or"
-    " items without. best off: off + kNN + factors, which is the live ranker without its routers."
+    " items without. best: off + kNN + factors, the live ranker without routers."
 )
 SPREAD_FORMATS = {"t": ".1f", "standard_error": ".4f"}
 SLICED = {"user": "history of the user", "item": "adopters of the item"}
@@ -48,17 +48,15 @@ SLICE_HEADERS = (
     "adoption",
     "gain",
     "±",
-    "best off",
     "live",
     "gain",
     "±",
-    "kNN",
-    "over it",
+    "over kNN",
     "±",
 )
 SLICE_FOOTNOTE = (
-    "gain: adoption over off, and live over best off (off + kNN + factors), which is what routers"
-    " add; over it: live over off + kNN. ±: the standard error over users."
+    "gain: adoption over off, and live over off + kNN + factors, which is what routers add;"
+    " over kNN: live over off + kNN. ±: the standard error over users."
 )
 
 
@@ -91,10 +89,8 @@ def slice_rows(slices: Sequence[Slice]) -> list[tuple[str, ...]]:
             _format_level(part.off),
             _format_level(part.adoption),
             *_format_difference(part.gain, "standard_error"),
-            _format_level(part.offk),
             _format_level(part.offk_adoption),
             *_format_difference(part.gain_live, "standard_error"),
-            _format_level(part.knn),
             *_format_difference(part.over_knn, "standard_error"),
         )
         for part in slices

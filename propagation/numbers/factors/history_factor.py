@@ -20,10 +20,10 @@ LONG, NOW, TARGET, BIAS = range(4)
 
 @njit(cache=True)
 def fade_by_seconds(now, then):
-    """Return what is left of a choice: 1 / (1 + seconds / 30).
+    """Return what is left of a choice after some seconds.
 
-    A time after `now` counts as now. After a day the value stays, so that a reading of an old
-    history does not depend on the moment.
+    It is 1 / (1 + seconds / 30). A time after `now` counts as now. After a day the value stays, so
+    that a reading of an old history does not depend on the moment.
     """
     gap = min(max(now - np.float64(then), 0.0), MOST_SECONDS)
     return 1.0 / (1.0 + gap / PAUSE)

@@ -346,7 +346,10 @@ def _score_rows(state, combiner, asker, standpoint, rows, limit):
 
 @njit(cache=True)
 def _keep_rankable(state, user, candidates, left_out, leave_seen):
-    """Return the candidates without hidden ones, those left out, and those the user had."""
+    """Return the candidates that may be ranked.
+
+    Hidden items, those left out, and with `leave_seen` those that the user had are not.
+    """
     known = has_history(state.history_length, user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
