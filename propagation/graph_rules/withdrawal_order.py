@@ -75,8 +75,18 @@ OF_ERASURES = frozenset(
 )
 
 
+# A withdrawal of nothing publishes new numbers: nobody's texts, claims or answers rest on it.
+OF_NUMBERS = (
+    WithdrawalStep.APPEND_LOG_ENTRY,
+    WithdrawalStep.PUBLISH_BARRIER,
+    WithdrawalStep.RECORD_SEQUENCE,
+)
+
+
 def order_withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
+    if withdrawal.erased is None and not withdrawal.interactions:
+        return list(OF_NUMBERS)
     return [
         step for step in WithdrawalStep if withdrawal.erased is not None or step not in OF_ERASURES
     ]

@@ -19,6 +19,7 @@ from propagation.numbers.evolved_bank import (
 )
 from propagation.numbers.factors import (
     ITEM_TABLES,
+    build_settings,
     create_factors,
     relearn_factors,
     reset_item,

@@ -1058,8 +1058,9 @@ class Interaction(_message.Message):
     """How much the event counts, above 0 and at most 10. Absent: 1."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
-        """When it happened, in the years 1970 to 9998. It is data: the log's order is the order of
-        recording. Absent: the time of recording.
+        """When it happened, in the years 1970 to 9998. The log's order is the order of recording; but
+        the ranker counts a choice less the longer ago it was, and one in the future as made now.
+        Absent: the time of recording.
         """
 
     @_builtins.property

@@ -162,7 +162,7 @@ def compose(
         forgetting=Forgetting(
             store,
             withdrawer,
-            FactorRelearning(store, numbers, withdrawer, exclusion),
+            FactorRelearning(numbers, withdrawer, exclusion),
             memory,
             exclusion,
         ),

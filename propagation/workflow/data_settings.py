@@ -25,7 +25,7 @@ class DataSettings(Term):
     reasoner: str
     seed: int
     centres: str = "items"
-    ranker: str = "nothing"
+    ranker: str = "that of an earlier version"
 
     @property
     def blob(self) -> bytes:

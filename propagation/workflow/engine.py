@@ -145,6 +145,7 @@ class Engine:
         self.reasoning.drafting.shorten_wait()
         self.reasoner.stop_within(seconds)
         self.embedder.stop_within(seconds)
+        self.forgetting.relearning.stop()
 
     async def close(self) -> None:
         """Close every part, also if one of them cannot be closed.

@@ -26,7 +26,8 @@ class NewInteraction:
     """A checked event as a caller sends it.
 
     Attributes:
-        time: The caller's time, in milliseconds since 1970. It is stored, but orders nothing.
+        time: The caller's time, in milliseconds since 1970. It orders nothing; the ranker counts a
+            choice less the longer ago it was.
         content_hash: Distinguishes a repeat of this event from another event with the same id.
         negative_id: Item that the user passed over; None: the service draws negatives.
         weight: Above 0, at most 10.

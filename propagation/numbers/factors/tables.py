@@ -47,6 +47,25 @@ class Factors(NamedTuple):
     skipped: NDArray[np.int64]
     withdrawn: NDArray[np.int64]
 
+    @property
+    def settings(self) -> FactorSettings:
+        """Return the settings that the tables were made with."""
+        return build_settings(self.target, self.taste, self.plan)
+
+
+def build_settings(target: F32, taste: F32, plan: NDArray[np.int64]) -> FactorSettings:
+    """Return the settings that tables were made with."""
+    replays, recent_replays, steps, own_steps, by_seconds = plan.tolist()
+    return FactorSettings(
+        target.shape[1],
+        taste.shape[1],
+        replays,
+        recent_replays,
+        steps,
+        own_steps,
+        bool(by_seconds),
+    )
+
 
 def create_factors(settings: FactorSettings, seed: np.uint64, users: int, items: int) -> Factors:
     """Make tables that have learned nothing."""
@@ -78,6 +97,8 @@ def create_factors(settings: FactorSettings, seed: np.uint64, users: int, items:
 def with_item_rows(factors: Factors, rows: int, seed: np.uint64) -> Factors:
     """Return the tables with more item rows, which have learned nothing."""
     before = len(factors.bias)
+    if rows == before:
+        return factors
     tables: dict[str, Any] = {name: _grow(getattr(factors, name), rows) for name in ITEM_TABLES}
     grown = factors._replace(**tables)
     grown.squares[before:] = START_SQUARE
@@ -103,6 +124,8 @@ def reset_taste(factors: Factors, users: NDArray[np.int64], seed: np.uint64) -> 
 def with_user_rows(factors: Factors, rows: int, seed: np.uint64) -> Factors:
     """Return the tables with more user rows, which have learned nothing."""
     before = len(factors.taste)
+    if rows == before:
+        return factors
     grown = factors._replace(taste=_grow(factors.taste, rows))
     fill_start_rows(grown.taste, np.arange(before, rows), OF_TASTE, seed)
     return grown

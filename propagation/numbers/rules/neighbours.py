@@ -182,9 +182,7 @@ def _list_shares(state, user, now):
 def compute_nearness(near, adopted):
     """Return a sum over neighbours, damped by the item's own popularity.
 
-    The sum is near_slow or near_fast. It has 32 bits if both arguments do.
-
-    32 bits if both arguments are.
+    The sum is near_slow or near_fast. The result has 32 bits if both arguments do.
     """
     return near / np.sqrt(adopted + DAMPING)
 

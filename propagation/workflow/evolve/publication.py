@@ -46,11 +46,11 @@ from propagation.workflow.views import NumbersOwner, NumbersView
 
 SMALL_TAIL = 500
 MAX_CATCH_UPS = 8
-STAGED_LAST = ("taste.", "seen_router", "near_items", "near_weights")
+STAGED_LAST = ("taste.", "seen_router", "near_items", "near_weights", "factors.")
 """Name prefixes of the arrays that are staged whole while learning is suspended.
 
-They are the arrays that an evolution changes, and those of the neighbours: after 100,000
-interactions, 2,000 more change nearly all neighbours.
+They are the arrays that an evolution changes, those of the neighbours and those of the factors:
+after 100,000 interactions, 2,000 more change nearly all of both.
 """
 
 

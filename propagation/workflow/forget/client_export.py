@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 import orjson
 
 from propagation.model import ClientKey, ClientKind, get_kind, index_of
+from propagation.numbers import ITEM_TABLES
 from propagation.ports import GraphStore
 from propagation.workflow.views import NumbersOwner, NumbersView, find_ref
 
@@ -45,6 +46,7 @@ def _export_numbers(view: NumbersView, ref: int) -> Mapping[str, object]:
             "content": state.user_content[row].tolist(),
             "attributes": state.user_attributes[row].tolist(),
             "profile": state.user_profile[row].tolist(),
+            "taste_vector": state.factors.taste[row].tolist(),
         }
     return applied | {
         "adoptions": int(state.adoptions[row]),
@@ -57,4 +59,5 @@ def _export_numbers(view: NumbersView, ref: int) -> Mapping[str, object]:
         "attributes": state.attributes[row].tolist(),
         "adopters": state.adopters[row].tolist(),
         "profile": state.item_profile[row].tolist(),
+        "factors": {name: getattr(state.factors, name)[row].tolist() for name in ITEM_TABLES},
     }

@@ -129,7 +129,8 @@ class Forgetting:
 
         Raises:
             NotFound: The client is unknown.
-            LeaseLost: Another process learns, evolves or runs a round for too long.
+            LeaseLost: Another process learns, evolves or runs a round for too long. With `wipe`,
+                the client may be erased, and only the factors not learned again: the night does it.
             StoreBusy: The client is erased, but the files could not be wiped; the next night
                 or start wipes them.
 
@@ -147,10 +148,12 @@ class Forgetting:
                     self.memory.pending_events.forget([client.key.id])
                 self.memory.forget_client(client.ref)
                 await self.withdrawer.publish(withdrawn, erased)
-            if wipe:
-                await self.relearning.run_if_due()
-            if wipe or self.store.wipes_in_seconds:
-                await self.store.wipe()  # learning and reasoning may go on during this
+            try:
+                if wipe:
+                    await self.relearning.run_if_due()
+            finally:
+                if wipe or self.store.wipes_in_seconds:
+                    await self.store.wipe()  # learning and reasoning may go on during this
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped

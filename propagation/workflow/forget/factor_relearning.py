@@ -8,12 +8,12 @@ Source: docs/erasure.md; docs/numbers.md, "Learned factors".
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from propagation.model import FactorSettings
 from propagation.numbers import (
     BY_SEEN,
     SEEN,
@@ -24,60 +24,102 @@ from propagation.numbers import (
     with_user_rows,
 )
 from propagation.numbers.rules import EMPTY, rehash
-from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.views import NumbersOwner, NumbersView
 
+Change = Callable[[NumbersView], int]
 ADOPTIONS_A_TURN = 1_000
 SMALL_TAIL, MOST_CATCH_UPS = 500, 8
+TRIES = 3
+# What the tables depend on; evolutions change the routers of old adoptions.
+ADOPTIONS = tuple(name for name in BY_SEEN if name != "seen_router")
 
 
 @dataclass
 class FactorRelearning:
     """Learns the factors again after withdrawals."""
 
-    store: GraphStore
     numbers: NumbersOwner
     withdrawer: Withdrawer
     exclusion: Exclusion
+    _stopping: bool = False
 
     @property
     def is_due(self) -> bool:
         """Whether the tables learned from an adoption that was withdrawn since."""
-        return bool(self.numbers.view.state.factors.withdrawn[0])
+        factors = self.numbers.view.state.factors
+        is_on = factors.target.shape[1] > 0 or factors.taste.shape[1] > 0
+        return is_on and bool(factors.withdrawn[0])
+
+    def stop(self) -> None:
+        """End a run soon, without effect; the next night begins again."""
+        self._stopping = True
 
     async def run_if_due(self) -> int:
         """Learn the factors again, if a withdrawal left something in them.
 
+        If withdrawals interrupt it twice, learning and withdrawals wait for the third try.
+
         Returns:
-            How many adoptions were learned; 0 if it was not due.
+            How many adoptions were learned; 0 if it was not due, or the process stops.
 
         Raises:
             LeaseLost: Another process learns, evolves or runs a round for too long.
         """
-        while self.is_due:
-            withdrawn = await self.store.get_last_withdrawal()
-            state, done = await self._learn_most()
+        for attempt in range(TRIES):
+            if not self.is_due:
+                break
+            ahead = None if attempt == TRIES - 1 else await self._learn_most()
             async with self.exclusion.run(Activity.WITHDRAW):
-                # A withdrawal meanwhile moved the places of adoptions: begin again.
-                if await self.store.get_last_withdrawal() == withdrawn:
-                    return await self.withdrawer.replace_factors(
-                        partial(_replace_factors, state=state, done=done)
-                    )
+                count = await self.withdrawer.replace_factors(partial(self._finish, ahead))
+            if count or self._stopping:
+                return count
         return 0
 
+    async def _finish(self, ahead: tuple[State, int] | None) -> Change | None:
+        """Return what gives the tables to the view.
+
+        Nothing else changes the numbers meanwhile.
+
+        Args:
+            ahead: What `_learn_most` returned; None: learn everything now.
+
+        Returns:
+            None if a withdrawal changed the list since, or the process stops.
+        """
+        if ahead is None:
+            ahead = await self._learn_most()
+        state, done = ahead
+        if self._stopping or not await self.numbers.run(_has_same_start, state, done):
+            return None
+        return partial(_replace_factors, state=state, done=done)
+
     async def _learn_most(self) -> tuple[State, int]:
-        """Learn all adoptions but the newest few, while others are added."""
+        """Learn all adoptions but the newest few, while others are added.
+
+        Returns:
+            The state, whose list may be longer, and how many adoptions its tables learned.
+        """
         state, done = await self.numbers.run(_start_anew), 0
         for _ in range(MOST_CATCH_UPS):
             end = len(state.seen_item)
-            await asyncio.to_thread(_relearn, state, done, end)
-            done = end
+            while done < end and not self._stopping:
+                turn = min(done + ADOPTIONS_A_TURN, end)
+                await asyncio.to_thread(relearn_factors, state, done, turn)
+                done = turn
             state = await self.numbers.run(_add_newest, state)
-            if len(state.seen_item) - done <= SMALL_TAIL:
+            if self._stopping or len(state.seen_item) - done <= SMALL_TAIL:
                 break
         return state, done
+
+
+def _has_same_start(view: NumbersView, state: State, done: int) -> bool:
+    """Return whether the view's list begins with the adoptions that were learned."""
+    return int(view.state.clock[SEEN]) >= done and all(
+        np.array_equal(getattr(view.state, name)[:done], getattr(state, name)[:done])
+        for name in ADOPTIONS
+    )
 
 
 def relearn(view: NumbersView) -> int:
@@ -92,13 +134,8 @@ def relearn(view: NumbersView) -> int:
 def _start_anew(view: NumbersView) -> State:
     """Return empty tables, with a copy of the list of adoptions."""
     state = view.state
-    settings = FactorSettings(
-        state.factors.target.shape[1],
-        state.factors.taste.shape[1],
-        *state.factors.plan.tolist(),
-    )
     fresh = state._replace(
-        factors=create_factors(settings, state.seed, view.users, view.items),
+        factors=create_factors(state.factors.settings, state.seed, view.users, view.items),
         seen_set=np.full(2, EMPTY, np.int64),
     )
     return _add_newest(view, fresh)
@@ -119,12 +156,6 @@ def _add_newest(view: NumbersView, state: State) -> State:
     return state._replace(**copies, factors=factors, seen_set=rehash(state.seen_set, size))
 
 
-def _relearn(state: State, begin: int, end: int) -> None:
-    """Learn adoptions in turns, so that the process may end between them."""
-    for start in range(begin, end, ADOPTIONS_A_TURN):
-        relearn_factors(state, start, min(start + ADOPTIONS_A_TURN, end))
-
-
 def _replace_factors(view: NumbersView, state: State, done: int) -> int:
     """Learn the newest adoptions and give the tables to the view.
 
@@ -133,7 +164,7 @@ def _replace_factors(view: NumbersView, state: State, done: int) -> int:
     """
     state = _add_newest(view, state)
     count = len(state.seen_item)
-    _relearn(state, done, count)
+    relearn_factors(state, done, count)
     rows = view.state
     factors = with_item_rows(state.factors, len(rows.adoptions), rows.seed)
     factors = with_user_rows(factors, len(rows.history), rows.seed)

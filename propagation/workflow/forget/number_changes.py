@@ -180,7 +180,7 @@ class Subtraction:
         state.user_content[user], state.user_attributes[user] = after.content, after.attributes
         _change_co_counts(state, before, after)
         _set_recency_list(state, user, history.item[stays], history.time[stays])
-        if history.withdrawn.any():  # what it learned rests on the withdrawn events, too
+        if history.withdrawn.all():  # others keep theirs until the factors are learned again
             reset_taste(state.factors, np.array([user]), state.seed)
         if self.retrust:
             recompute_own_trust(state, user, history.item[stays], history.weight[stays])

@@ -8,7 +8,7 @@ commit, the next start finishes the index and the wiping.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -198,18 +198,27 @@ class Withdrawer:
                 await asyncio.wait([prepared])  # the commit is slower without it, but right
                 return await self._commit(lease, barrier, found, promoted, finder)
 
-    async def replace_factors(self, replace_them: Callable[[NumbersView], int]) -> int:
+    async def replace_factors(
+        self, finish: Callable[[], Awaitable[Callable[[NumbersView], int] | None]]
+    ) -> int:
         """Publish new tables of the factors, with a barrier of the log.
 
         Args:
-            replace_them: Changes the view, and returns how many adoptions the tables learned.
+            finish: Awaited while nothing else changes the numbers. It returns a function that gives
+                the tables to the view and returns how many adoptions they learned, or None.
+
+        Returns:
+            How many adoptions the tables learned; 0 if there was nothing to publish.
 
         Raises:
             LeaseLost: Another process learns or runs a round for too long.
         """
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
+            change = await finish()
+            if change is None:
+                return 0
             self.learner.mark_ahead()
-            count = await self.numbers.run(replace_them)
+            count = await self.numbers.run(change)
             found = await self.numbers.run(take_checkpoint, True)
             barrier = await self.store.stage_checkpoint(lease, found)
             # A withdrawal of nothing: it has a barrier, which other processes load.

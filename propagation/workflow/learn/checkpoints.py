@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from propagation.model import I64, Array, Bools, Checkpoint, DamagedNumbers, FactorSettings
+from propagation.model import I64, Array, Bools, Checkpoint, DamagedNumbers
 from propagation.numbers import (
     BY_ITEM,
     BY_SEEN,
@@ -23,6 +23,7 @@ from propagation.numbers import (
     NO_LIMITS,
     SEEN,
     Bank,
+    build_settings,
     pack_neighbours,
     refill_seen,
     retire_spare_rows,
@@ -229,10 +230,8 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         seed,
         checkpoint.epoch,
         limits,
-        FactorSettings(
-            arrays["factors.target"].shape[1],
-            arrays["factors.taste"].shape[1],
-            *np.asarray(arrays["factors.plan"]).tolist(),
+        build_settings(
+            arrays["factors.target"], arrays["factors.taste"], np.asarray(arrays["factors.plan"])
         ),
     )
     view.state = with_room(

@@ -319,7 +319,7 @@ def _build_result(
         view.state.item_profile[ranked.rows],
         _count_users_behind(view, asker, ranked, cold=cold),
         *_split_history(view, asker, ranked.rows, cold=cold),
-        _find_nearest_to_taste(view, asker, request.least_users, cold=cold),
+        _find_nearest_to_taste(view, asker, cold=cold),
     )
 
 
@@ -343,12 +343,11 @@ def _split_history(
 
 
 def _find_nearest_to_taste(
-    view: NumbersView, asker: Asker, least_users: int, *, cold: bool
+    view: NumbersView, asker: Asker, *, cold: bool
 ) -> list[tuple[int, float]]:
     """Find the visible items that are nearest to the user's taste vector.
 
-    Args:
-        least_users: Items that fewer users chose are left out; one at least must have.
+    Items that nobody chose are left out.
     """
     state, factors = view.state, view.state.factors
     if cold or not factors.taste.shape[1]:
@@ -356,7 +355,7 @@ def _find_nearest_to_taste(
     liked, vector = factors.liked[: view.items], factors.taste[asker.user]
     lengths = np.linalg.norm(liked, axis=1) * np.linalg.norm(vector)
     cosines = (liked @ vector) / np.maximum(lengths, LEAST_LENGTH)
-    shown = state.visible[: view.items] & (state.adoptions[: view.items] >= max(least_users, 1))
+    shown = state.visible[: view.items] & (state.adoptions[: view.items] > 0)
     cosines[~shown] = -np.inf
     nearest = np.argsort(-cosines, kind="stable")[:NEAR_ITEMS]
     return [(int(row), float(cosines[row])) for row in nearest if cosines[row] > 0]
@@ -391,6 +390,8 @@ def _count_users_behind(
         near = state.neighbour[other, : state.neighbour_count[other]]
         together[near] = np.maximum(together[near], state.together[other, : len(near)])
     users[:, [Feature.KNN_SLOW, Feature.KNN_FAST]] = np.ceil(together[rows, None] - ROUNDING)
+    # Nothing bounds how many users' order of choices a factor of this user and this item rests on.
+    users[:, [Feature.HISTORY, Feature.TASTE]] = 0
     return users
 
 

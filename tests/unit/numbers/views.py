@@ -25,7 +25,7 @@ def make_view() -> NumbersView:
         draw_seeded_directions(ROUTERS, DIMENSION, 2),
         7,
         epoch=0,
-        factors=RankerSettings(history_factor=16, taste_vector=8, taste_steps=12).factors,
+        factors=RankerSettings().factors,
     )
     view.add_users(USERS)
     for row, vector in enumerate(draw_seeded_directions(ITEMS, DIMENSION, 3)):

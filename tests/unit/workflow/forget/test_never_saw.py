@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from propagation.model import ClientChange, index_of
+from propagation.numbers import ITEM_TABLES, SEEN
 from propagation.numbers.rules import RECENT_HALF_LIFE
 from tests.unit.workflow.small_database import (
     ITEMS,
@@ -182,3 +183,81 @@ async def read_text_sequences(engine):
         assert versions == sorted(versions), "time travel reads them in this order"
         found.update(versions)
     return found
+
+
+def read_factors(engine):
+    """Return copies of the learned tables, without spare rows."""
+    view = engine.numbers.view
+    factors = view.state.factors
+    tables = {name: getattr(factors, name)[: view.items].copy() for name in ITEM_TABLES}
+    return tables | {"taste": factors.taste[: view.users].copy()}
+
+
+def list_unequal(one, other):
+    return [name for name in one if not np.array_equal(one[name], other[name])]
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_factors_are_too_once_they_are_learned_again(tmp_path, store):
+    async with open_two_services(tmp_path, store, others_go_on=True) as (saw, never):
+        assert list_unequal(read_factors(saw), read_factors(never)), "it left something"
+        learned = await saw.relearn_factors_if_due()
+        assert learned == saw.numbers.view.state.clock[SEEN]
+        assert list_unequal(read_factors(saw), read_factors(never)) == []
+        assert await saw.relearn_factors_if_due() == 0, "once is enough"
+        await saw.learner.reload()
+        assert list_unequal(read_factors(saw), read_factors(never)) == [], "the barrier has them"
+        for engine in (saw, never):
+            await record_history(engine, 3, 20)
+            await engine.drain()
+        assert list_unequal(read_factors(saw), read_factors(never)) == []
+
+
+async def test_a_withdrawal_meanwhile_makes_learning_begin_again(tmp_path, monkeypatch):
+    async with open_engine(make_engine(tmp_path)) as engine:
+        await record_history(engine, 1, 60)
+        events = [event(9_000 + n, 1, item) for n, item in enumerate(CHOSEN[:3])]
+        await engine.record(events)
+        await engine.drain()
+        await engine.retract([events[0].event_id])
+        relearning = engine.forgetting.relearning
+        learn_most, tries = relearning._learn_most, []
+
+        async def learn_and_retract():
+            found = await learn_most()
+            tries.append(len(tries))
+            if len(tries) == 1:
+                await engine.retract([events[1].event_id])
+            return found
+
+        monkeypatch.setattr(relearning, "_learn_most", learn_and_retract)
+        assert await engine.relearn_factors_if_due() == engine.numbers.view.state.clock[SEEN]
+        assert len(tries) == 2
+        first = read_factors(engine)
+        engine.numbers.view.state.factors.withdrawn[0] = 1
+        await engine.relearn_factors_if_due()
+        assert list_unequal(first, read_factors(engine)) == []
+
+
+async def test_a_stop_ends_learning_without_effect(tmp_path):
+    async with open_engine(make_engine(tmp_path)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.drain()
+        await engine.forget(user_key(1))
+        before = read_factors(engine)
+        engine.forgetting.relearning.stop()
+        assert await engine.relearn_factors_if_due() == 0
+        assert list_unequal(before, read_factors(engine)) == []
+        assert engine.forgetting.relearning.is_due
+
+
+async def test_retracting_a_repeat_leaves_the_taste_vector(tmp_path):
+    async with open_engine(make_engine(tmp_path)) as engine:
+        await record_history(engine, 1, 60)
+        events = [event(9_000, 1, 3), event(9_001, 1, 3)]
+        await engine.record(events)
+        await engine.drain()
+        before = read_factors(engine)
+        await engine.retract([events[1].event_id])
+        assert list_unequal(before, read_factors(engine)) == []
+        assert not engine.forgetting.relearning.is_due
