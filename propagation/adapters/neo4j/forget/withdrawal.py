@@ -213,13 +213,13 @@ class WithdrawalCommit:
                 "forget/withdrawal/empty_caches", prefix=CACHED
             ),
         }
+        self.end = await lock_log(self.transaction)
         for step in order_withdrawal_steps(self.withdrawal):
             await steps[step]()
         await set_log_end(self.transaction, self.end)
         return WithdrawalResult(sequence=self.sequence, interactions=len(self.sequences))
 
     async def _void_claims(self) -> None:
-        self.end = await lock_log(self.transaction)
         await self.transaction.execute("reason/claims/delete_claims")
 
     async def _check_citations(self) -> None:
