@@ -70,7 +70,7 @@ def warm_up() -> None:
     CatalogueScorer(cores).read(
         view,
         [
-            ReadRequest(user=0, arm=0, limit=1, explain=True),
+            ReadRequest(user=1, arm=0, limit=1, explain=True),
             ReadRequest(user=0, arm=0, limit=1, candidates=np.arange(SIZE)),
         ],
     )
