@@ -70,6 +70,19 @@ class Running:
         await self.server.stop(grace_seconds)
 
 
+async def _start(server: grpc.aio.Server) -> None:
+    """Start the server to the end, even if the caller is cancelled.
+
+    A start that is cut off in the middle (grpc.aio) makes `stop` fail.
+    """
+    started = asyncio.ensure_future(server.start())
+    try:
+        await asyncio.shield(started)
+    except asyncio.CancelledError:
+        await started
+        raise
+
+
 async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -138,7 +151,7 @@ async def run_service(
         stack.push_async_callback(engine.close)
         stack.push_async_callback(service.stop, None)
         await service.health.report_serving(False)
-        await service.server.start()
+        await _start(service.server)
 
         await _open(settings, engine, readiness, stopping)
         await service.health.report_serving(True)
