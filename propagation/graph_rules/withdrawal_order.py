@@ -75,7 +75,7 @@ OF_ERASURES = frozenset(
 )
 
 
-# A withdrawal of nothing publishes new numbers: nobody's texts, claims or answers rest on it.
+# A withdrawal that concerns nobody publishes new numbers: no text, claim or answer rests on it.
 OF_NUMBERS = (
     WithdrawalStep.APPEND_LOG_ENTRY,
     WithdrawalStep.PUBLISH_BARRIER,
@@ -85,7 +85,7 @@ OF_NUMBERS = (
 
 def order_withdrawal_steps(withdrawal: Withdrawal) -> list[WithdrawalStep]:
     """List the steps of a withdrawal, in their order."""
-    if withdrawal.erased is None and not withdrawal.interactions:
+    if not withdrawal.refs:
         return list(OF_NUMBERS)
     return [
         step for step in WithdrawalStep if withdrawal.erased is not None or step not in OF_ERASURES

@@ -45,6 +45,15 @@ def test_only_an_erasure_removes_a_client_and_has_to_be_wiped():
     }
 
 
+def test_new_numbers_that_concern_nobody_touch_no_text():
+    nobody = Withdrawal(kind=EntryKind.RETRACTION, refs=(), interactions=())
+    assert order_withdrawal_steps(nobody) == [
+        Step.APPEND_LOG_ENTRY,
+        Step.PUBLISH_BARRIER,
+        Step.RECORD_SEQUENCE,
+    ]
+
+
 def test_every_step_is_used():
     assert {*order_withdrawal_steps(ERASURE), *order_withdrawal_steps(RETRACTION)} == set(Step)
 
