@@ -241,7 +241,8 @@ class Engine:
     def _describes_beside(self) -> bool:
         """Whether interactions are reasoned while clients are described.
 
-        With one call in flight, claims cost less, but for the time of descriptions.
+        With one call in flight, interactions are cheaper one claim after another. So they go on
+        beside descriptions only while some are outstanding.
         """
         if self.reasoning.lockstep:
             return False

@@ -1,6 +1,6 @@
 """Learned factors: the history factor and the taste vector.
 
-Both learn from the list of adoptions alone, one adoption after another, and replay old ones.
+Both learn from the list of adoptions alone: each new adoption, and with it some old ones again.
 
 Source: docs/numbers.md, "Learned factors".
 """

@@ -352,15 +352,15 @@ def is_like_title(text: str) -> bool:
     Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts
     of scripts without capitals never look so.
     """
-    words = [word for word in _split_cased(text) if any(map(str.isalpha, word))]
+    parts = _split_cased(text)
+    words = [part for part in parts if any(map(str.isalpha, part))]
     long = [word for word in words if len(word) > SHORT_WORD]
     return (
-        1 < len(_split_cased(text)) <= TITLE_WORDS
+        bool(words)
+        and 1 < len(parts) <= TITLE_WORDS
         and text.strip()[-1:] not in ".!?"
         and words[0][:1].isupper()
         and all(word[:1].isupper() for word in long)
-        if words
-        else False
     )
 
 

@@ -17,7 +17,7 @@ from propagation.adapters.openai.prompting.prompt_data import (
     find_item_title,
     quote_as_data,
 )
-from propagation.model import Author, LossReason
+from propagation.model import Author, ClientKind, LossReason
 from propagation.ports import Party
 
 Fault = tuple[LossReason, str]
@@ -88,7 +88,7 @@ def build_subject(party: Party, parties: Iterable[Party]) -> LineSubject:
     ]
     mains = [find_main_title(shown) for shown in others]
     return LineSubject(
-        is_item=party.client.key.kind.name == "ITEM",
+        is_item=party.client.key.kind == ClientKind.ITEM,
         title=title,
         others=others,
         foreign=[
