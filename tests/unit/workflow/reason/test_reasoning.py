@@ -1,6 +1,7 @@
 """Retries, dead letters and their replay, and concurrent writers."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -428,7 +429,7 @@ async def test_an_index_that_lagged_is_mended_without_a_restart(engine, monkeypa
 async def test_lines_that_stand_in_for_a_model_s_are_recorded_as_the_catalogue_s(engine):
     engine.reasoner.stand_ins.add("Aida")
     await engine.drain()
-    with sqlite3.connect(engine.store.database.path) as connection:
+    with closing(sqlite3.connect(engine.store.database.path)) as connection:
         rows = connection.execute("SELECT ref, written_by FROM profile_version").fetchall()
     clients = await engine.store.get_clients([ref for ref, _ in rows])
     titles = {client.ref: client.title for client in clients}
