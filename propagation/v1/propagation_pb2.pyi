@@ -1259,6 +1259,9 @@ class RetractInteractionsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     EVENT_IDS_FIELD_NUMBER: _builtins.int
+    WIPE_FIELD_NUMBER: _builtins.int
+    wipe: _builtins.bool
+    """As ForgetClientRequest.wipe. Needs the role admin."""
     @_builtins.property
     def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of the events to take back, at most 1,000."""
@@ -1267,12 +1270,15 @@ class RetractInteractionsRequest(_message.Message):
         self,
         *,
         event_ids: _abc.Iterable[_builtins.str] | None = ...,
+        wipe: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "wipe", b"wipe"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_ids", b"event_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "event_ids", b"event_ids", "wipe", b"wipe"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__wipe: _TypeAlias = _typing.Literal["wipe"]  # noqa: Y015
+    _WhichOneofArgType__wipe: _TypeAlias = _typing.Literal["_wipe", b"_wipe"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__wipe) -> _WhichOneofReturnType__wipe | None: ...
 
 Global___RetractInteractionsRequest: _TypeAlias = RetractInteractionsRequest  # noqa: Y015
 

@@ -432,13 +432,19 @@ class Engine:
 
     # Withdrawal
 
-    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
+    async def retract(self, event_ids: Sequence[str], *, wipe: bool = False) -> RetractionResult:
         """Withdraw events with everything they wrote, in one commit (docs/erasure.md).
+
+        Args:
+            event_ids: As they were recorded.
+            wipe: Whether to learn the factors again and to wipe the database's files now, not in
+                the night.
 
         Raises:
             LeaseLost: Another process keeps the learner's or the round lease for too long.
+            StoreBusy: The events are retracted; their traces are wiped later.
         """
-        return await self.forgetting.retract(event_ids)
+        return await self.forgetting.retract(event_ids, wipe=wipe)
 
     async def forget(self, key: ClientKey, *, wipe: bool = False) -> ErasureResult:
         """Erase everything of a client (docs/erasure.md).

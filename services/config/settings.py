@@ -108,7 +108,7 @@ class ScheduleSettings(Term):
         "30 3 * * *",
         description=(
             "When the ranker's factors are learned again without the events that were withdrawn "
-            "since, as a cron line; none: only with `forget --wipe`."
+            "since, as a cron line; none: only with `--wipe`."
         ),
     )
     wiping: str | None = Field(

@@ -84,16 +84,31 @@ class Forgetting:
             if await self.store.is_wiping_due():
                 await self.store.wipe()
 
-    async def retract(self, event_ids: Sequence[str]) -> RetractionResult:
+    async def retract(self, event_ids: Sequence[str], *, wipe: bool = False) -> RetractionResult:
         """Withdraw events with everything they wrote, in one commit.
 
         An id that is named twice is retracted once. A later repeat of a retracted event stays a
         duplicate.
 
+        Args:
+            wipe: Learn the factors without the events and wipe the database's files now, not in the
+                night.
+
         Raises:
-            LeaseLost: Another process learns, evolves or runs a round for too long.
+            LeaseLost: Another process learns, evolves or runs a round for too long. With `wipe`,
+                the events may be retracted, and only the factors not learned again.
+            StoreBusy: The events are retracted, but the files could not be wiped; the next night
+                or start wipes them.
         """
         await self._check_store()
+        if not wipe:
+            return await self._retract(event_ids)
+        async with self.exclusion.run(Activity.ERASE):
+            result = await self._retract(event_ids)
+            await self._remove_traces(wipe=True)
+        return result
+
+    async def _retract(self, event_ids: Sequence[str]) -> RetractionResult:
         async with self.exclusion.run(Activity.WITHDRAW):
             events: list[EventRetraction] = []
             rows: dict[str, InteractionRow] = {}
@@ -148,16 +163,23 @@ class Forgetting:
                     self.memory.pending_events.forget([client.key.id])
                 self.memory.forget_client(client.ref)
                 await self.withdrawer.publish(withdrawn, erased)
-            try:
-                if wipe:
-                    await self.relearning.run_if_due()
-            finally:
-                if wipe or self.store.wipes_in_seconds:
-                    await self.store.wipe()  # learning and reasoning may go on during this
+            await self._remove_traces(wipe=wipe)
         result = withdrawn.result
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
         )
+
+    async def _remove_traces(self, *, wipe: bool) -> None:
+        """Remove traces now: with `wipe` all, else those that take seconds.
+
+        Learning and reasoning may go on meanwhile.
+        """
+        try:
+            if wipe:
+                await self.relearning.run_if_due()
+        finally:
+            if wipe or self.store.wipes_in_seconds:
+                await self.store.wipe()
 
     async def _check_store(self) -> None:
         """Fail now if the store does not answer.

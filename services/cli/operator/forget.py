@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -28,6 +29,14 @@ from services.runtime.console import make_printable_json, print_answer, print_re
 User = Annotated[str | None, typer.Option("--user", metavar="ID", help="A user.")]
 Item = Annotated[str | None, typer.Option("--item", metavar="ID", help="An item.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Wipe = Annotated[
+    bool,
+    typer.Option(
+        "--wipe",
+        help="Do the night's work at once: learn the factors again, wipe the database files.",
+    ),
+]
+WIPED = " The ranker's factors are learned again, and the traces in the database's files wiped."
 GOES_ON = "the service completes what it has begun; run the command again to see the result"
 WORDS = {
     "UNKNOWN": "was never recorded",
@@ -44,6 +53,7 @@ def retract(
         ),
     ],
     yes: Yes = False,
+    wipe: Wipe = False,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -56,18 +66,20 @@ def retract(
     _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
     answer = ask(
         address,
-        lambda stub: stub.RetractInteractions(pb.RetractInteractionsRequest(event_ids=events)),
+        lambda stub: stub.RetractInteractions(
+            pb.RetractInteractionsRequest(event_ids=events, wipe=wipe)
+        ),
         GOES_ON,
     )
-    print_answer(answer, _print_retracted, json=json)
+    print_answer(answer, partial(_print_retracted, wiped=wipe), json=json)
     if not all(outcome.retracted for outcome in answer.outcomes):
         raise typer.Exit(ExitCode.WRONG)
 
 
-def _print_retracted(answer: pb.RetractInteractionsResponse) -> None:
+def _print_retracted(answer: pb.RetractInteractionsResponse, *, wiped: bool) -> None:
     done = sum(outcome.retracted for outcome in answer.outcomes)
     print_text(
-        f"{done:,} retracted, at sequence {answer.sequence:,}."
+        f"{done:,} retracted, at sequence {answer.sequence:,}." + (WIPED if wiped else "")
         if done
         else "Nothing was retracted."
     )
@@ -80,13 +92,7 @@ def forget(
     user: User = None,
     item: Item = None,
     yes: Yes = False,
-    wipe: Annotated[
-        bool,
-        typer.Option(
-            "--wipe",
-            help="Do the night's work at once: learn the factors again, wipe the database files.",
-        ),
-    ] = False,
+    wipe: Wipe = False,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -112,12 +118,7 @@ def forget(
         answer,
         f"Forgotten: {pluralize(answer.events_erased, 'event')};"
         f" {pluralize(answer.lines_dropped, 'line')} of other clients were erased with it, at"
-        f" sequence {answer.sequence:,}."
-        + (
-            " The ranker's factors are learned again, and its traces in the database's files wiped."
-            if wipe
-            else ""
-        ),
+        f" sequence {answer.sequence:,}." + (WIPED if wipe else ""),
         json=json,
     )
 

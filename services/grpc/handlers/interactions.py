@@ -19,6 +19,7 @@ from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, parse_interaction
 from services.runtime.errors import Stopping
 from services.runtime.process import SystemClock
+from services.security.roles import Role, admitted_caller
 
 EVENTS_A_TURN = 500  # events validated before other calls get their turn
 EventQueue = asyncio.Queue[pb.Interaction | None]
@@ -96,7 +97,11 @@ class InteractionsHandler(Servicer):
             check_id(event_id, f"event_ids[{place}]")
             for place, event_id in enumerate(request.event_ids)
         ]
-        done = await self._worker.run_uninterrupted(self._engine.retract(ids))
+        if request.wipe:
+            admitted_caller.get().require("RetractInteractions with wipe", Role.ADMIN)
+        done = await self._worker.run_uninterrupted(self._engine.retract(ids, wipe=request.wipe))
+        if request.wipe:
+            await self._worker.note_run("wiping")
         return pb.RetractInteractionsResponse(
             sequence=done.sequence,
             outcomes=[

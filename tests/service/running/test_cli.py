@@ -564,6 +564,15 @@ def test_a_client_is_forgotten_and_wiped_on_request(address_options):
     ]
 
 
+def test_the_night_s_work_is_done_with_a_retraction_on_request(address_options):
+    kept = run_command("retract", "bob-1", "--yes", *address_options)
+    wiped = run_command("retract", "bob-2", "--yes", "--wipe", *address_options)
+    assert [(done.returncode, "learned again" in done.stdout) for done in (kept, wiped)] == [
+        (0, False),
+        (0, True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [

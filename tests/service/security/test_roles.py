@@ -47,6 +47,17 @@ async def test_similar_users_need_the_role(service_without_analyst, fields):
     assert items.neighbours
 
 
+async def test_wiping_with_a_retraction_is_for_the_role_admin(start_service):
+    request = pb.RetractInteractionsRequest(event_ids=["never"])
+    async with start_service(roles=(Role.WRITE,)) as client:
+        await client.stub.RetractInteractions(request)
+        request.wipe = True
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await client.stub.RetractInteractions(request)
+    assert caught.value.code() == grpc.StatusCode.PERMISSION_DENIED
+    assert "admin" in caught.value.details()
+
+
 async def test_counts_take_the_place_of_users_ids(service_without_analyst):
     line = await propagate_opera(service_without_analyst)
     assert all(source.message.senders.WhichOneof("parties") == "count" for source in line.sources)

@@ -219,6 +219,17 @@ async def test_a_retraction_withdraws_what_the_event_wrote(engine):
     await assert_masses_add_up(engine)
 
 
+@pytest.mark.parametrize("wipe", [False, True])
+async def test_a_retraction_does_the_nights_work_on_request(engine, wipe):
+    events = await record_history(engine, 7, 90)
+    done = await engine.forgetting.retract([events[0].event_id], wipe=wipe)
+    assert done.events[0].retracted
+    assert engine.forgetting.relearning.is_due != wipe
+    assert await engine.forgetting.relearning.run_if_due() == (
+        0 if wipe else engine.numbers.view.state.clock[1]
+    )
+
+
 async def test_a_repeat_takes_the_place_of_a_retracted_first_adoption(engine):
     await record_history(engine, 8, 30)
     first, repeat = event(8_500, 6, 2, weight=2.0), event(8_501, 6, 2, weight=0.5)
