@@ -581,6 +581,14 @@ class Engine:
         """Return the sequence up to which the numbers reflect the log."""
         return self.numbers.view.applied_through
 
+    @property
+    def skipped_factor_steps(self) -> int:
+        """Return how many steps of the learned factors were left out.
+
+        A step is left out if a value would not have been finite.
+        """
+        return int(self.numbers.view.state.factors.skipped[0])
+
     async def wait_until_applied(self, sequence: int, seconds: float) -> None:
         """Wait until the numbers reflect a sequence.
 

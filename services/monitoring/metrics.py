@@ -68,6 +68,9 @@ GAUGES = {
         "Entries done above the sequence up to which all are reasoned", ("of",)
     ),
     "clients": Definition("Clients", ("kind",)),
+    "factor_steps": Definition(
+        "Steps of the learned factors left out because a value would not have been finite", ("of",)
+    ),
     "answers": Definition("1 if a part answered when asked for these metrics, else 0", ("part",)),
     "failing": Definition("1 while a step or job fails", ("job",)),
     "budget_used": Definition("The used part of a budget", ("budget",)),

@@ -200,6 +200,7 @@ class Monitor:
             {
                 "sequence": {"learned": engine.applied_through},
                 "queue": {"merges": worker.merges_waiting},
+                "factor_steps": {"skipped": engine.skipped_factor_steps},
                 "budget_used": {budget.name: budget.used for budget in budgets},
                 "budget_limit": {budget.name: budget.limit for budget in budgets},
                 "failing": dict.fromkeys(worker.failing, 1),
