@@ -5,7 +5,6 @@ The items are the catalogue or given candidates.
 Source: docs/numbers.md, rules 2 and 3.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -106,6 +105,7 @@ class RecommendRequest:
         exclude_seen: Leave out the items that the user already had.
         propagate: Rank with propagation (ON) or by the other features only (OFF).
         least_users: At least how many users an explanation's numbers and sentences must rest on.
+        now: As `ReadRequest.now`.
     """
 
     user_id: str
@@ -117,6 +117,7 @@ class RecommendRequest:
     propagate: bool = True
     explain: bool = False
     least_users: int = 0
+    now: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class Recommender:
             leave_seen=request.exclude_seen,
             explain=request.explain,
             least_users=request.least_users,
-            now=time.time(),
+            now=request.now,
         )
 
     async def _find_candidates(self, request: RecommendRequest) -> tuple[I64 | None, list[str]]:

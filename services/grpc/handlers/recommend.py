@@ -10,6 +10,7 @@ from propagation.workflow.read.recommend import RecommendRequest
 from services.grpc.convert import BANKS, message_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, count_seconds_left
 from services.grpc.requests import check_count, parse_choice, parse_limit
+from services.runtime.process import SystemClock
 from services.security.roles import Role
 
 BY_REASONER = {
@@ -112,4 +113,5 @@ class RecommendHandler(Servicer):
             exclude_seen=request.exclude_seen if request.HasField("exclude_seen") else True,
             propagate=self._should_propagate(request),
             least_users=self._get_least_users(Role.PERSONS),
+            now=SystemClock().now_ms() / 1_000,
         )
