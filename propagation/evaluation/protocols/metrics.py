@@ -39,6 +39,11 @@ class Paired(Term):
     t: float | None
     standard_error: float | None = None
 
+    @property
+    def worse(self) -> bool:
+        """Whether the mean is below zero by more than one standard error."""
+        return self.standard_error is not None and self.mean < -self.standard_error
+
 
 def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     """Return the differences left - right, paired by user.

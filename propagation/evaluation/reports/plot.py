@@ -14,11 +14,12 @@ from propagation.arrays import F64
 from propagation.evaluation.protocols.effect import Effect, describe_value
 from propagation.evaluation.protocols.metrics import Slice
 from propagation.evaluation.protocols.numbers_ranking import KNOWING, LeaveOneOutReport, Report
+from propagation.evaluation.reports.slice_plot import draw_slices
 from propagation.evaluation.reports.table import LABELS, LOOP_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
 
 SHOWN = ("off", "placebo", "adoption", "offk", "offk_adoption")
 COLOURS = {
@@ -29,43 +30,54 @@ COLOURS = {
     "offk": "#888888",
     "offk_adoption": "#0072B2",
 }
-WIDTH, HEIGHT = 8.0, 4.5
+WIDTH, HEIGHT, SLICES_HEIGHT = 8.0, 4.5, 4.0
 MARGIN = 0.02
 OFFSET = 0.03
 
 
 @contextmanager
-def _create_figure(path: Path, columns: int, title: str) -> Iterator["Figure"]:
+def _create_figure(
+    path: Path, columns: int, title: str, slices: Sequence[Slice] = ()
+) -> Iterator["Figure | SubFigure"]:
     """Make a figure with one row of axes.
 
-    It is written when the block ends.
+    The differences of slices are below, if there are targets. The figure is written when the block
+    ends.
     """
     from matplotlib import rcParams
     from matplotlib.figure import Figure
 
     rcParams["text.parse_math"] = False  # a dataset's name is no formula
-    figure = Figure(figsize=(WIDTH * max(1, 0.65 * columns), HEIGHT), layout="constrained")
+    shown = any(part.events for part in slices)
+    size = (WIDTH * max(1, 0.65 * max(columns, 2 * shown)), HEIGHT + SLICES_HEIGHT * shown)
+    figure = Figure(figsize=size, layout="constrained")
     figure.suptitle(title)
-    figure.subplots(1, columns)
-    yield figure
+    upper: Figure | SubFigure = figure
+    if shown:
+        rows = figure.add_gridspec(2, 1, height_ratios=(HEIGHT, SLICES_HEIGHT))
+        upper = figure.add_subfigure(rows[0])
+        draw_slices(figure.add_subfigure(rows[1]), slices)
+    upper.subplots(1, columns)
+    yield upper
     figure.savefig(path)
 
 
-def _draw_legend(figure: "Figure") -> None:
+def _draw_legend(figure: "Figure | SubFigure") -> None:
     """Draw one legend below all axes, where it hides no bar."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), 4), fontsize="small"
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 5), fontsize="small"
     )
 
 
 def plot_over_time(report: Report, path: Path) -> None:
-    """Plot N@10 of the main arms over the stream."""
+    """Plot N@10 of the main arms over the stream, and the slices."""
     with _create_figure(
         path,
         1,
         f"{report.dataset}: {report.users:,} users, {report.items:,} items, seeds:"
         f" {len(report.settings.seeds)}",
+        report.slices,
     ) as figure:
         (axes,) = figure.axes
         for name in SHOWN:
@@ -84,13 +96,15 @@ def plot_over_time(report: Report, path: Path) -> None:
 def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
     """Plot N@10 by arm, for each state of knowledge.
 
-    The left half has N@10 of 10 candidates, the right half of 100.
+    The left half has N@10 of 10 candidates, the right half of 100. The slices are of targets that
+    are ranked after all other events.
     """
     with _create_figure(
         path,
         2,
         f"{report.dataset}, leave-last-one-out: {report.known[0].targets:,} targets, seeds: "
         f"{len(report.settings.seeds)}",
+        report.setting("end").slices,
     ) as figure:
         for axes, size in zip(figure.axes, (10, 100), strict=True):
             _draw_bars(
@@ -111,7 +125,7 @@ def draw_leave_one_out(report: LeaveOneOutReport, path: Path) -> None:
 
 def plot_cold_start(slices: Sequence[Slice], title: str, path: Path) -> None:
     """Plot RecNet's Figure 6: little-known users and items, with and without propagation."""
-    with _create_figure(path, 2, title) as figure:
+    with _create_figure(path, 2, title, slices) as figure:
         names = ("off", "adoption", "knn", "offk", "offk_adoption")
         for axes, side in zip(figure.axes, ("user", "item"), strict=True):
             parts = [part for part in slices if part.of == side and part.events]

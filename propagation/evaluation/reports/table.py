@@ -40,7 +40,6 @@ MATCHED = (
     " items without. best: off + kNN + factors, the live ranker without routers."
 )
 SPREAD_FORMATS = {"t": ".1f", "standard_error": ".4f"}
-SLICED = {"user": "history of the user", "item": "adopters of the item"}
 SLICE_HEADERS = (
     "known",
     "events",

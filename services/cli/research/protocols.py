@@ -24,6 +24,7 @@ from propagation.evaluation.protocols.reasoner_ranking import (
     evaluate_by_reasoner,
 )
 from propagation.evaluation.reports import plot
+from propagation.evaluation.reports.slice_differences import SLICED
 from propagation.evaluation.reports.table import (
     FIXED_HEADERS,
     FOOTNOTE,
@@ -34,7 +35,6 @@ from propagation.evaluation.reports.table import (
     MEASURES,
     SLICE_FOOTNOTE,
     SLICE_HEADERS,
-    SLICED,
     arm_rows,
     build_fixed_rows,
     slice_rows,

@@ -12,6 +12,7 @@ from propagation.evaluation.kernels.prequential import POPULARITY, _choose_scori
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
 from propagation.evaluation.reports.plot import plot_cold_start, plot_over_time
+from propagation.evaluation.reports.slice_plot import WORSE_COLOUR, draw_slices
 from propagation.evaluation.reports.table import (
     HEADERS,
     LABELS,
@@ -112,6 +113,33 @@ def test_plots_are_pictures(report, tmp_path):
     plot_cold_start(report.slices, r"a title, not a formula: $\frac$", tmp_path / "cold.svg")
     for name in ("over_time.svg", "cold.svg"):
         assert (tmp_path / name).read_text().lstrip().startswith("<?xml")
+
+
+def test_slices_are_plotted_as_they_are_tabulated(report):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    draw_slices(figure.add_subfigure(figure.add_gridspec(1, 1)[0]), report.slices)
+    for axes, side in zip(figure.subfigs[0].axes, ("user", "item"), strict=True):
+        parts = [part for part in report.slices if part.of == side and part.events]
+        assert [label.get_text() for label in axes.get_yticklabels()] == [
+            f"{part.span}\n({part.events:,})" for part in parts
+        ]
+        pairs = [pair for part in parts for pair in (part.over_knn, part.gain_live)]
+        assert [text.get_text() for text in axes.texts] == [
+            f"{pair.mean:+.4f} ± {pair.standard_error:.4f}" for pair in pairs
+        ]
+        *marks, zero = axes.lines
+        assert [mark.get_xdata()[0] for mark in marks] == [pair.mean for pair in pairs]
+        assert [mark.get_color() == WORSE_COLOUR for mark in marks] == [
+            pair.mean < -pair.standard_error for pair in pairs
+        ]
+        assert list(zero.get_xdata()) == [0, 0]
+        bars = [bar.get_segments()[0][:, 0] for bar in axes.collections]
+        for pair, thin, thick in zip(pairs, bars[::2], bars[1::2], strict=True):
+            error = pair.standard_error
+            assert list(thin) == pytest.approx([pair.mean - 1.96 * error, pair.mean + 1.96 * error])
+            assert list(thick) == pytest.approx([pair.mean - error, pair.mean + error])
 
 
 def test_cold_slices_hold_every_reported_event_once_by_user_and_once_by_item(report):
