@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from propagation.workflow.engine import Engine
     from services.config.settings import Settings
     from services.config.sources import LoadedSettings
+
+RESULTS_ENDINGS = (".csv", ".npz")
 
 
 def parse_as_of(text: str) -> pb.AsOf:
@@ -68,6 +70,19 @@ def check_output_file(path: Path | None) -> Path | None:
     if str(path) == "-":
         raise typer.BadParameter("this command cannot write to stdout (-); name a file")
     return check_folder(path)
+
+
+def check_ending(option: str, path: Path | None, endings: Collection[str]) -> None:
+    """Check the ending of a file's name before minutes of work.
+
+    Raises:
+        UsageProblem: The name has another ending.
+    """
+    if path is not None and path.suffix.lower() not in endings:
+        raise UsageProblem(
+            f"{option} {path}: the name ends in {path.suffix or 'nothing'};"
+            f" give one of {', '.join(endings)}"
+        )
 
 
 Address = Annotated[

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from importlib.resources import files
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import (
     draw_lineage,
@@ -15,13 +17,21 @@ from services.report.collect import ReportData
 from services.report.html import Child, make_element, table, to_html
 from services.report.language_model import write_language_model
 from services.report.router_map import draw_router_map, get_name
+from services.report.slice_chart import draw_slices_legend, draw_slices_panel
+
+if TYPE_CHECKING:
+    from propagation.evaluation.reports.results_reader import SlicedResults
 
 MAX_ROWS = 12
 CLEAR_ERRORS = 2.0
 
 
-def render_page(data: ReportData) -> str:
-    """Render the whole document, which loads no files and runs no scripts."""
+def render_page(data: ReportData, results: "SlicedResults | None" = None) -> str:
+    """Render the whole document, which loads no files and runs no scripts.
+
+    Args:
+        results: An evaluation, whose slices are shown behind the service's quality.
+    """
     style = make_element("style")
     style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
     head = make_element(
@@ -40,6 +50,7 @@ def render_page(data: ReportData) -> str:
         "main",
         _write_summary(data),
         _write_quality(data.status),
+        _write_slices(results) if results is not None else (),
         _write_routers(data),
         _reach(data),
         write_language_model(data.status),
@@ -129,6 +140,29 @@ def _write_quality(status: pb.GetStatusResponse) -> list[Child]:
             " The item-kNN counts with and without propagation."
         ),
         draw_quality_chart(status.gauge),
+    ]
+
+
+def _write_slices(results: "SlicedResults") -> list[Child]:
+    """Show where the live ranker gains and loses in an evaluation."""
+    targets = pluralize(results.targets, "target")
+    when = {
+        "moment": "each ranked at its own moment",
+        "end": "each user's last, ranked after all other events",
+    }[results.known]
+    chosen = f"seed {results.seed:,}" + (
+        f", the median of {results.seeds:,}" if results.seeds > 1 else ""
+    )
+    panels = [draw_slices_panel(heading, part) for heading, part in results.panels.items() if part]
+    return [
+        make_element("h2", "Where ranking gains and loses"),
+        _note(
+            f"From the evaluation in {results.file}, not from this service: {targets}, {when};"
+            f" {chosen}. Differences of N@10 are paired by user; to the left of the line the live"
+            " ranker is worse."
+        ),
+        draw_slices_legend(),
+        make_element("div", panels, class_="columns"),
     ]
 
 

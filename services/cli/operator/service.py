@@ -13,12 +13,14 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import (
     LOOPBACK,
+    RESULTS_ENDINGS,
     Address,
     AsJson,
     Assignments,
     Config,
     Database,
     ask,
+    check_ending,
     check_output_file,
     get_settings,
     load_settings,
@@ -318,6 +320,15 @@ def report(
             help="The file to write.",
         ),
     ] = Path("propagation-report.html"),
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="A file of `evaluate --results`: show where ranking gains and loses.",
+        ),
+    ] = None,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -325,12 +336,19 @@ def report(
 
     The page opens without a network. It shows the routers as a map, the reach of messages, quality
     with and without propagation over time, the busiest and slowest parts, and the evolution runs.
+    --results adds the slices of an evaluation: by the user's history and the item's adopters.
 
     JSON: {"file", "bytes"}.
     """
     from services.report.collect import collect_report
     from services.report.page import render_page
 
-    text = render_page(ask(address, collect_report)).encode()
+    evaluated = None
+    if results is not None:
+        from propagation.evaluation.reports.results_reader import read_slices
+
+        check_ending("--results", results, RESULTS_ENDINGS)
+        evaluated = read_slices(results)
+    text = render_page(ask(address, collect_report), evaluated).encode()
     out.write_bytes(text)
     print_result({"file": out.resolve(), "bytes": len(text)}, f"{out.resolve()}", json=json)

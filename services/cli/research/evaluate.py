@@ -1,17 +1,18 @@
 """`propagation evaluate`: measure ranking quality on a dataset."""
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from services.cli.access import (
+    RESULTS_ENDINGS,
     AsJson,
     Assignments,
     Config,
     First,
     Folder,
+    check_ending,
     check_output_file,
     get_settings,
 )
@@ -120,8 +121,8 @@ def evaluate(
     from services.cli.research import vary as effects
 
     settings = get_settings(config, assignments)
-    _check_ending("--plot", plot, (".png", ".svg", ".pdf"))
-    _check_ending("--results", results, (".csv", ".npz"))
+    check_ending("--plot", plot, (".png", ".svg", ".pdf"))
+    check_ending("--results", results, RESULTS_ENDINGS)
     _check_protocol(protocol, vary, candidates, results)
     rows = Results()
     if protocol == "leave-one-out" and settings.reasoner != "offline":
@@ -158,15 +159,6 @@ def evaluate(
     if plot and outcome.draw:
         outcome.draw(plot)
     print_json(outcome.report.model_dump(mode="json")) if json else outcome.show()
-
-
-def _check_ending(option: str, path: Path | None, endings: Collection[str]) -> None:
-    """Check the ending of an output file before minutes of work."""
-    if path is not None and path.suffix.lower() not in endings:
-        raise UsageProblem(
-            f"{option} {path}: the name ends in {path.suffix or 'nothing'};"
-            f" give one of {', '.join(endings)}"
-        )
 
 
 def _check_protocol(

@@ -531,6 +531,31 @@ def test_a_dash_is_stdout_or_refused_and_never_a_file(address_options, tmp_path,
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_report_shows_the_slices_of_an_evaluation(address_options, tmp_path):
+    results, page = tmp_path / "targets.csv", tmp_path / "report.html"
+    command = ("report", *address_options, "-o", page, "--results", results)
+    missing = run_command(*command)
+    assert (missing.returncode, "does not exist" in missing.stderr) == (2, True)
+    results.write_text("seed,known,user,history,offk_adoption.n10\n1,moment,ann,3,0.5\n")
+    refused = run_command(*command)
+    assert refused.returncode == 3
+    assert "has one arm, offk_adoption; slices compare offk_adoption with knn" in refused.stderr
+    assert not page.exists()
+    results.write_text(
+        "seed,known,user,history,adopters,offk_adoption.n10,knn.n10,offk.n10\n"
+        "1,moment,ann,3,60,0.5,0.6,0.5\n"
+        "1,moment,bob,4,60,0.5,0.7,0.5\n"
+    )
+    done = run_command(*command)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text()
+    assert "From the evaluation in targets.csv, not from this service: 2 targets" in text
+    assert "-0.1500 ± 0.0500" in text
+    other = results.rename(tmp_path / "report.json")
+    ending = run_command(*command[:-1], other)
+    assert (ending.returncode, "give one of .csv, .npz" in ending.stderr) == (2, True)
+
+
 def test_an_export_follows_a_link_to_a_file(address_options, tmp_path):
     to, link = tmp_path / "cid.jsonl", tmp_path / "link"
     to.write_text("")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from propagation.evaluation.reports.results_reader import read_slices
 from propagation.model import InvalidInput
 from services.cli.research.evaluate import evaluate
 from services.client.errors import UsageProblem
@@ -151,6 +152,24 @@ def test_results_have_a_row_for_each_target_from_which_the_figures_follow(folder
         for seed in "123"
     }
     assert sorted(levels.values())[1] == levels[str(report["seed"])], "it is the median pass"
+
+
+@pytest.mark.parametrize("protocol", ["prequential", "leave-one-out"])
+def test_a_file_of_results_has_the_slices_of_the_report(folder, tmp_path, capsys, protocol):
+    files = [tmp_path / "targets.csv", tmp_path / "targets.npz"]
+    for file in files:
+        evaluate(folder, protocol, results=file, json=True, **{**QUICK, "seeds": 3})
+        report = json.loads(capsys.readouterr().out)
+        found = read_slices(file)
+        assert found.seed == report["seed"]
+        slices = report["slices"] if protocol == "prequential" else report["known"][0]["slices"]
+        assert sum(part["events"] for part in slices) > 0
+        for ours, part in zip(found.slices, slices, strict=True):
+            kept = ours.model_dump()
+            for name in ("of", "least", "most", "events", "knn", "offk", "offk_adoption"):
+                assert kept[name] == pytest.approx(part[name]), name
+            for name in ("over_knn", "gain_live"):
+                assert kept[name] == (part[name] and pytest.approx(part[name])), name
 
 
 def test_negatives_without_the_future(folder, tmp_path, capsys):
