@@ -82,7 +82,17 @@ def apply_one(state, user, item, time, increments, routers, weights):
             routers[1, np.argmax(weights[1])],
             time,
         )
-        learn_factors(state, state.clock[1] - 1)
+        learn_factors(
+            state.factors,
+            state.seen_set,
+            state.seen_user,
+            state.seen_item,
+            state.seen_time,
+            state.seen_before,
+            state.seen_catalogue,
+            state.seed,
+            state.clock[1] - 1,
+        )
     remember(state, user, item, time)
     state.clock[0] += 1
 
@@ -135,7 +145,7 @@ def _fill_shares(bank, user, increments, weight, seed, routers, weights):
         weights[place] = weight * values[place]
 
 
-@njit(cache=True)
+@njit(inline="always")
 def choose_routers(state, user, item, weight, trust, routers, weights):
     """Fill in q of rule 5 for both banks.
 

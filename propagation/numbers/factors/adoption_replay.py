@@ -49,79 +49,94 @@ def _draw_unseen(seen_set, user, catalogue, first, seed):
 
 
 @njit(cache=True)
-def _replay(state, place, catalogue, first, seed):
-    """Learn the history factor from one adoption, with the history before it."""
-    last = state.seen_before[place]
-    if last < 0:
-        return
-    user = state.seen_user[place]
+def _draw_negatives(seen_set, user, catalogue, first, seed):
+    """Draw at most four items that the user has not had."""
     negatives = np.empty(NEGATIVES, np.int64)
     count = 0
     for draw in range(NEGATIVES):
-        item = _draw_unseen(state.seen_set, user, catalogue, first + np.uint64(draw * TRIES), seed)
+        item = _draw_unseen(seen_set, user, catalogue, first + np.uint64(draw * TRIES), seed)
         if item >= 0:
             negatives[count] = item
             count += 1
-    if count == 0:
-        return
-    now = np.float64(state.seen_time[place])
-    items, shares = list_history(state.seen_item, state.seen_time, state.seen_before, last, now)
-    learn_choice(state.factors, items, shares, state.seen_item[place], negatives[:count])
+    return negatives[:count]
 
 
 @njit(cache=True)
-def _step_own(state, place, catalogue, steps, first, seed):
+def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catalogue, first, seed):
     """Step a user's taste vector on the user's newest adoptions.
 
     Args:
         place: The newest of them.
     """
     own = np.empty(OWN_HISTORY, np.int64)
-    size, user = 0, state.seen_user[place]
+    size, user = 0, seen_user[place]
     while place >= 0 and size < OWN_HISTORY:
-        own[size] = state.seen_item[place]
-        place = state.seen_before[place]
+        own[size] = seen_item[place]
+        place = seen_before[place]
         size += 1
-    for step in range(steps):
+    for step in range(factors.plan[OWN_STEPS]):
         draw = first + np.uint64(step * (TRIES + 1))
         age = min(_draw_age(draw, seed, OWN_AGE), size - 1)
-        other = _draw_unseen(state.seen_set, user, catalogue, draw + np.uint64(1), seed)
+        other = _draw_unseen(seen_set, user, catalogue, draw + np.uint64(1), seed)
         if other >= 0:
-            step_pair(state.factors, user, own[age], other)
+            step_pair(factors, user, own[age], other)
 
 
 @njit(cache=True)
-def learn_factors(state, place):
+def learn_factors(
+    factors,
+    seen_set,
+    seen_user,
+    seen_item,
+    seen_time,
+    seen_before,
+    seen_catalogue,
+    own_seed,
+    place,
+):
     """Learn from an adoption, the newest of those in `seen_set`.
 
+    It takes arrays of the state and not the state, which would take seconds longer to compile.
+
     Args:
+        own_seed: The state's seed.
         place: Of the adoption in the list.
     """
-    factors, catalogue = state.factors, np.int64(state.seen_catalogue[place])
-    key = np.uint64(state.seen_user[place]) << np.uint64(32) | np.uint64(state.seen_item[place])
-    seed = mix_seed(key, state.seed)
+    catalogue = np.int64(seen_catalogue[place])
+    key = np.uint64(seen_user[place]) << np.uint64(32) | np.uint64(seen_item[place])
+    seed = mix_seed(key, own_seed)
     draw, stride = np.uint64(0), np.uint64(NEGATIVES * TRIES + 1)
     if factors.target.shape[1] > 0:
-        _replay(state, place, catalogue, draw, seed)
-        for number in range(factors.plan[REPLAYS] + factors.plan[RECENT_REPLAYS]):
-            draw += stride
-            if place == 0:
-                break
-            if number < factors.plan[REPLAYS]:
-                old = _draw_place(draw, seed, place)
-            else:
-                old = place - 1 - _draw_age(draw, seed, RECENT_AGE) % place
-            _replay(state, old, catalogue, draw + np.uint64(1), seed)
+        for sample in range(1 + factors.plan[REPLAYS] + factors.plan[RECENT_REPLAYS]):
+            chosen, first = place, draw
+            if sample > 0:
+                draw += stride
+                if place == 0:
+                    break
+                if sample <= factors.plan[REPLAYS]:
+                    chosen = _draw_place(draw, seed, place)
+                else:
+                    chosen = place - 1 - _draw_age(draw, seed, RECENT_AGE) % place
+                first = draw + np.uint64(1)
+            last = seen_before[chosen]
+            if last >= 0:
+                user, now = seen_user[chosen], np.float64(seen_time[chosen])
+                negatives = _draw_negatives(seen_set, user, catalogue, first, seed)
+                if len(negatives) > 0:
+                    items, shares = list_history(seen_item, seen_time, seen_before, last, now)
+                    learn_choice(factors, items, shares, seen_item[chosen], negatives)
         draw += stride
     if factors.taste.shape[1] > 0:
         for _ in range(factors.plan[STEPS]):
             old = _draw_place(draw, seed, place + 1)
-            user = state.seen_user[old]
-            other = _draw_unseen(state.seen_set, user, catalogue, draw + np.uint64(1), seed)
+            user = seen_user[old]
+            other = _draw_unseen(seen_set, user, catalogue, draw + np.uint64(1), seed)
             if other >= 0:
-                step_pair(factors, user, state.seen_item[old], other)
+                step_pair(factors, user, seen_item[old], other)
             draw += np.uint64(TRIES + 1)
-        _step_own(state, place, catalogue, factors.plan[OWN_STEPS], draw, seed)
+        _step_own(
+            factors, seen_set, seen_user, seen_item, seen_before, place, catalogue, draw, seed
+        )
 
 
 @njit(cache=True, nogil=True)
@@ -134,4 +149,14 @@ def relearn_factors(state, begin, end):
     for place in range(begin, end):
         key = np.int64(state.seen_user[place]) << 32 | np.int64(state.seen_item[place])
         add_key(state.seen_set, key)
-        learn_factors(state, place)
+        learn_factors(
+            state.factors,
+            state.seen_set,
+            state.seen_user,
+            state.seen_item,
+            state.seen_time,
+            state.seen_before,
+            state.seen_catalogue,
+            state.seed,
+            place,
+        )

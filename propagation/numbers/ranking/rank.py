@@ -345,19 +345,19 @@ def _score_rows(state, combiner, asker, standpoint, rows, limit):
 
 
 @njit(cache=True)
-def _keep_rankable(state, user, candidates, left_out, leave_seen):
+def _keep_rankable(known, seen_set, visible, user, candidates, left_out, leave_seen):
     """Return the candidates that may be ranked.
 
     Hidden items, those left out, and with `leave_seen` those that the user had are not.
+
+    Args:
+        known: Whether the user has a history.
     """
-    known = has_history(state.history_length, user)
     rows = np.empty(len(candidates), np.int64)
     kept = 0
     for item in candidates:
-        had = (known and leave_seen and has_seen(state.seen_set, user, item)) or (
-            item == left_out
-        ).any()
-        if state.visible[item] and not had:
+        had = (known and leave_seen and has_seen(seen_set, user, item)) or (item == left_out).any()
+        if visible[item] and not had:
             rows[kept] = item
             kept += 1
     return rows[:kept]
@@ -407,7 +407,15 @@ def rank(
             count,
         )
     else:
-        rows = _keep_rankable(state, asker.user, candidates, left_out, leave_seen)
+        rows = _keep_rankable(
+            has_history(state.history_length, asker.user),
+            state.seen_set,
+            state.visible,
+            asker.user,
+            candidates,
+            left_out,
+            leave_seen,
+        )
     ranked = _score_rows(state, combiner, asker, standpoint, rows, limit)
     release_neighbours(state.near_slow, state.near_fast, found)
     return ranked

@@ -178,7 +178,7 @@ def _fill_near(near_slow, near_fast, adoptions, items, out):
         out[row, 6] = np.log(KNN_FLOOR + compute_nearness(near_fast[item], adoptions[item]))
 
 
-@njit(cache=True)
+@njit(inline="always")
 def fill_features(state, user, items, now, out):
     """Write the features of a user and a few items into out.
 
