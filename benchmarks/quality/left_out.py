@@ -2,14 +2,13 @@
 
 Each feature is left out once.
 
-    python -m benchmarks.quality.left_out FOLDER [EVENTS]
+    python -m benchmarks.quality FOLDER [EVENTS]
 
 One pass of the prequential protocol (docs/numbers.md) ranks with all features and with each one
 left out. Differences are means over users.
 """
 
 import asyncio
-import sys
 from collections.abc import Iterable
 from enum import IntEnum
 from pathlib import Path
@@ -69,7 +68,3 @@ def main(folder: str, events: str | None = None) -> None:
         assert pair is not None, "there are ranked events"
         t = "" if pair.t is None else f" (t = {pair.t:.1f})"
         print(f"{name:28} {own.mean():.4f}  {pair.mean:+.4f}{t}", flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
