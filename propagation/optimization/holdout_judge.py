@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from propagation.model import F32, F64, I64, pluralize
-from propagation.numbers.rules import LEAST_DEVIATION, Combiner, Feature
+from propagation.numbers.rules import Combiner, Feature
 
 LEAST_USERS = 2
 LEAST_PLACES, MOST_PLACES = 4, 9
@@ -88,7 +88,7 @@ def compute_lift_slopes(weights: F64, deviation: float, user_bins: I64, item_bin
 def compute_running_deviation(combiner: Combiner, feature: Feature) -> float:
     """Return the running deviation that a feature is divided by (rule 3)."""
     variance = combiner.moments[feature, 1] / combiner.seen[0] if combiner.seen[0] > 1 else 1.0
-    return max(float(np.sqrt(variance)), LEAST_DEVIATION)
+    return max(float(np.sqrt(variance)), float(combiner.least[feature]))
 
 
 def judge(

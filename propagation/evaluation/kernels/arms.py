@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from propagation.numbers.rules import (
     FEATURES,
-    FROM_NOTHING,
-    START_WEIGHT,
+    LEAST_DEVIATIONS,
+    LEAST_LIFT_DEVIATION,
     Combiner,
     Feature,
     create_combiner,
@@ -136,6 +136,6 @@ def create_evaluation_combiner(arms: Arms = ARMS) -> Combiner:
     mask = np.zeros((len(arms), COLUMNS))
     for row, columns in enumerate(arms.values()):
         mask[row, list(columns)] = 1
-    start = np.full(COLUMNS, START_WEIGHT)
-    start[list(FROM_NOTHING)] = 0
-    return create_combiner(mask, start)
+    lifts = (Control.PLACEBO_SESSION, Control.PLACEBO_TASTE, Control.SEMANTIC)
+    least = {**LEAST_DEVIATIONS, **dict.fromkeys(map(int, lifts), LEAST_LIFT_DEVIATION)}
+    return create_combiner(mask, least)

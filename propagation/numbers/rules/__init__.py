@@ -2,7 +2,8 @@
 
 from propagation.numbers.products import multiply_rows
 from propagation.numbers.rules.combiner import (
-    LEAST_DEVIATION,
+    LEAST_DEVIATIONS,
+    LEAST_LIFT_DEVIATION,
     START_WEIGHT,
     Combiner,
     adjust_for_newcomers,
@@ -20,7 +21,6 @@ from propagation.numbers.rules.combiner import (
 )
 from propagation.numbers.rules.features import (
     FEATURES,
-    FROM_NOTHING,
     KNN_FLOOR,
     PROPAGATED,
     READ_ROUTERS,

@@ -4,6 +4,7 @@ It learns several arms at once over the same features: the live one, one without
 those of an evaluation.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +20,23 @@ RATE, BIN_RATE = 0.1, 0.05
 L2, BIN_L2 = 1e-4, 1e-3
 GRADIENT_CLIP = 4.0
 LEAST_DEVIATION = 1e-3
+# A lift is a logarithm of odds, so it should count at most as much as it says: START_WEIGHT over
+# the deviation is at most 1. Lifts of few choices are small, and mostly noise.
+LEAST_LIFT_DEVIATION = START_WEIGHT
 # Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says
 # nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1
 # Factors of few choices are small, and mostly noise: they stay small beside the other features.
 LEAST_FACTOR_DEVIATION = 1.0
-PROFILE, HISTORY, TASTE = (
-    Feature.PROFILE.value,
-    Feature.HISTORY.value,
-    Feature.TASTE.value,
-)
+LEAST_DEVIATIONS: Mapping[int, float] = {
+    Feature.LIFT_SESSION: LEAST_LIFT_DEVIATION,
+    Feature.LIFT_TASTE: LEAST_LIFT_DEVIATION,
+    Feature.PROFILE: LEAST_PROFILE_DEVIATION,
+    Feature.HISTORY: LEAST_FACTOR_DEVIATION,
+    Feature.TASTE: LEAST_FACTOR_DEVIATION,
+}
+# Features that mean nothing before they have learned: they start at weight 0.
+FROM_NOTHING = (Feature.PROFILE, Feature.HISTORY, Feature.TASTE)
 # Upper limits of the bins; the last bin has none.
 MATURITY_BINS = np.array((0, 5, 20))
 ADOPTER_BINS = np.array((2, 10, 50))
@@ -39,6 +47,7 @@ class Combiner(NamedTuple):
 
     Args:
         mask: [A,F] 0 or 1: the features that an arm sees.
+        least: [F] least deviation that a feature is divided by.
         weights: [A,F,9] global, 4 user maturities, 4 bins of item adopters; likewise squares.
         moments: [F,2] running mean and sum of squared differences.
         seen: [1] values behind the moments.
@@ -46,6 +55,7 @@ class Combiner(NamedTuple):
     """
 
     mask: NDArray[np.float64]
+    least: NDArray[np.float64]
     weights: NDArray[np.float64]
     squares: NDArray[np.float64]
     moments: NDArray[np.float64]
@@ -53,18 +63,25 @@ class Combiner(NamedTuple):
     gauge: GaugeSums
 
 
-def create_combiner(mask: NDArray[np.float64], start: NDArray[np.float64]) -> Combiner:
+def create_combiner(
+    mask: NDArray[np.float64], least: Mapping[int, float] = LEAST_DEVIATIONS
+) -> Combiner:
     """Make a combiner that has learned nothing.
 
     Args:
         mask: [A,F].
-        start: [F] global weights.
+        least: Least deviations of features, where they are not LEAST_DEVIATION.
     """
     arms, features = mask.shape
+    start, deviations = np.full(features, START_WEIGHT), np.full(features, LEAST_DEVIATION)
+    for feature in range(features):
+        start[feature] = 0.0 if feature in FROM_NOTHING else START_WEIGHT
+        deviations[feature] = least.get(feature, LEAST_DEVIATION)
     weights = np.zeros((arms, features, GROUPS))
     weights[:, :, 0] = mask * start
     return Combiner(
         mask,
+        deviations,
         weights,
         np.ones((arms, features, GROUPS)),
         np.zeros((features, 2)),
@@ -118,12 +135,8 @@ def find_adopter_bin(count):
 @njit(cache=True)
 def find_deviation(combiner, feature):
     """Return the deviation of a feature, at least its least one."""
-    least = LEAST_DEVIATION
-    if feature == PROFILE:
-        least = LEAST_PROFILE_DEVIATION
-    elif feature in (HISTORY, TASTE):
-        least = LEAST_FACTOR_DEVIATION
-    return max(np.sqrt(combiner.moments[feature, 1] / combiner.seen[0]), least)
+    variance = combiner.moments[feature, 1] / combiner.seen[0]
+    return max(np.sqrt(variance), combiner.least[feature])
 
 
 @njit(cache=True)

@@ -58,8 +58,6 @@ class Standpoint(NamedTuple):
 
 FEATURES = len(Feature)
 PROPAGATED = (Feature.LIFT_SESSION, Feature.LIFT_TASTE, Feature.PROFILE)
-# Features that mean nothing before they have learned: the combiner starts them at weight 0.
-FROM_NOTHING = (Feature.PROFILE, Feature.HISTORY, Feature.TASTE)
 RECENT_HALF_LIFE = 5_000.0
 RECENT_FLOOR = 0.2
 READ_ROUTERS = 32

@@ -41,10 +41,8 @@ from propagation.numbers import (
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
 from propagation.numbers.rules import (
     FEATURES,
-    FROM_NOTHING,
     PROPAGATED,
     START_SHARPNESS,
-    START_WEIGHT,
     Combiner,
     create_combiner,
     find_softmax_largest,
@@ -73,9 +71,7 @@ def create_live_combiner(arms: int = 2) -> Combiner:
     """
     mask = np.ones((arms, FEATURES))
     mask[OFF, list(PROPAGATED)] = 0
-    start = np.full(FEATURES, START_WEIGHT)
-    start[list(FROM_NOTHING)] = 0
-    return create_combiner(mask, start)
+    return create_combiner(mask)
 
 
 class NumbersView:

@@ -21,7 +21,7 @@ from propagation.numbers.rules import (
 
 
 def make_combiner():
-    return create_combiner(np.ones((1, 1)), np.array([0.3]))
+    return create_combiner(np.ones((1, 1)))
 
 
 def test_bins():
@@ -38,7 +38,7 @@ def test_a_weight_is_the_sum_of_global_maturity_and_adopters():
 
 
 def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
-    combiner = create_combiner(np.ones((1, FEATURES)), np.zeros(FEATURES))
+    combiner = create_combiner(np.ones((1, FEATURES)))
     raw = np.zeros((1_000, FEATURES))
     raw[0, Feature.PROFILE] = raw[0, Feature.CONTENT] = 0.01
     observe(combiner, raw)
@@ -47,6 +47,21 @@ def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
     values = np.empty_like(later)
     standardise(combiner, later, values)
     assert values[0, Feature.PROFILE] == pytest.approx(6.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("feature", "least"),
+    [(Feature.LIFT_SESSION, 0.3), (Feature.LIFT_TASTE, 0.3), (Feature.HISTORY, 1.0)],
+)
+def test_what_learned_little_stays_small(feature, least):
+    combiner = create_combiner(np.ones((1, FEATURES)))
+    raw = np.zeros((1_000, FEATURES))
+    raw[:, [feature, Feature.CONTENT]] = np.linspace(-0.05, 0.05, 1_000)[:, None]
+    observe(combiner, raw)
+    values = np.empty_like(raw)
+    standardise(combiner, raw, values)
+    assert values[:, Feature.CONTENT].std() == pytest.approx(1.0)
+    assert values[:, feature] == pytest.approx(raw[:, feature] / least)
 
 
 def test_one_step_is_adagrad_on_the_pairwise_logistic_loss():
@@ -71,7 +86,7 @@ def test_values_are_clipped_at_four_in_the_gradient_only():
 
 
 def test_an_arm_neither_sees_nor_learns_what_its_mask_leaves_out():
-    combiner = create_combiner(np.array([[1.0, 1.0], [1.0, 0.0]]), np.full(2, 0.3))
+    combiner = create_combiner(np.array([[1.0, 1.0], [1.0, 0.0]]))
     learn_pairs(combiner, np.array([[1.0, 2.0], [0.0, 0.0]]), 0, np.array([0, 0]))
     assert combiner.weights[1, 1].tolist() == [0.0] * 9
     assert combiner.weights[0, 1, 0] > 0.3

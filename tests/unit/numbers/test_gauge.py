@@ -36,7 +36,7 @@ def test_an_interaction_fades_and_differences_are_from_the_first_arm():
 
 
 def test_arms_are_ranked_by_the_weights_from_before_they_learn():
-    combiner = create_combiner(np.array([[1.0, 0.0], [0.0, 1.0]]), np.full(2, 0.3))
+    combiner = create_combiner(np.array([[1.0, 0.0], [0.0, 1.0]]))
     learn_pairs(combiner, np.array([[1.0, -1.0], [0.0, 0.0], [2.0, -1.0]]), 0, np.array([0, 0, 0]))
     second_of_three, behind_one_tied_with_one = 1 / log2(3), (1 / log2(3) + 1 / log2(4)) / 2
     assert combiner.gauge.recent[:, 0].tolist() == pytest.approx(
@@ -64,7 +64,7 @@ def test_a_full_course_halves_its_stretches():
 
 
 def test_a_state_stored_before_there_was_a_gauge_begins_a_new_one():
-    learned, other = (create_combiner(np.ones((2, 1)), np.array([0.3])) for _ in range(2))
+    learned, other = (create_combiner(np.ones((2, 1))) for _ in range(2))
     learn_pairs(learned, np.array([[1.0], [-1.0]]), 1, np.array([3, 0]))
     old = pack_combiner(learned)[: -sum(part.size for part in learned.gauge)]
     unpack(other, old)
