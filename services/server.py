@@ -19,11 +19,11 @@ from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, build_server
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import (
-    SERVICE,
     StartCancelled,
     fill_kernel_cache,
     has_compiled_kernels,
 )
+from services.runtime.kernel_compiler import SERVICE
 from services.runtime.logs import configure_logging
 from services.runtime.process import (
     SystemClock,

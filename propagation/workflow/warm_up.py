@@ -40,8 +40,13 @@ DIMENSION = 2
 def warm_up() -> None:
     """Run all numeric work of the service once on throwaway views.
 
-    This takes one core about a minute if nothing is compiled yet, and a moment if everything is.
+    This takes one core about two minutes if nothing is compiled yet, and a moment if everything is.
     """
+    for part in PARTS:
+        part()
+
+
+def _learn_and_withdraw() -> None:
     view, rows = _create_view(), np.arange(SIZE)
     events = Interactions(
         sequence=rows + 1,
@@ -54,18 +59,11 @@ def warm_up() -> None:
         time=rows.astype(np.uint32),
     )
     block = _learn(view, events)
-    _evolve(view)
     _withdraw(view, events, block)
-    follow_recent(
-        bring_up_to_date(None, view.state, EMPTY_ROWS).recent,
-        view.state.recent,
-        view.state.recent_at,
-        0,
-        SIZE,
-    )
-    view.compute_taste_weights(
-        [compute_ref(ClientKind.USER, 0), compute_ref(ClientKind.ITEM, 0)], count=2
-    )
+
+
+def _read() -> None:
+    view = _create_view()
     cores = CorePool(1)
     CatalogueScorer(cores).read(
         view,
@@ -75,6 +73,20 @@ def warm_up() -> None:
         ],
     )
     cores.close()
+
+
+def _read_tastes() -> None:
+    view = _create_view()
+    view.compute_taste_weights(
+        [compute_ref(ClientKind.USER, 0), compute_ref(ClientKind.ITEM, 0)], count=2
+    )
+    follow_recent(
+        bring_up_to_date(None, view.state, EMPTY_ROWS).recent,
+        view.state.recent,
+        view.state.recent_at,
+        0,
+        SIZE,
+    )
 
 
 def _learn(view: NumbersView, events: Interactions) -> LearnedBlock:
@@ -97,7 +109,6 @@ def _withdraw(view: NumbersView, events: Interactions, block: LearnedBlock) -> N
             view, [History(0, events.sequence, rows // 2, events.weight, events.time, withdrawn)]
         )
     subtraction.finish(view, compute_ref(ClientKind.ITEM, 0))
-    relearn(view)
 
 
 def _create_view() -> NumbersView:
@@ -110,7 +121,8 @@ def _create_view() -> NumbersView:
     return view
 
 
-def _evolve(view: NumbersView) -> None:
+def _evolve() -> None:
+    view = _create_view()
     rows = np.arange(2)
     holdout = Holdout(
         judged_from=0,
@@ -146,3 +158,12 @@ def _evolve(view: NumbersView) -> None:
         np.zeros((routers + 1, state.content.shape[1]), np.float32),
     )
     evolve_seen(state.seen_router, state.seen_last, state.seen_before, change)
+
+
+def _relearn_factors() -> None:
+    relearn(_create_view())
+
+
+# Two processes that compile take these parts in this order. The first two share no kernel that
+# takes long. They are first because the third, which takes longest, needs kernels of both.
+PARTS = (_relearn_factors, _evolve, _learn_and_withdraw, _read_tastes, _read)

@@ -12,11 +12,8 @@ from propagation.evaluation.reports.table import FOOTNOTE
 from propagation.evaluation.stream import EvaluationSettings, build_stream
 from propagation.model import InvalidInput, pluralize
 from services.runtime.console import print_table, print_text
-from services.runtime.kernel_cache import (
-    EVALUATION,
-    fill_kernel_cache,
-    has_compiled_kernels,
-)
+from services.runtime.kernel_cache import fill_kernel_cache, has_compiled_kernels
+from services.runtime.kernel_compiler import EVALUATION
 
 ARMS = {
     "off": "propagation off",

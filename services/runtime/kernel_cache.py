@@ -13,21 +13,14 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from propagation.forced_exit import create_temporary_folder
 from services.runtime.bound_process import build_bound_command
 from services.runtime.console import print_error, show_progress
-
-# The packages whose kernels are compiled together, by the program that needs them.
-SERVICE, EVALUATION = "service", "evaluation"
-PACKAGES = {
-    SERVICE: ("propagation.numbers.",),
-    EVALUATION: ("propagation.evaluation.kernels.", "propagation.numbers."),
-}
+from services.runtime.kernel_compiler import SERVICE, run_compilers
 
 
 class StartCancelled(Exception):
@@ -37,9 +30,11 @@ class StartCancelled(Exception):
 def use_kernel_cache() -> None:
     """Choose the cache folder; call it before anything imports numba.
 
-    The folder's name is a digest of two things. One is the kernels' sources: numba notices that a
-    kernel has changed, but not that a kernel of another file, which it calls, has changed. The
-    other is the sources' place, by which numba tells kernels apart.
+    The folder's name is a digest of three things. One is the kernels' sources: numba notices that a
+    kernel has changed, but not that a kernel of another file, which it calls, has changed. Another
+    is the sources' place, by which numba tells kernels apart. The third is numba's version: another
+    version would use the file names of this one again, and one moment's index may name a file that
+    it has not replaced yet.
 
     NUMBA_CACHE_DIR names the parent folder; in a child process it names the folder itself.
 
@@ -55,7 +50,13 @@ def use_kernel_cache() -> None:
         for source in (library / package).rglob("*.py")
     )
     digest = hashlib.blake2b(
-        b"".join([os.fsencode(library), *(source.read_bytes() for source in sources)]),
+        b"".join(
+            [
+                os.fsencode(library),
+                version("numba").encode(),
+                *(source.read_bytes() for source in sources),
+            ]
+        ),
         digest_size=6,
     ).hexdigest()
     parent = os.environ.get("NUMBA_CACHE_DIR") or os.path.join(
@@ -91,23 +92,29 @@ def _mark(folder: Path, needed_by: str) -> Path:
     return folder / f"{needed_by}-{compiler}-{processor}.complete"
 
 
-def compile_kernels(needed_by: str = SERVICE) -> None:
+def compile_kernels(*needed_by: str) -> None:
     """Compile the kernels that the cache lacks, and show progress.
 
     If another process compiles them, this waits for it and compiles nothing.
+
+    Args:
+        needed_by: SERVICE by default.
+
+    Raises:
+        CompilerFailed: A process that compiles kernels ended before its work was done.
     """
-    if has_compiled_kernels(needed_by):
+    needed_by = needed_by or (SERVICE,)
+    if all(map(has_compiled_kernels, needed_by)):
         return
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
     with _hold_lock(folder):
-        if not has_compiled_kernels(needed_by):
+        lacking = tuple(one for one in needed_by if not has_compiled_kernels(one))
+        if lacking:
             print_error("compiling kernels, once")
-            with (
-                show_progress("kernels", seconds=5.0) as progress,
-                _report_compiled(needed_by, progress),
-            ):
-                _warm_up_of(needed_by)()
-            _mark(folder, needed_by).touch()
+            with show_progress("kernels", seconds=5.0) as progress:
+                run_compilers(lacking, progress)
+            for one in lacking:
+                _mark(folder, one).touch()
 
 
 @contextmanager
@@ -124,43 +131,6 @@ def _hold_lock(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _warm_up_of(needed_by: str) -> Callable[[], None]:
-    if needed_by == EVALUATION:
-        from propagation.evaluation.protocols.passes import compile_pass as warm_up
-    else:
-        from propagation.workflow.warm_up import warm_up
-    return warm_up
-
-
-def _report_compiled(
-    needed_by: str, progress: Callable[[int, int | None], None]
-) -> AbstractContextManager[None]:
-    """Report, after each kernel, how many are compiled of how many."""
-    from numba.core.dispatcher import Dispatcher
-    from numba.core.event import Listener, install_listener
-
-    _warm_up_of(needed_by)  # imports the kernels
-    kernels = [
-        kernel
-        for name, module in list(sys.modules.items())
-        if name.startswith(PACKAGES[needed_by])
-        for kernel in vars(module).values()
-        if isinstance(kernel, Dispatcher)
-        and kernel.py_func.__module__ == name
-        and kernel.targetoptions.get("inline") != "always"
-    ]
-
-    class Count(Listener):
-        def on_start(self, event: Any) -> None:
-            pass
-
-        def on_end(self, event: Any) -> None:
-            progress(sum(bool(kernel.signatures) for kernel in kernels), len(kernels))
-
-    counting: AbstractContextManager[None] = install_listener("numba:compile", Count())
-    return counting
 
 
 async def fill_kernel_cache(
@@ -195,7 +165,8 @@ async def fill_kernel_cache(
             await asyncio.wait((compiled, stopped), return_when=asyncio.FIRST_COMPLETED)
     finally:
         if child.returncode is None:
-            child.kill()
+            # Its session is its own: this reaches the processes that it started, too.
+            os.killpg(child.pid, signal.SIGKILL)
         await child.wait()
     if stopping.is_set():
         raise StartCancelled
@@ -210,8 +181,7 @@ def main(*needed_by: str) -> None:
     """Compile every kernel that the cache lacks, and report the time."""
     use_kernel_cache()
     start = time.monotonic()
-    for one in needed_by or (SERVICE,):
-        compile_kernels(one)
+    compile_kernels(*needed_by)
     print_error(f"kernels ready after {time.monotonic() - start:.0f} s")
 
 

@@ -26,7 +26,8 @@ from propagation.evaluation.stream import LEAST_ITEMS, EvaluationSettings, Strea
 from propagation.numbers import State, with_room
 from propagation.ports import FittableEmbedder
 from propagation.routing import draw_random_directions, run_spherical_kmeans
-from propagation.workflow.views import NumbersView, count_usable_cores
+from propagation.usable_cores import count_usable_cores
+from propagation.workflow.views import NumbersView
 
 
 @dataclass(frozen=True)

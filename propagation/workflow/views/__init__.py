@@ -2,7 +2,7 @@
 
 from propagation.workflow.views.catalogue import Catalogue, find_ref, load_client, scan_items
 from propagation.workflow.views.client_memory import ClientMemory, list_erased_clients
-from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner, count_usable_cores
+from propagation.workflow.views.numbers_owner import CorePool, NumbersOwner
 from propagation.workflow.views.numbers_view import (
     NO_RECORD,
     OFF,

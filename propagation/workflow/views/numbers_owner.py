@@ -4,7 +4,6 @@ Learning and reading take turns on the view.
 """
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import ClientKind, NotReached, get_kind
+from propagation.usable_cores import count_usable_cores
 from propagation.workflow.views.numbers_view import NumbersView
 
 MAX_THREADS = 4
@@ -51,11 +51,6 @@ class CorePool:
 
     def close(self) -> None:
         self._others.shutdown()
-
-
-def count_usable_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 P = ParamSpec("P")

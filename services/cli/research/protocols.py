@@ -48,7 +48,8 @@ from services.cli.research.datasets import check_events
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, show_progress
-from services.runtime.kernel_cache import EVALUATION, compile_kernels
+from services.runtime.kernel_cache import compile_kernels
+from services.runtime.kernel_compiler import EVALUATION
 from services.runtime.process import release
 
 # The arguments of print_table.
