@@ -64,6 +64,8 @@ def _learn_and_withdraw() -> None:
 
 def _read() -> None:
     view = _create_view()
+    # User 1 has chosen item 0: explanations call kernels of their own for a user with history.
+    view.state.history_next[1] = view.state.history_length[1] = 1
     cores = CorePool(1)
     CatalogueScorer(cores).read(
         view,

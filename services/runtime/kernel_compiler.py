@@ -77,7 +77,7 @@ def run_compilers(needed_by: tuple[str, ...], progress: Callable[[int, int | Non
 
 
 def share_cache() -> None:
-    """Make this process's entries of numba's cache safe beside those of others.
+    """Let several processes fill numba's cache at once, of which this is one.
 
     Call it before the first kernel is compiled or loaded. Numba was not made for several processes
     that fill one cache, in two respects:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from services.runtime import kernel_cache
+from services.runtime.kernel_compiler import EVALUATION
 
 ROOT = Path(__file__).parents[4]
 LOOK = """
@@ -124,21 +125,25 @@ def test_some_kernels_are_not_all(tmp_path, monkeypatch):
 def half_full(tmp_path):
     """Yield a cache that has the service's kernels, and not yet those of evaluations."""
     filled = Path(os.environ["NUMBA_CACHE_DIR"])
-    leave_out = shutil.ignore_patterns("kernels_*", f"{kernel_cache.EVALUATION}-*")
+    leave_out = shutil.ignore_patterns("kernels_*", f"{EVALUATION}-*")
     return Path(shutil.copytree(filled, tmp_path / filled.name, ignore=leave_out))
 
 
 @pytest.mark.slow
-def test_two_processes_compile_once_and_say_how_far_they_are(half_full):
-    one = start_filling(half_full, "evaluation")
+def test_two_commands_compile_once_after_one_was_killed_and_say_how_far_they_are(half_full):
+    killed = start_filling(half_full, "evaluation")
     while not any(half_full.glob("kernels_*/*.nbi")):
-        assert one.poll() is None
+        assert killed.poll() is None
         time.sleep(0.1)
+    killed.kill()
+    killed.communicate(timeout=60)
+    assert not list(half_full.glob(f"{EVALUATION}-*.complete"))
+    one = start_filling(half_full, "evaluation")
+    assert one.stderr.readline() == "compiling kernels, once\n"
     other = start_filling(half_full, "evaluation")
     first, second = (process.communicate(timeout=600)[1] for process in (one, other))
     assert (one.returncode, other.returncode) == (0, 0), first + second
     lines = first.splitlines()
-    assert lines[0].startswith("compiling kernels")
     told = r"kernels: .* passed; \d+ of \d+ done; about \d+ (s|min) left"
     assert any(re.fullmatch(told, line) for line in lines)
     assert second.splitlines()[:-1] == ["waiting for another process that is compiling kernels"]
