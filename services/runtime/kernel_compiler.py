@@ -63,8 +63,9 @@ def run_compilers(needed_by: tuple[str, ...], progress: Callable[[int, int | Non
             compiled: set[str] = set()
             for line in lines:  # ends when the last process does
                 total, kernel = line.split()
-                compiled.add(kernel)
-                progress(len(compiled), int(total))
+                if kernel not in compiled:
+                    compiled.add(kernel)
+                    progress(len(compiled), int(total))
         codes = [compiler.wait() for compiler in compilers]
         if any(codes):
             raise CompilerFailed(
@@ -77,7 +78,7 @@ def run_compilers(needed_by: tuple[str, ...], progress: Callable[[int, int | Non
 
 
 def share_cache() -> None:
-    """Let several processes fill numba's cache at once, of which this is one.
+    """Let this process and others fill numba's cache at once.
 
     Call it before the first kernel is compiled or loaded. Numba was not made for several processes
     that fill one cache, in two respects:
@@ -117,7 +118,7 @@ def _hold_lock(folder: str) -> Iterator[None]:
 
 
 def _list_parts(needed_by: tuple[str, ...]) -> list[Callable[[], None]]:
-    """Return the parts of the warm-up in the order in which they begin."""
+    """Return the parts of the warm-up, the first to begin first."""
     parts: list[Callable[[], None]] = []
     if SERVICE in needed_by:
         from propagation.workflow import warm_up

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from services.runtime import kernel_compiler
-from services.runtime.kernel_compiler import EVALUATION, CompilerFailed, run_compilers
+from services.runtime.kernel_compiler import EVALUATION, SERVICE, CompilerFailed, run_compilers
 
 ROOT = Path(__file__).parents[4]
 KERNEL = """
@@ -154,3 +154,24 @@ def test_a_process_that_fails_is_an_error(monkeypatch, capfd):
     with pytest.raises(CompilerFailed, match="exit code 1"):
         run_compilers((EVALUATION,), lambda done, total: None)
     assert "Error" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cores", "processes"), [(1, 1), (2, 2), (8, 2)])
+def test_processes_are_as_many_as_cores_at_most_two_and_their_kernels_are_counted_once(
+    monkeypatch, cores, processes
+):
+    started, told = [], []
+
+    def start_compiler(*arguments, **options):
+        started.append(popen(*arguments, **options))
+        return started[-1]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(kernel_compiler, "count_usable_cores", lambda: cores)
+    monkeypatch.setattr(kernel_compiler.subprocess, "Popen", start_compiler)
+    run_compilers((SERVICE, EVALUATION), lambda done, total: told.append((done, total)))
+    assert len(started) == processes
+    assert len({total for _, total in told}) == 1
+    # Each kernel once; those that only other kernels call are not loaded.
+    assert [done for done, _ in told] == list(range(1, len(told) + 1))
