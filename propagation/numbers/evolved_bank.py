@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from propagation.model import F32, F64, I64, Array, Bools, RouterMap
+from propagation.numbers.kernels import kernel
 from propagation.numbers.state import Bank
 
 
@@ -181,7 +181,7 @@ def evolve_seen(
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_columns(old, home, out):
     """Compute out[:, home_k] += old[:, k], leaving out -1."""
     for row in range(old.shape[0]):
@@ -190,7 +190,7 @@ def add_columns(old, home, out):
                 out[row, home[router]] += old[row, router]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def raise_columns(old, targets, out):
     """Raise columns of `out` to those of `old` that merge into them.
 
@@ -205,7 +205,7 @@ def raise_columns(old, targets, out):
                     out[row, target] = old[row, router]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def divide_column(mass, router, first, second, share, one, other, out):
     """Divide a router's mass between its two halves.
 
@@ -219,7 +219,7 @@ def divide_column(mass, router, first, second, share, one, other, out):
         out[row, one] = mass[row, router] - out[row, other]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rename_seen(seen_router, seen_last, seen_before, home, split_of, half_of):
     """Replace the routers of the users' adoptions by those that they became."""
     for user in range(len(seen_last)):

@@ -8,8 +8,9 @@ bits.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from propagation.numbers.kernels import inner_kernel, kernel
 
 HALF_LIFE = 5_000.0
 FADE = 0.5 ** (1.0 / HALF_LIFE)
@@ -42,7 +43,7 @@ def create_gauge(arms: int) -> GaugeSums:
     )
 
 
-@njit(cache=True)
+@kernel
 def compute_gain(above, ties):
     """Return N@10 with `above` scores higher and `ties` equal.
 
@@ -54,7 +55,7 @@ def compute_gain(above, ties):
     return total / (ties + 1)
 
 
-@njit(cache=True)
+@kernel
 def note_gains(gauge, gains):
     """Add the gains [A] of one interaction."""
     course, span = gauge.course, gauge.span
@@ -73,7 +74,7 @@ def note_gains(gauge, gains):
             _halve(course, span)
 
 
-@njit(cache=True)
+@inner_kernel
 def _halve(course, span):
     for place in range(POINTS // 2):
         course[place] = course[2 * place] + course[2 * place + 1]

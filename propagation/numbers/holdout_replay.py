@@ -11,9 +11,9 @@ Source: docs/evolution.md.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from propagation.arrays import F64, I64
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     LIFT_CLIP,
@@ -87,7 +87,7 @@ def copy_tastes(tastes: Tastes) -> Tastes:
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _increment(tastes, item, router, share, weight):
     if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
@@ -95,7 +95,7 @@ def _increment(tastes, item, router, share, weight):
     return weight * min(max(here, -LIFT_CLIP), LIFT_CLIP)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rewind(tastes, events, known):
     """Take all events back, the last one first.
 
@@ -126,7 +126,7 @@ def rewind(tastes, events, known):
                 ) / tastes.discount
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_reading(tastes, routers, values, item):
     if is_withheld(tastes.adoptions[item], tastes.limits):
         return 0.0
@@ -140,7 +140,7 @@ def _compute_reading(tastes, routers, values, item):
     return np.log(total)
 
 
-@njit(cache=True)
+@kernel
 def _learn(tastes, event, events, known):
     """Apply rules 4 and 5 and the counts of one event."""
     user, item = events.user[event], events.positive[event]
@@ -165,7 +165,7 @@ def _learn(tastes, event, events, known):
         tastes.totals[0] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def replay_events(tastes, events, known, readings, bins):
     """Predict, then learn, each event.
 
@@ -196,7 +196,7 @@ def replay_events(tastes, events, known, readings, bins):
         _learn(tastes, event, events, known[event])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rewind_content(vectors, users, contents, decay, most):
     """Take users' decayed sums of embeddings [V,D] f64 back by events.
 

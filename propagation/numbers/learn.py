@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.factors import learn_factors
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld, limit_weight, spend_mass
 from propagation.numbers.negatives import RECORDED, count_recorded_negatives, draw_negatives
 from propagation.numbers.rules import (
@@ -97,7 +98,7 @@ def apply_one(state, user, item, time, increments, routers, weights):
     state.clock[0] += 1
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_bank_increments(bank, share_of_item, item, weight, out):
     """Fill one bank's increments of rule 4 for an item.
 
@@ -128,7 +129,7 @@ def compute_increments(state, item, weight, trust):
         _compute_bank_increments(taste, p, item, weight, trust[1, : taste.mass.shape[1]])
 
 
-@njit(cache=True)
+@inner_kernel
 def _fill_shares(bank, user, increments, weight, seed, routers, weights):
     """Fill in q of rule 5, from the trust after rule 4.
 
@@ -163,7 +164,7 @@ def choose_routers(state, user, item, weight, trust, routers, weights):
         _fill_shares(state.taste, user, trust[1], mass, state.seed, routers[1], weights[1])
 
 
-@njit(cache=True)
+@kernel
 def learn_arms(combiner, user_bin, adoptions, candidates, raw, values, bins):
     """Apply rule 3 of one interaction.
 
@@ -186,7 +187,7 @@ def learn_arms(combiner, user_bin, adoptions, candidates, raw, values, bins):
     return first, second
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def learn_block(
     state,
     combiner,

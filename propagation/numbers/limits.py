@@ -6,19 +6,20 @@ Source: docs/numbers.md, "Limits".
 """
 
 import numpy as np
-from numba import njit
+
+from propagation.numbers.kernels import kernel
 
 LEAST_SUPPORT, MASS_A_DAY = range(2)
 NO_LIMITS = (1.0, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def is_withheld(adopted, limits):
     """Return whether an item has too few adopters: its lifts are 0."""
     return adopted < limits[LEAST_SUPPORT] and limits[LEAST_SUPPORT] > 1.0
 
 
-@njit(cache=True)
+@kernel
 def limit_weight(day, day_mass, today, limits, user, weight):
     """Return how much of its weight an adoption may write.
 
@@ -31,7 +32,7 @@ def limit_weight(day, day_mass, today, limits, user, weight):
     return min(weight, max(limit - spent, 0.0))
 
 
-@njit(cache=True)
+@kernel
 def spend_mass(day, day_mass, today, limits, user, weights):
     """Add written mass to the user's total of the day.
 

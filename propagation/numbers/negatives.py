@@ -4,8 +4,8 @@ Source: RecNet 2.4; docs/numbers.md.
 """
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.rules import has_seen
 from propagation.numbers.seeded_hash import mix_seed
 
@@ -13,14 +13,14 @@ DRAWS_A_PLACE = 64
 RECORDED = -2
 
 
-@njit(cache=True)
+@inner_kernel
 def _is_drawable(visible, seen_set, user, item, candidate, drawn, count):
     if candidate == item or not visible[candidate] or has_seen(seen_set, user, candidate):
         return False
     return candidate not in drawn[:count]
 
 
-@njit(cache=True)
+@kernel
 def draw_negatives(visible, seen_set, items, user, item, caller_negative, seed, out):
     """Draw distinct visible items that the user has not had.
 
@@ -59,7 +59,7 @@ def draw_negatives(visible, seen_set, items, user, item, caller_negative, seed, 
     return count
 
 
-@njit(cache=True)
+@kernel
 def count_recorded_negatives(negatives):
     """Count the negatives that an earlier learner recorded.
 

@@ -4,12 +4,13 @@ The compiler may order their sums as it likes.
 """
 
 import numpy as np
-from numba import njit
+
+from propagation.numbers.kernels import kernel
 
 SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
+@kernel(fastmath=SUMS_IN_ANY_ORDER)
 def multiply(one, other):
     """Return the dot product of two vectors of 32 bits."""
     total = np.float32(0)
@@ -18,7 +19,7 @@ def multiply(one, other):
     return total
 
 
-@njit(cache=True, fastmath=SUMS_IN_ANY_ORDER)
+@kernel(fastmath=SUMS_IN_ANY_ORDER)
 def multiply_rows(matrix, rows, vector, out):
     """Multiply rows of a matrix by a vector.
 

@@ -1,10 +1,11 @@
 """Seeded 64-bit hash: the one source of arbitrary order and of draws."""
 
 import numpy as np
-from numba import njit
+
+from propagation.numbers.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def mix_seed(value, seed):
     """Return SplitMix64's finaliser of value and seed (both uint64)."""
     z = value + np.uint64(0x9E3779B97F4A7C15) * (seed + np.uint64(1))

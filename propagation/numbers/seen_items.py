@@ -6,12 +6,13 @@ A hash set looks them up, and a linked list enumerates them.
 import numpy as np
 from numba import njit
 
+from propagation.numbers.kernels import kernel
 from propagation.numbers.seeded_hash import mix_seed
 
 EMPTY = -1
 
 
-@njit(cache=True)
+@kernel
 def find_slot(table, key):
     """Return the slot of a key in a hash set.
 
@@ -24,14 +25,14 @@ def find_slot(table, key):
     return place
 
 
-@njit(cache=True)
+@kernel
 def has_seen(seen_set, user, item):
     """Return whether the user has had the item."""
     key = np.int64(user) << 32 | np.int64(item)
     return seen_set[find_slot(seen_set, key)] == key
 
 
-@njit(cache=True)
+@kernel
 def add_key(table, key):
     """Add a key to a hash set that has room for it."""
     table[find_slot(table, key)] = key
@@ -60,7 +61,7 @@ def add_seen(state, user, item, session_router, taste_router, time):
     state.clock[1] += 1
 
 
-@njit(cache=True)
+@kernel
 def list_seen_items(seen_item, seen_before, last):
     """Return the rows of a user's items, newest first.
 
@@ -80,7 +81,7 @@ def list_seen_items(seen_item, seen_before, last):
     return items
 
 
-@njit(cache=True)
+@kernel
 def rehash(old, size):
     """Return the same set in a table of another size.
 

@@ -6,10 +6,10 @@ Capacities double in memory, and checkpoints store no empty places.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from propagation.numbers.evolved_bank import retire_spare_rows
 from propagation.numbers.factors import with_item_rows, with_user_rows
+from propagation.numbers.kernels import kernel
 from propagation.numbers.rules import add_key, rehash
 from propagation.numbers.state import BY_ITEM, BY_SEEN, BY_USER, SEEN, Bank, State
 
@@ -78,7 +78,7 @@ def _with_items(bank: Bank, rows: int) -> Bank:
     return bank._replace(mass=_grow_rows(bank.mass, rows))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def pack_neighbours(neighbour, together, counts):
     """Return the used places of every item, one item after another.
 
@@ -99,7 +99,7 @@ def pack_neighbours(neighbour, together, counts):
     return items, weights
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def unpack_neighbours(items, weights, counts, neighbour, together):
     """Fill neighbour and together [I,384] from the result of `pack_neighbours`."""
     start = 0
@@ -110,7 +110,7 @@ def unpack_neighbours(items, weights, counts, neighbour, together):
         start = end
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def refill_seen(seen_set, seen_last, seen_item, seen_before):
     """Fill an empty hash set from the users' linked lists."""
     for user in range(len(seen_last)):

@@ -6,8 +6,8 @@ Source: docs/design.md, "State".
 """
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.learn import CONTENT_DECAY, compute_increments
 from propagation.numbers.rules import (
     CO_DECAY,
@@ -25,7 +25,7 @@ from propagation.numbers.seeded_hash import mix_seed
 LEAST_TOGETHER = 1e-6
 
 
-@njit(cache=True)
+@kernel
 def unwrite(bank, item, routers, weights):
     """Undo rule 5 for one adoption.
 
@@ -39,7 +39,7 @@ def unwrite(bank, item, routers, weights):
             total[routers[place]] -= np.float64(taken)
 
 
-@njit(cache=True)
+@kernel
 def empty_row(bank, item):
     """Remove an item from a bank: its whole mass, the start included."""
     for router in range(bank.mass.shape[1]):
@@ -47,7 +47,7 @@ def empty_row(bank, item):
         bank.mass[item, router] = 0.0
 
 
-@njit(cache=True)
+@kernel
 def fade_recent(recent, recent_at, item, learned_at):
     """Take one adoption out of an item's recent popularity.
 
@@ -60,7 +60,7 @@ def fade_recent(recent, recent_at, item, learned_at):
     recent[item] = max(recent[item] - faded, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def compute_own_sums(content, attributes, first, parts, content_sum, attribute_sum):
     """Compute a user's decayed sums over its interactions in order.
 
@@ -76,7 +76,7 @@ def compute_own_sums(content, attributes, first, parts, content_sum, attribute_s
         parts[row] = normalize_vector(content_sum) if first[row] else np.zeros_like(content_sum)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def fill_own_pairs(items, first, pairs, weights):
     """Fill a user's part of co, in the order of learning.
 
@@ -101,7 +101,7 @@ def fill_own_pairs(items, first, pairs, weights):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def add_together(neighbour, together, filled, adoptions, items, others, weights):
     """Add weights of either sign to co[item, other].
 
@@ -121,7 +121,7 @@ def add_together(neighbour, together, filled, adoptions, items, others, weights)
                 _leave_place(neighbour, together, filled, item, place)
 
 
-@njit(cache=True)
+@inner_kernel
 def _leave_place(neighbour, together, filled, item, place):
     """Remove a place, with the others in their order.
 
@@ -133,7 +133,7 @@ def _leave_place(neighbour, together, filled, item, place):
     filled[item] -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def drop_neighbour(neighbour, together, filled, items, item):
     """Remove an item from every row of co, and empty its own."""
     for row in range(items):
@@ -143,7 +143,7 @@ def drop_neighbour(neighbour, together, filled, items, item):
     filled[item] = 0
 
 
-@njit(cache=True)
+@kernel
 def forget_trust(bank, user):
     """Set a user's trust as before the first interaction.
 
@@ -154,7 +154,7 @@ def forget_trust(bank, user):
             bank.trust[user, router] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def recompute_own_trust(state, user, items, weights):
     """Apply rule 4 again over a user's interactions.
 
@@ -171,7 +171,7 @@ def recompute_own_trust(state, user, items, weights):
         add_trust(state.taste, user, increments[1])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def drop_keys(table, keys):
     """Remove keys from a hash set.
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.rules import (
     FEATURES,
     LEAST_DEVIATIONS,
@@ -32,12 +32,12 @@ def log_factorials(largest: int) -> NDArray[np.float64]:
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _log_choose(logs, n, k):
     return logs[n] - logs[k] - logs[n - k]
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_chance(logs, above, others, beaten, drawn):
     """Return the chance to draw exactly `beaten` of the `above` among `others`."""
     return np.exp(
@@ -47,7 +47,7 @@ def _compute_chance(logs, above, others, beaten, drawn):
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_chance_of_most(logs, above, others, beaten, drawn):
     """Return the chance to draw at most `beaten` of the `above`.
 
@@ -59,7 +59,7 @@ def _compute_chance_of_most(logs, above, others, beaten, drawn):
     return chance
 
 
-@njit(cache=True)
+@kernel
 def compute_expected(above, ties, others, draws, logs):
     """Return a target's expected figures over all draws of negatives.
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import Control
 from propagation.numbers import Bank, State
+from propagation.numbers.kernels import inner_kernel
 from propagation.numbers.rules import (
     compute_readings,
     has_history,
@@ -83,7 +84,7 @@ def _draw_shuffles(rng: np.random.Generator, users: int, k: int) -> NDArray[np.i
     return rng.permuted(np.tile(np.arange(k), (users, 1)), axis=1)
 
 
-@njit(cache=True)
+@inner_kernel
 def _find_reached(bank, content, tau):
     """Return the routers above tau (eq. 4) in equal parts.
 
@@ -97,7 +98,7 @@ def _find_reached(bank, content, tau):
     return routers[:count], np.full(count, 1.0 / max(count, 1))
 
 
-@njit(cache=True)
+@inner_kernel
 def _rank_point_to_point(
     user_content, seen_item, seen_before, seen_last, norms, user, content, near
 ):

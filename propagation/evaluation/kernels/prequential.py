@@ -7,7 +7,6 @@ cache: several features read the same rows.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from propagation.evaluation.kernels.arms import DRAWN, DRAWN_MANY, PROBES, compute_expected
@@ -25,6 +24,7 @@ from propagation.numbers import (
     draw_negatives,
     learn_arms,
 )
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.rules import (
     START_WEIGHT,
     Feature,
@@ -77,13 +77,13 @@ class Scoring(NamedTuple):
     seen: NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel
 def _fill(state, controls, arrays, items, out):
     fill_from(state, arrays.standpoint, items, out)
     fill_controls(state, controls, arrays.routers, arrays.near, items, out)
 
 
-@njit(cache=True)
+@inner_kernel
 def _find_lacking(combiner, arm, feature):
     """Return what a weight lacks where a user has no history.
 
@@ -97,7 +97,7 @@ def _find_lacking(combiner, arm, feature):
     return max((START_WEIGHT if feature == POPULARITY else 0.0) - lowest, 0.0)
 
 
-@njit(cache=True)
+@kernel
 def _choose_scoring(combiner, user_bin):
     """Return how arms and probes score for a user.
 
@@ -126,7 +126,7 @@ def _choose_scoring(combiner, user_bin):
     return Scoring(weights, offsets, columns, seen)
 
 
-@njit(cache=True)
+@inner_kernel
 def _score(scoring, ranking, adopted, raw, out):
     """Score items by one of the rankings, into `out` [n].
 
@@ -145,7 +145,7 @@ def _score(scoring, ranking, adopted, raw, out):
         out[row] = total
 
 
-@njit(cache=True)
+@inner_kernel
 def _find_barred_items(visible, seen, item, taken):
     """Return [I] which items are no negatives.
 
@@ -158,7 +158,7 @@ def _find_barred_items(visible, seen, item, taken):
     return barred
 
 
-@njit(cache=True)
+@inner_kernel
 def _count(scores, own, is_kin, counts):
     """Count the scores above `own` and equal to it.
 
@@ -172,7 +172,7 @@ def _count(scores, own, is_kin, counts):
         counts[3] += tied and is_kin[row]
 
 
-@njit(cache=True)
+@inner_kernel
 def _put_figures(counts, others, kin, logs, out):
     """Fill out [5] of one ranking.
 
@@ -191,7 +191,7 @@ def _put_figures(counts, others, kin, logs, out):
         out[2] = compute_expected(counts[2], counts[3], kin, DRAWN, logs)[0]
 
 
-@njit(cache=True)
+@kernel
 def _rank(state, controls, arrays, scoring, item, target, barred, logs, out):
     """Rank an item among all that are not barred.
 
@@ -220,7 +220,7 @@ def _rank(state, controls, arrays, scoring, item, target, barred, logs, out):
         _put_figures(counts[ranking], others, kin, logs, out[ranking])
 
 
-@njit(cache=True)
+@inner_kernel
 def _rank_fixed(state, controls, arrays, scoring, item, target, fixed, logs, out):
     """Rank an item against a user's fixed candidates.
 
@@ -243,7 +243,7 @@ def _rank_fixed(state, controls, arrays, scoring, item, target, fixed, logs, out
                 out[ranking, column] = compute_expected(above, ties, size, size, logs)[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def evaluate_block(
     state, combiner, controls, users, items, times, seeds, scored, learned, takes, fixed, logs, out
 ):

@@ -7,11 +7,11 @@ Source: docs/numbers.md, "Learned factors".
 """
 
 import numpy as np
-from numba import njit
 
 from propagation.numbers.factors.history_factor import learn_choice, list_history
 from propagation.numbers.factors.tables import OWN_STEPS, RECENT_REPLAYS, REPLAYS, STEPS
 from propagation.numbers.factors.taste_vector import step_pair
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.seeded_hash import mix_seed
 from propagation.numbers.seen_items import add_key, has_seen
 
@@ -22,19 +22,19 @@ OWN_HISTORY = 200
 TO_UNIT = 2.0**-53
 
 
-@njit(cache=True)
+@inner_kernel
 def _draw_place(draw, seed, places):
     return np.int64(mix_seed(draw, seed) % np.uint64(places))
 
 
-@njit(cache=True)
+@inner_kernel
 def _draw_age(draw, seed, mean):
     """Draw an age from the exponential distribution, rounded down."""
     unit = np.float64(mix_seed(draw, seed) >> np.uint64(11)) * TO_UNIT
     return np.int64(-mean * np.log(1.0 - unit))
 
 
-@njit(cache=True)
+@inner_kernel
 def _draw_unseen(seen_set, user, catalogue, first, seed):
     """Draw an item that the user has not had.
 
@@ -48,7 +48,7 @@ def _draw_unseen(seen_set, user, catalogue, first, seed):
     return np.int64(-1)
 
 
-@njit(cache=True)
+@inner_kernel
 def _draw_negatives(seen_set, user, catalogue, first, seed):
     """Draw at most four items that the user has not had."""
     negatives = np.empty(NEGATIVES, np.int64)
@@ -61,7 +61,7 @@ def _draw_negatives(seen_set, user, catalogue, first, seed):
     return negatives[:count]
 
 
-@njit(cache=True)
+@inner_kernel
 def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catalogue, first, seed):
     """Step a user's taste vector on the user's newest adoptions.
 
@@ -82,7 +82,7 @@ def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catal
             step_pair(factors, user, own[age], other)
 
 
-@njit(cache=True)
+@kernel
 def learn_factors(
     factors,
     seen_set,
@@ -139,7 +139,7 @@ def learn_factors(
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def relearn_factors(state, begin, end):
     """Learn the adoptions [begin, end) of the list, in order.
 

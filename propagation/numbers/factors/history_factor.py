@@ -4,8 +4,8 @@ Source: docs/numbers.md, "Learned factors".
 """
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.products import multiply
 
 LONGEST = 200
@@ -18,7 +18,7 @@ ONE = np.float32(1.0)
 LONG, NOW, TARGET, BIAS = range(4)
 
 
-@njit(cache=True)
+@kernel
 def fade_by_seconds(now, then):
     """Return what is left of a choice after some seconds.
 
@@ -29,7 +29,7 @@ def fade_by_seconds(now, then):
     return 1.0 / (1.0 + gap / PAUSE)
 
 
-@njit(cache=True)
+@kernel
 def list_history(seen_item, seen_time, seen_before, last, now):
     """List a user's newest items, at most 200, and what each counts.
 
@@ -63,7 +63,7 @@ def list_history(seen_item, seen_time, seen_before, last, now):
     return items[:size], shares
 
 
-@njit(cache=True)
+@kernel
 def compute_history_vector(long, now, items, shares):
     """Return x of a history, [h].
 
@@ -77,7 +77,7 @@ def compute_history_vector(long, now, items, shares):
     return x
 
 
-@njit(cache=True)
+@inner_kernel
 def _step_target(target, bias, squares, item, slope, x, length):
     """Step Q_i and b_i of one item.
 
@@ -94,7 +94,7 @@ def _step_target(target, bias, squares, item, slope, x, length):
     bias[item] += RATE * step / np.sqrt(squares[item, BIAS])
 
 
-@njit(cache=True)
+@inner_kernel
 def _step_history(table, squares, which, items, shares, gradient, length, decay):
     """Step P (or P') of the items of a history.
 
@@ -110,7 +110,7 @@ def _step_history(table, squares, which, items, shares, gradient, length, decay)
                 table[item, column] += rate * (gradient[column] - decay * table[item, column])
 
 
-@njit(cache=True)
+@kernel
 def learn_choice(factors, items, shares, chosen, negatives):
     """Learn one choice after a history, against items that were not chosen.
 

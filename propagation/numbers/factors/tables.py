@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from propagation.model import FactorSettings
+from propagation.numbers.kernels import kernel
 from propagation.numbers.seeded_hash import mix_seed
 
 F32 = NDArray[np.float32]
@@ -137,7 +137,7 @@ def _grow(table: F32, rows: int) -> F32:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def fill_start_rows(table, rows, which, seed):
     """Fill rows with .1 N(0,1), drawn by a hash of the row.
 

@@ -5,36 +5,47 @@ Implicit Feedback", UAI 2009, section 4.
 """
 
 import numpy as np
-from numba import njit
 
-from propagation.numbers.products import multiply
+from propagation.numbers.kernels import inner_kernel, kernel
+from propagation.numbers.products import SUMS_IN_ANY_ORDER
 
 RATE, DECAY = np.float32(0.05), np.float32(0.0005)
 ONE = np.float32(1.0)
 
 
-@njit(cache=True)
+@inner_kernel(fastmath=SUMS_IN_ANY_ORDER)
+def _compare(own, up, down):
+    """Return own . (up - down)."""
+    total = np.float32(0)
+    for column in range(len(own)):
+        total += own[column] * (up[column] - down[column])
+    return total
+
+
+@inner_kernel
+def _step(own, up, down, slope):
+    """Step three vectors; a function of its own, because rows of one table are compiled slower."""
+    for column in range(len(own)):
+        before, chosen, other = own[column], up[column], down[column]
+        own[column] = before + (slope * (chosen - other) - DECAY * before)
+        up[column] = chosen + (slope * before - DECAY * chosen)
+        down[column] = other - (slope * before + DECAY * other)
+
+
+@kernel
 def step_pair(factors, user, chosen, other):
     """Make one step on a choice against an item not chosen.
 
     Args:
         user, chosen, other: Rows; the user has not had `other`.
     """
-    taste, liked, bias = factors.taste, factors.liked, factors.liked_bias
-    margin = (
-        multiply(taste[user], liked[chosen])
-        + bias[chosen]
-        - multiply(taste[user], liked[other])
-        - bias[other]
-    )
-    slope = RATE / (ONE + np.exp(margin))
+    own, up, down = factors.taste[user], factors.liked[chosen], factors.liked[other]
+    bias = factors.liked_bias
+    margin = _compare(own, up, down) + bias[chosen] - bias[other]
     if not np.isfinite(margin):
         factors.skipped[0] += 1
         return
-    for column in range(taste.shape[1]):
-        own, up, down = taste[user, column], liked[chosen, column], liked[other, column]
-        taste[user, column] += slope * (up - down) - DECAY * own
-        liked[chosen, column] += slope * own - DECAY * up
-        liked[other, column] -= slope * own + DECAY * down
+    slope = RATE / (ONE + np.exp(margin))
+    _step(own, up, down, slope)
     bias[chosen] += slope - DECAY * bias[chosen]
     bias[other] -= slope + DECAY * bias[other]

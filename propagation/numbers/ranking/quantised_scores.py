@@ -11,9 +11,9 @@ the state item by item, so it is never out of date.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld
 from propagation.numbers.rules import (
     KNN_FLOOR,
@@ -101,7 +101,7 @@ def create_empty_sketch() -> Sketch:
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _quantise(levels, scale, start, vector, factor):
     """Quantise one part of one item.
 
@@ -121,12 +121,12 @@ def _quantise(levels, scale, start, vector, factor):
     scale[0] = factor * largest / np.float32(LEVELS)
 
 
-@njit(cache=True)
+@inner_kernel
 def _list_recent(count, age):
     return np.float32(np.log(decay_count(count, age) + RECENT_FLOOR))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def follow_items(sketch, state, items):
     """Copy the rows of these items again."""
     starts, now = sketch.bounds, state.clock[0]
@@ -158,7 +158,7 @@ def follow_items(sketch, state, items):
         sketch.bin[block, lane] = find_adopter_bin(adoptions)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def follow_recent(out, recent, recent_at, now, items):
     """Update the recent popularity of all items.
 
@@ -201,7 +201,7 @@ def bring_up_to_date(sketch: Sketch | None, state: State, changed: NDArray[np.in
     return sketch
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@inner_kernel(fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _accumulate(levels, block, places, weights, count, out):
     """Sum weight times level over the components of a block.
 
@@ -223,7 +223,7 @@ def _accumulate(levels, block, places, weights, count, out):
             )
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@inner_kernel(fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _add_logarithm(sums, bits, slopes, bins, out):
     """Add slope * ln(sums) to out, exact to 2e-5.
 
@@ -250,7 +250,7 @@ def _add_logarithm(sums, bits, slopes, bins, out):
         out[lane] += slopes[bins[lane]] * (exponent * LN2 + mantissa)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@kernel(nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out):
     """Score the blocks [begin, end) for Q standpoints at once.
 
@@ -317,7 +317,7 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
                     _add_logarithm(sums, bits, slope[7 + bank], bins, row)
 
 
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@kernel(fastmath={"contract", "reassoc", "nsz", "arcp"})
 def raise_neighbours(bin_of_item, adoptions, near_slow, near_fast, found, slopes, scores):
     """Raise the scores of the gathered neighbours from their floor.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.products import multiply
 from propagation.numbers.ranking.quantised_scores import (
     ADOPTERS,
@@ -90,7 +91,7 @@ class Ranked(NamedTuple):
     weights: NDArray[np.float64]
 
 
-@njit(cache=True)
+@kernel
 def build_standpoint_for(state, asker):
     """Return the user's standpoint, with the filter rules applied.
 
@@ -127,12 +128,12 @@ def build_standpoint_for(state, asker):
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _find_user_bin(history_length, user):
     return compute_maturity(history_length[user]) if user >= 0 else 0
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_slopes(combiner, arm, user_bin, out):
     """Write the combiner as a linear function of the raw features.
 
@@ -168,7 +169,7 @@ def _compute_slopes(combiner, arm, user_bin, out):
         out[0, item_bin] = constant
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_components(vector, start, places, weights):
     """Return the components that are not zero.
 
@@ -187,7 +188,7 @@ def _compute_components(vector, start, places, weights):
     return count
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_bank_components(bank, pi, total, start, places, weights, mass):
     """Fill a bank's components, and return how many there are.
 
@@ -205,7 +206,7 @@ def _compute_bank_components(bank, pi, total, start, places, weights, mass):
     return _compute_components(v, start, places, weights)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
     """Prepare one query of `score_blocks`.
 
@@ -248,7 +249,7 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
             counts[part] = 0
 
 
-@njit(cache=True)
+@inner_kernel
 def _list_slopes(combiner, arm, user_bin, features):
     """Return how much raw features add to a score, by item bin.
 
@@ -282,7 +283,7 @@ def _add_neighbours(state, sketch, found, slopes, scores):
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _add_factors(bin_of_item, table, vector, slopes, items, scores):
     """Add a learned factor to the approximate scores."""
     if len(vector) > 0 and slopes.any():
@@ -344,7 +345,7 @@ def _score_rows(state, combiner, asker, standpoint, rows, limit):
     return Ranked(rows[order], scores[order], raw[order], values[order], weights)
 
 
-@njit(cache=True)
+@inner_kernel
 def _keep_rankable(known, seen_set, visible, user, candidates, left_out, leave_seen):
     """Return the candidates that may be ranked.
 
@@ -363,7 +364,7 @@ def _keep_rankable(known, seen_set, visible, user, candidates, left_out, leave_s
     return rows[:kept]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def rank(
     state,
     combiner,
@@ -421,7 +422,7 @@ def rank(
     return ranked
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def count_adopters_by_router(seen_item, seen_router, catalogue, items, out):
     """Count distinct adopters of items, by bank and main router.
 

@@ -4,8 +4,8 @@ The scores are of items in one read, or of routers for many clients.
 """
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld
 from propagation.numbers.ranking.quantised_scores import LANES
 from propagation.numbers.rules import (
@@ -22,14 +22,14 @@ FEW_GROUPS, FEW_LANES = 4, 8
 ITEM_STRIDE = 1_000_003
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_tie_key(user, item, seed):
     return np.float64(
         mix_seed(np.uint64(user + 1) * np.uint64(ITEM_STRIDE) + np.uint64(item), seed)
     )
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@inner_kernel(fastmath={"nnan", "nsz"})
 def _select_best_by_group(scores, width):
     best = np.empty(len(scores) // width, np.float32)
     for group in range(len(best)):
@@ -40,7 +40,7 @@ def _select_best_by_group(scores, width):
     return best
 
 
-@njit(cache=True)
+@kernel
 def _find_best(scores, count):
     """Return items that may be among the `count` best.
 
@@ -66,7 +66,7 @@ def _find_best(scores, count):
     return chosen[:filled]
 
 
-@njit(cache=True)
+@kernel
 def select_best_rows(scores, count, user, seed):
     """Return the rows of the `count` best scores.
 
@@ -96,7 +96,7 @@ def select_best_rows(scores, count, user, seed):
     return out
 
 
-@njit(cache=True)
+@kernel
 def sort_by_score(rows, scores, user, seed):
     """Return places by descending score.
 
@@ -112,7 +112,7 @@ def sort_by_score(rows, scores, user, seed):
 NO_ROUTER, BY_TEXT = -1, -2
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def list_taste_rows(state, rows, users, refs, count, routers, values):
     """Return the largest taste routers of each client.
 
@@ -150,7 +150,7 @@ def list_taste_rows(state, rows, users, refs, count, routers, values):
             _put(state.taste.trust[0], chosen, row_lifts[chosen], routers[place], values[place])
 
 
-@njit(cache=True)
+@inner_kernel
 def _put(first_trust, chosen, weights, routers, values):
     """Write the largest routers that are not retired.
 

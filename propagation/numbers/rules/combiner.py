@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.gauge import GaugeSums, compute_gain, create_gauge, note_gains
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.rules.features import Feature
 
 GROUPS = 9
@@ -120,26 +120,26 @@ def unpack(combiner: Combiner, vector: NDArray[np.float64]) -> None:
         part[...] = values.reshape(part.shape)
 
 
-@njit(cache=True)
+@kernel
 def compute_maturity(count):
     """Return the bin of a user's interactions: 0, 1-5, 6-20, >20."""
     return np.searchsorted(MATURITY_BINS, count)
 
 
-@njit(cache=True)
+@kernel
 def find_adopter_bin(count):
     """Return the bin of an item's adopters: <=2, 3-10, 11-50, >50."""
     return np.searchsorted(ADOPTER_BINS, count)
 
 
-@njit(cache=True)
+@kernel
 def find_deviation(combiner, feature):
     """Return the deviation of a feature, at least its least one."""
     variance = combiner.moments[feature, 1] / combiner.seen[0]
     return max(np.sqrt(variance), combiner.least[feature])
 
 
-@njit(cache=True)
+@kernel
 def standardise(combiner, raw, out):
     """Standardise raw features by the running moments.
 
@@ -170,7 +170,7 @@ def adjust_for_newcomers(combiner: Combiner) -> Combiner:
     return combiner._replace(weights=weights)
 
 
-@njit(cache=True)
+@kernel
 def get_weight(combiner, arm, feature, user_bin, item_bin):
     """Return an arm's weight of a feature.
 
@@ -180,7 +180,7 @@ def get_weight(combiner, arm, feature, user_bin, item_bin):
     return w[arm, feature, 0] + w[arm, feature, 1 + user_bin] + w[arm, feature, 5 + item_bin]
 
 
-@njit(cache=True)
+@kernel
 def score(combiner, arm, values, user_bin, item_bin):
     """Return the weighted sum of one row of standardised features."""
     total = 0.0
@@ -190,12 +190,12 @@ def score(combiner, arm, values, user_bin, item_bin):
     return total
 
 
-@njit(cache=True)
+@inner_kernel
 def _limit_value(value):
     return min(max(value, -GRADIENT_CLIP), GRADIENT_CLIP)
 
 
-@njit(cache=True)
+@kernel
 def learn_pairs(combiner, values, user_bin, item_bins):
     """Make one AdaGrad step of every arm on the positive.
 
@@ -243,7 +243,7 @@ def learn_pairs(combiner, values, user_bin, item_bins):
     note_gains(combiner.gauge, gains)
 
 
-@njit(cache=True)
+@kernel
 def observe(combiner, raw):
     """Take raw feature rows into the running moments (Welford)."""
     for row in range(raw.shape[0]):

@@ -8,6 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.factors import compute_history_vector, list_history
+from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld
 from propagation.numbers.products import multiply_rows
 from propagation.numbers.rules.mass import compute_readings
@@ -64,14 +65,14 @@ READ_ROUTERS = 32
 KNN_FLOOR = 0.01
 
 
-@njit(cache=True)
+@kernel
 def normalize_vector(vector):
     """Return the vector at length 1; zeros stay zeros."""
     norm = np.sqrt(np.sum(vector * vector))
     return vector / norm if norm > 0 else vector.copy()
 
 
-@njit(cache=True)
+@kernel
 def decay_count(count, age):
     """Return a count as it is `age` events later.
 
@@ -80,13 +81,13 @@ def decay_count(count, age):
     return count * np.exp(-(np.log(2.0) / RECENT_HALF_LIFE) * age)
 
 
-@njit(cache=True)
+@kernel
 def has_history(history_length, user):
     """Return whether the user (a row, or -1) has any interaction."""
     return user >= 0 and history_length[user] > 0
 
 
-@njit(cache=True)
+@kernel
 def compute_standpoint(state, user, now):
     """Return the standpoint of a user.
 
@@ -126,7 +127,7 @@ def compute_standpoint(state, user, now):
     )
 
 
-@njit(cache=True)
+@kernel
 def fill_from(state, standpoint, items, out):
     """Write the features of `items`, read from `standpoint`, into out.
 
@@ -160,7 +161,7 @@ def fill_from(state, standpoint, items, out):
                 out[row, 7:9] = 0.0
 
 
-@njit(cache=True)
+@inner_kernel
 def _fill_counts(adoptions, recent, recent_at, now, items, out):
     for row in range(len(items)):
         item = items[row]
@@ -168,7 +169,7 @@ def _fill_counts(adoptions, recent, recent_at, now, items, out):
         out[row, 1] = np.log(decay_count(recent[item], now - recent_at[item]) + RECENT_FLOOR)
 
 
-@njit(cache=True)
+@inner_kernel
 def _fill_near(near_slow, near_fast, adoptions, items, out):
     for row in range(len(items)):
         item = items[row]

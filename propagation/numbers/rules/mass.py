@@ -1,8 +1,8 @@
 """Adoption mass and lift (docs/numbers.md, rules 1, 2 and 5)."""
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import kernel
 from propagation.numbers.products import multiply_rows
 
 PRIOR = 50.0
@@ -10,7 +10,7 @@ START_MASS = 0.2
 START_SHARPNESS = 8.0
 
 
-@njit(cache=True)
+@kernel
 def share_of(adopted, totals):
     """Return P_i, an item's smoothed share of all adoptions.
 
@@ -20,7 +20,7 @@ def share_of(adopted, totals):
     return (adopted + 0.5) / (totals[0] + 0.5 * totals[1])
 
 
-@njit(cache=True)
+@kernel
 def compute_lift(mass, total, share_of_item):
     """Return an item's lift (rule 1) in a router.
 
@@ -31,7 +31,7 @@ def compute_lift(mass, total, share_of_item):
     return np.log((mass + PRIOR * share_of_item) / ((total + PRIOR) * share_of_item))
 
 
-@njit(cache=True)
+@kernel
 def compute_lifts(bank, share_of_item, item, out):
     """Fill `out` [K] with the lift of rule 1 for each router."""
     mass, total = bank.mass, bank.total
@@ -39,7 +39,7 @@ def compute_lifts(bank, share_of_item, item, out):
         out[router] = compute_lift(mass[item, router], total[router], share_of_item)
 
 
-@njit(cache=True)
+@kernel
 def compute_readings(bank, weights, adoptions, totals, items, out):
     """Fill `out` with the reading of rule 2 for each item.
 
@@ -62,7 +62,7 @@ def compute_readings(bank, weights, adoptions, totals, items, out):
         out[place] = np.log(out[place] / share_of(adoptions[items[place]], totals) + prior)
 
 
-@njit(cache=True)
+@kernel
 def start_mass(bank, item, direction):
     """Set the start: N[i,k] = .2 softmax_k(8 z_i . C_k); n follows."""
     routers = bank.mass.shape[1]
@@ -76,7 +76,7 @@ def start_mass(bank, item, direction):
         bank.total[router] += np.float64(bank.mass[item, router])
 
 
-@njit(cache=True)
+@kernel
 def write(bank, item, routers, weights):
     """Apply rule 5: N[i,k] += q_k, n_k += q_k."""
     mass, total = bank.mass, bank.total

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from propagation.numbers.factors import BY_SECONDS, fade_by_seconds
+from propagation.numbers.kernels import inner_kernel, kernel
 
 HISTORY = 50
 NEIGHBOURS, KEPT = 384, 320
@@ -20,7 +21,7 @@ CO_DECAY, CO_HISTORY = 0.9, 20
 DAMPING = np.float32(5.0)
 
 
-@njit(cache=True)
+@kernel
 def list_past_items(history, following, length):
     """Return a user's last items, at most 50, newest first.
 
@@ -37,7 +38,7 @@ def list_past_items(history, following, length):
     return items
 
 
-@njit(cache=True)
+@kernel
 def list_past_times(history_time, following, length):
     """Return when the items of `list_past_items` were chosen, in seconds since 1970."""
     times = np.empty(min(length, HISTORY), np.uint32)
@@ -61,7 +62,7 @@ def remember(state, user, item, time):
     state.history_length[user] += 1
 
 
-@njit(cache=True)
+@kernel
 def find_place(neighbour, item, filled, other):
     """Return the place of `other` among the item's first neighbours, or -1."""
     found, target = np.int32(-1), np.int32(other)
@@ -70,7 +71,7 @@ def find_place(neighbour, item, filled, other):
     return np.int64(found)
 
 
-@njit(cache=True)
+@inner_kernel
 def _keep_nearest(neighbour, together, filled, item, adoptions):
     """Keep an item's 320 nearest neighbours as read.
 
@@ -95,7 +96,7 @@ def _keep_nearest(neighbour, together, filled, item, adoptions):
     filled[item] = kept
 
 
-@njit(cache=True)
+@kernel
 def count_together(neighbour, together, filled, item, other, weight, adoptions):
     """Add weight to the co-adoption count of an item and another one."""
     place = find_place(neighbour, item, filled[item], other)
@@ -112,7 +113,7 @@ def count_together(neighbour, together, filled, item, other, weight, adoptions):
     together[item, place] = weight
 
 
-@njit(cache=True)
+@kernel
 def add_co_adoptions(neighbour, together, filled, adoptions, past, item):
     """Add .9^age to the co-adoptions of the user's last items.
 
@@ -126,7 +127,7 @@ def add_co_adoptions(neighbour, together, filled, adoptions, past, item):
         weight *= np.float32(CO_DECAY)
 
 
-@njit(cache=True)
+@inner_kernel
 def _compute_age_weights(times, now, by_seconds):
     """Return the slow and fast weights of past items by age.
 
@@ -150,7 +151,7 @@ def _compute_age_weights(times, now, by_seconds):
     return weights
 
 
-@njit(cache=True)
+@kernel
 def _compute_shares(adoptions, past, times, now, by_seconds):
     """Return the weight of a co-adoption with each past item.
 
@@ -178,7 +179,7 @@ def _list_shares(state, user, now):
     return past, _compute_shares(state.adoptions, past, times, now, by_seconds)
 
 
-@njit(cache=True)
+@kernel
 def compute_nearness(near, adopted):
     """Return a sum over neighbours, damped by the item's own popularity.
 
@@ -216,7 +217,7 @@ def gather_neighbours(state, user, now):
     return found
 
 
-@njit(cache=True)
+@inner_kernel
 def _gather(neighbour, together, filled, past, shares, near_slow, near_fast, items):
     found = np.empty(
         min(np.sum(filled[past]), items) + 1, np.int64
@@ -253,7 +254,7 @@ def look_up_neighbours(state, user, items, now):
     )
 
 
-@njit(cache=True)
+@inner_kernel
 def _look_up(neighbour, together, filled, past, shares, near_slow, near_fast, items):
     for age in range(len(past)):
         other = past[age]
@@ -264,7 +265,7 @@ def _look_up(neighbour, together, filled, past, shares, near_slow, near_fast, it
                 near_fast[item] += shares[1, age] * together[other, place]
 
 
-@njit(cache=True)
+@kernel
 def release_neighbours(near_slow, near_fast, found):
     """Set the scratch rows of gathered items back to zero."""
     for item in found:

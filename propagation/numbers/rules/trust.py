@@ -1,14 +1,14 @@
 """Trust and routing weights (docs/numbers.md, rules 2, 4 and 5)."""
 
 import numpy as np
-from numba import njit
 
+from propagation.numbers.kernels import kernel
 from propagation.numbers.seeded_hash import mix_seed
 
 LIFT_CLIP = 3.0
 
 
-@njit(cache=True)
+@kernel
 def find_largest(values, count, user, seed):
     """Return the places of the `count` largest values.
 
@@ -49,7 +49,7 @@ def find_largest(values, count, user, seed):
     return chosen
 
 
-@njit(cache=True)
+@kernel
 def find_softmax_largest(logits, count, user, seed):
     """Return (routers, values): the `count` largest of softmax(logits), renormalised."""
     routers = find_largest(logits, count, user, seed)
@@ -57,7 +57,7 @@ def find_softmax_largest(logits, count, user, seed):
     return routers, values / values.sum()
 
 
-@njit(cache=True)
+@kernel
 def compute_routing_weights(bank, user, count, seed):
     """Return the largest of softmax(g L_u), renormalised.
 
@@ -68,7 +68,7 @@ def compute_routing_weights(bank, user, count, seed):
     )
 
 
-@njit(cache=True)
+@kernel
 def add_trust(bank, user, increments):
     """Apply rule 4: L[u,k] <- d L[u,k] + increment_k."""
     trust, discount = bank.trust, np.float32(bank.discount)

@@ -46,8 +46,8 @@ def find_session_community(
     state, bank = view.state, view.state.session
     least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
     rows = np.flatnonzero(state.adoptions[: view.items] >= least)
-    shares = share_of.py_func(state.adoptions[rows], state.totals)  # type: ignore[no-untyped-call]  # numba has no types
-    lifts = compute_lift.py_func(bank.mass[rows, router], bank.total[router], shares)  # type: ignore[no-untyped-call]
+    shares = share_of.py_func(state.adoptions[rows], state.totals)  # numba has no types
+    lifts = compute_lift.py_func(bank.mass[rows, router], bank.total[router], shares)
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [
         (compute_ref(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order

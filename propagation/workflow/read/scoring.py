@@ -381,7 +381,7 @@ def _count_users_behind(
     # As plain Python: one more compiled entry would make every first start longer.
     past = []
     if not cold:
-        past = list_past_items.py_func(  # type: ignore[no-untyped-call]
+        past = list_past_items.py_func(
             state.history[asker.user],
             state.history_next[asker.user],
             state.history_length[asker.user],
