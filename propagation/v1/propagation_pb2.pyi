@@ -1599,8 +1599,8 @@ Global___RouterShare: _TypeAlias = RouterShare  # noqa: Y015
 
 @_typing.final
 class HistoryShare(_message.Message):
-    """What one item of the user's history adds to the history factor. The parts of all items of the
-    history sum to the raw value of the feature `history`.
+    """What one item of the user's history adds to the history factor. All parts of the listed items, and
+    history_rest, sum to the raw value of the feature `history`.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1677,8 +1677,13 @@ class Explanation(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     HISTORY_FIELD_NUMBER: _builtins.int
     NEAR_TASTE_FIELD_NUMBER: _builtins.int
+    HISTORY_REST_FIELD_NUMBER: _builtins.int
     text: _builtins.str
     """The explanation in words."""
+    history_rest: _builtins.float
+    """The sum of the parts of the other items of the history. Absent if the caller may not read
+    persons, or the user has no history, or the factor is off.
+    """
     @_builtins.property
     def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ScorePart]:
         """The exact parts of the score. Parts that are withheld are absent; the score counts them."""
@@ -1696,7 +1701,7 @@ class Explanation(_message.Message):
     @_builtins.property
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___HistoryShare]:
         """The items of the user's history that add most to the history factor, the largest part first; at
-        most five. Empty if the caller may not read persons.
+        most five, and none that lowers it. Empty if the caller may not read persons.
         """
 
     @_builtins.property
@@ -1714,12 +1719,15 @@ class Explanation(_message.Message):
         text: _builtins.str = ...,
         history: _abc.Iterable[Global___HistoryShare] | None = ...,
         near_taste: _abc.Iterable[Global___NearItem] | None = ...,
+        history_rest: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_history_rest", b"_history_rest", "history_rest", b"history_rest"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history", "messages", b"messages", "near_taste", b"near_taste", "parts", b"parts", "routers", b"routers", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_history_rest", b"_history_rest", "history", b"history", "history_rest", b"history_rest", "messages", b"messages", "near_taste", b"near_taste", "parts", b"parts", "routers", b"routers", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__history_rest: _TypeAlias = _typing.Literal["history_rest"]  # noqa: Y015
+    _WhichOneofArgType__history_rest: _TypeAlias = _typing.Literal["_history_rest", b"_history_rest"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__history_rest) -> _WhichOneofReturnType__history_rest | None: ...
 
 Global___Explanation: _TypeAlias = Explanation  # noqa: Y015
 

@@ -442,7 +442,7 @@ class Engine:
 
         Raises:
             LeaseLost: Another process keeps the learner's or the round lease for too long.
-            StoreBusy: The events are retracted; their traces are wiped later.
+            StoreBusy: The events are retracted, but their traces are not wiped; call it again.
         """
         return await self.forgetting.retract(event_ids, wipe=wipe)
 

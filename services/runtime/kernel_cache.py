@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -166,7 +166,8 @@ async def fill_kernel_cache(
     finally:
         if child.returncode is None:
             # Its session is its own: this reaches the processes that it started, too.
-            os.killpg(child.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.killpg(child.pid, signal.SIGKILL)
         await child.wait()
     if stopping.is_set():
         raise StartCancelled

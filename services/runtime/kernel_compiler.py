@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from propagation.model import PropagationError
 from propagation.usable_cores import count_usable_cores
 from services.runtime.bound_process import build_bound_command
 
@@ -29,7 +30,7 @@ MOST_COMPILERS = 2
 ID_BYTES = 5
 
 
-class CompilerFailed(Exception):
+class CompilerFailed(PropagationError):
     """A process that compiles kernels ended before its work was done."""
 
 
@@ -80,8 +81,9 @@ def run_compilers(needed_by: tuple[str, ...], progress: Callable[[int, int | Non
 def share_cache() -> None:
     """Let this process and others fill numba's cache at once.
 
-    Call it before the first kernel is compiled or loaded. Numba was not made for several processes
-    that fill one cache, in two respects:
+    Call it before the first kernel is compiled or loaded. It protects the warm-up alone: kernels
+    that a program compiles later, because the warm-up failed, are compiled without it. Numba was
+    not made for several processes that fill one cache, in two respects:
 
     - `IndexDataCacheFile.save` reads the index of a kernel, adds an entry and writes the index. Of
       two processes one may lose the other's entry, or give both entries one file, so that a
@@ -96,6 +98,8 @@ def share_cache() -> None:
     from numba.core.bytecode import FunctionIdentity
     from numba.core.caching import IndexDataCacheFile
 
+    if not hasattr(FunctionIdentity, "_unique_ids"):
+        raise RuntimeError("this numba numbers functions in another way; see share_cache")
     save: Callable[[Any, object, object], None] = IndexDataCacheFile.save
 
     def save_alone(self: Any, key: object, data: object) -> None:

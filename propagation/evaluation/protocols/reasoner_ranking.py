@@ -139,11 +139,16 @@ class ByReasonerReport(Term):
 
 @dataclass(frozen=True)
 class Target:
-    """A user's last item, and the items that it is ranked against."""
+    """A user's last item, and the items that it is ranked against.
+
+    Attributes:
+        time: Seconds since 1970 of the user's last event.
+    """
 
     user: str
     item: str
     others: Sequence[str]
+    time: float
 
 
 @dataclass(frozen=True)
@@ -297,16 +302,19 @@ def _draw_targets(
     by_user = group_pairs((event.user_id, event.item_id) for event in events)
     had = {user: set(taken) for user, taken in by_user.items()}
     items = {user: events[place].item_id for user, place in sorted(last.items())}
+    times = {user: events[place].time / 1_000 for user, place in last.items()}
     draws: dict[str, list[Target]] = {}
     if fixed is not None:
         draws["fixed"] = [
-            Target(user, item, [other for other in fixed[user] if other != item][:NINE])
+            Target(
+                user, item, [other for other in fixed[user] if other != item][:NINE], times[user]
+            )
             for user, item in items.items()
             if user in fixed
         ]
     for seed in seeds:
         draws[f"seed {seed}"] = [
-            Target(user, item, _draw(f"{seed} {user}", catalogue, had[user]))
+            Target(user, item, _draw(f"{seed} {user}", catalogue, had[user]), times[user])
             for user, item in items.items()
         ]
     return draws
@@ -335,7 +343,11 @@ def _draw_report(name: str, ranked: Sequence[RankedTarget]) -> DrawReport:
 async def _rank(engine: Engine, target: Target, slots: asyncio.Semaphore) -> RankedTarget:
     candidates = sorted([target.item, *target.others])
     request = RecommendRequest(
-        user_id=target.user, limit=len(candidates), candidates=candidates, exclude_seen=False
+        user_id=target.user,
+        limit=len(candidates),
+        candidates=candidates,
+        exclude_seen=False,
+        now=target.time,
     )
     async with slots:
         by_numbers = await engine.recommend(request)

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,6 +31,19 @@ LIMITS: Mapping[str, float] = {
 }
 # A report of leave-one-out has the slices of `end`.
 SLICED_KNOWN = ("end", "moment")
+# What NumPy raises while it reads files that are none of its own, or hostile ones.
+UNREADABLE = (
+    BadZipFile,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    MemoryError,
+    TokenError,
+    zlib.error,
+)
 ADVICE = "`propagation evaluate FOLDER --results FILE` writes one"
 
 
@@ -143,7 +157,7 @@ def _read_csv(path: Path) -> _Targets:
     users: dict[str, int] = {}
     user, known = array("q"), list[str]()
     numbers = {name: array("d") for name in LIMITS}
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)
         try:
             header = next(reader, None)
@@ -162,8 +176,10 @@ def _read_csv(path: Path) -> _Targets:
                 known.append(row[places["known"]])
                 for name, values in numbers.items():
                     values.append(_parse(row[places[name]]))
-        except (UnicodeDecodeError, csv.Error):
+        except UnicodeDecodeError:
             raise _refuse(path, "is no CSV file in UTF-8") from None
+        except csv.Error as error:
+            raise _refuse(path, f"is no CSV file that can be read ({error})") from None
     return _Targets(
         np.array(user, np.int64),
         np.array(known, np.str_),
@@ -188,13 +204,18 @@ def _read_npz(path: Path) -> _Targets:
                 raise _refuse(path, "is no file of results: it has one array without a name")
             _check_header(path, loaded.files)
             columns = {name: loaded[name] for name in COLUMNS}
-    except (BadZipFile, ValueError, EOFError, KeyError, zlib.error):
+    except UNREADABLE:
         raise _refuse(path, "is no .npz file of NumPy, or was cut") from None
+    if not all(isinstance(column, np.ndarray) for column in columns.values()):
+        raise _refuse(path, "is no file of results: its parts are no arrays of NumPy")
     if len({column.shape for column in columns.values()}) > 1 or columns["user"].ndim != 1:
         raise _refuse(path, "has columns of different lengths: it was cut or changed")
     for name in LIMITS:
         if columns[name].dtype.kind not in "iuf":
             raise _refuse(path, f"has texts in {name}, which needs numbers")
+    kinds = columns["known"].dtype.kind, columns["user"].dtype.kind
+    if len(columns["user"]) and (kinds[0] != "U" or kinds[1] not in "Uiu"):
+        raise _refuse(path, "is no file of results: `known` or `user` has no texts")
     _, user = np.unique(columns["user"], return_inverse=True)
     return _Targets(
         user.astype(np.int64),

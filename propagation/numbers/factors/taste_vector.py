@@ -24,7 +24,11 @@ def _compare(own, up, down):
 
 @inner_kernel
 def _step(own, up, down, slope):
-    """Step three vectors; a function of its own, because rows of one table are compiled slower."""
+    """Step three vectors.
+
+    It is a function of its own: where the compiler sees rows of one table, it expects them to
+    overlap, and its code is three times slower.
+    """
     for column in range(len(own)):
         before, chosen, other = own[column], up[column], down[column]
         own[column] = before + (slope * (chosen - other) - DECAY * before)

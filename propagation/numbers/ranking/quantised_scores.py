@@ -2,10 +2,10 @@
 
 The scores come from a quantised copy of the items' vectors.
 
-Every feature but popularity and kNN is linear in a vector of the item, or (lift, rule 2) the
-logarithm of one that is: s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k / (n_k + 50). One pass
-over eight bits a component finds the items that deserve an exact score (rank.py). The copy follows
-the state item by item, so it is never out of date.
+Every feature but popularity, kNN and the learned factors is linear in a vector of the copy, or
+(lift, rule 2) the logarithm of one that is: s(u,i) = ln((N_i . v) / P_i + 50 sum v), v_k = pi_k /
+(n_k + 50). One pass over eight bits a component finds the items that deserve an exact score
+(rank.py). The copy follows the state item by item, so it is never out of date.
 """
 
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from propagation.numbers.kernels import inner_kernel, kernel
 from propagation.numbers.limits import is_withheld
+from propagation.numbers.products import multiply
 from propagation.numbers.rules import (
     KNN_FLOOR,
     RECENT_FLOOR,
@@ -29,6 +30,8 @@ LANES = 64
 PARTS = 6
 CONTENT, ATTRIBUTES, ADOPTERS, PROFILE, SESSION, TASTE = range(PARTS)
 BINS = 4
+# Rows of a query's slopes: three counts, the parts, the learned factors.
+OF_HISTORY, OF_TASTE = 3 + PARTS, 4 + PARTS
 LEVELS = 127.0
 LEAST = np.float32(1e-30)
 LN2 = np.float32(0.6931472)
@@ -259,7 +262,8 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
     Args:
         places: [Q,6,M] the components of each part that are not zero; likewise weights.
         counts: [Q,6] multiples of 4.
-        slopes: [Q,9,4] by item bin: constant, popularity, recent, four linear parts, two lifts.
+        slopes: [Q,11,4] by item bin: constant, popularity, recent, four linear parts, two lifts,
+            and two of `add_factors`.
         mass: [Q,2,2] by bank: the factor of N.v / (c + .5), and 50 sum v.
         out: [Q, B*64] f32 filled with approximate scores; -inf for hidden items.
     """
@@ -315,6 +319,28 @@ def score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, out)
                             + floor
                         )
                     _add_logarithm(sums, bits, slope[7 + bank], bins, row)
+
+
+@kernel(nogil=True)
+def add_factors(bin_of_item, target, liked, begin, end, histories, tastes, slopes, out):
+    """Add the learned factors to the scores of Q standpoints at once.
+
+    Only the blocks [begin, end) are scored.
+
+    Their tables change with every adoption, for too many items to be quantised again each time.
+
+    Args:
+        target: [I,h] f32; `liked` [I,t]. A width of 0 means that the factor is off.
+        histories: [Q,h] f32 x of each user; `tastes` [Q,t] their taste vectors.
+        slopes: [Q,11,4] as in `score_blocks`.
+        out: [Q, B*64] f32, added to.
+    """
+    for item in range(begin * LANES, min(end * LANES, len(target))):
+        item_bin = bin_of_item[item]
+        for query in range(len(histories)):
+            out[query, item] += slopes[query, OF_HISTORY, item_bin] * multiply(
+                target[item], histories[query]
+            ) + slopes[query, OF_TASTE, item_bin] * multiply(liked[item], tastes[query])
 
 
 @kernel(fastmath={"contract", "reassoc", "nsz", "arcp"})

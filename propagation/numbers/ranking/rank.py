@@ -7,12 +7,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from propagation.numbers.kernels import inner_kernel, kernel
-from propagation.numbers.products import multiply
 from propagation.numbers.ranking.quantised_scores import (
     ADOPTERS,
     ATTRIBUTES,
     BINS,
     CONTENT,
+    OF_HISTORY,
+    OF_TASTE,
     PARTS,
     PROFILE,
     SESSION,
@@ -41,9 +42,8 @@ from propagation.numbers.rules import (
     score,
     standardise,
 )
-from propagation.numbers.state import ITEMS
 
-SLOPES = 9
+SLOPES = 11
 POPULARITY, RECENT = Feature.POPULARITY.value, Feature.RECENT.value
 SLOW, FAST = Feature.KNN_SLOW.value, Feature.KNN_FAST.value
 HISTORY, TASTE_VECTOR = Feature.HISTORY.value, Feature.TASTE.value
@@ -141,7 +141,7 @@ def _compute_slopes(combiner, arm, user_bin, out):
     an item without near neighbours has.
 
     Args:
-        out: [9,4], filled.
+        out: [11,4], filled.
     """
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
@@ -163,6 +163,10 @@ def _compute_slopes(combiner, arm, user_bin, out):
                 out[1, item_bin] = slope
             elif feature == RECENT:
                 out[2, item_bin] = slope
+            elif feature == HISTORY:
+                out[OF_HISTORY, item_bin] = slope
+            elif feature == TASTE_VECTOR:
+                out[OF_TASTE, item_bin] = slope
             for part in range(PARTS):
                 if PART_FEATURES[part] == feature:
                     out[3 + part, item_bin] = slope
@@ -207,17 +211,21 @@ def _compute_bank_components(bank, pi, total, start, places, weights, mass):
 
 
 @kernel(nogil=True)
-def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass):
-    """Prepare one query of `score_blocks`.
+def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mass, history, taste):
+    """Prepare one query of `score_blocks` and `add_factors`.
 
     Args:
         places: [6,M] filled; likewise weights.
         counts: [6] filled.
-        slopes: [9,4] filled.
+        slopes: [11,4] filled.
         mass: [2,2] filled.
+        history: [h] filled with x of the history factor.
+        taste: [t] filled with the taste vector.
     """
     standpoint = build_standpoint_for(state, asker)
     _compute_slopes(combiner, asker.arm, _find_user_bin(state.history_length, asker.user), slopes)
+    history[:] = standpoint.history
+    taste[:] = standpoint.vector
     bounds = sketch.bounds
     counts[CONTENT] = _compute_components(
         standpoint.content, bounds[CONTENT], places[CONTENT], weights[CONTENT]
@@ -250,18 +258,18 @@ def prepare(state, combiner, sketch, asker, places, weights, counts, slopes, mas
 
 
 @inner_kernel
-def _list_slopes(combiner, arm, user_bin, features):
-    """Return how much raw features add to a score, by item bin.
+def _list_neighbour_slopes(combiner, arm, user_bin):
+    """Return how much both kNN features add to a score.
 
     Returns:
-        [features,4] f32.
+        [2,4] f32, slow and fast, by item bin.
     """
     probes = np.zeros((2, FEATURES))
     probes[1] = 1.0
     values = np.empty_like(probes)
     standardise(combiner, probes, values)
-    slopes = np.zeros((len(features), BINS), np.float32)
-    for row, feature in enumerate(features):
+    slopes = np.zeros((2, BINS), np.float32)
+    for row, feature in enumerate((SLOW, FAST)):
         for item_bin in range(BINS):
             if combiner.mask[arm, feature] > 0:
                 weight = get_weight(combiner, arm, feature, user_bin, item_bin)
@@ -283,25 +291,14 @@ def _add_neighbours(state, sketch, found, slopes, scores):
     )
 
 
-@inner_kernel
-def _add_factors(bin_of_item, table, vector, slopes, items, scores):
-    """Add a learned factor to the approximate scores."""
-    if len(vector) > 0 and slopes.any():
-        for item in range(items):
-            scores[item] += slopes[bin_of_item[item]] * multiply(table[item], vector)
-
-
 @njit(inline="always")
 def _build_shortlist(
-    state, combiner, sketch, asker, standpoint, found, scores, left_out, leave_seen, allowed, count
+    state, combiner, sketch, asker, found, scores, left_out, leave_seen, allowed, count
 ):
     if has_history(state.history_length, asker.user):
         user_bin = _find_user_bin(state.history_length, asker.user)
-        slopes = _list_slopes(combiner, asker.arm, user_bin, (SLOW, FAST, HISTORY, TASTE_VECTOR))
-        _add_neighbours(state, sketch, found, slopes[:2], scores)
-        bins, factors, items = sketch.bin.reshape(-1), state.factors, state.clock[ITEMS]
-        _add_factors(bins, factors.target, standpoint.history, slopes[2], items, scores)
-        _add_factors(bins, factors.liked, standpoint.vector, slopes[3], items, scores)
+        slopes = _list_neighbour_slopes(combiner, asker.arm, user_bin)
+        _add_neighbours(state, sketch, found, slopes, scores)
         if leave_seen:
             for item in list_seen_items(
                 state.seen_item, state.seen_before, state.seen_last[asker.user]
@@ -399,7 +396,6 @@ def rank(
             combiner,
             sketch,
             asker,
-            standpoint,
             found,
             scores,
             left_out,

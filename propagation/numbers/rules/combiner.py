@@ -75,7 +75,8 @@ def create_combiner(
     arms, features = mask.shape
     start, deviations = np.full(features, START_WEIGHT), np.full(features, LEAST_DEVIATION)
     for feature in range(features):
-        start[feature] = 0.0 if feature in FROM_NOTHING else START_WEIGHT
+        if feature in FROM_NOTHING:
+            start[feature] = 0.0
         deviations[feature] = least.get(feature, LEAST_DEVIATION)
     weights = np.zeros((arms, features, GROUPS))
     weights[:, :, 0] = mask * start

@@ -97,8 +97,8 @@ class Forgetting:
         Raises:
             LeaseLost: Another process learns, evolves or runs a round for too long. With `wipe`,
                 the events may be retracted, and only the factors not learned again.
-            StoreBusy: The events are retracted, but the files could not be wiped; the next night
-                or start wipes them.
+            StoreBusy: The events are retracted, but the files could not be wiped; the same call
+                again wipes them.
         """
         await self._check_store()
         if not wipe:

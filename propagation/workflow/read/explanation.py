@@ -125,6 +125,7 @@ class Explanation:
         messages: Messages whose lines in the user's profile raised the score.
         history: The items of the user's history that add most to the history factor; empty if the
             request's `least_users` is set, as they are what a person chose. Likewise near_taste.
+        history_rest: Sum of the parts of all other items of the history; None if there are none.
     """
 
     parts: Sequence[ScorePart]
@@ -133,6 +134,7 @@ class Explanation:
     text: str
     history: Sequence[HistoryPart] = ()
     near_taste: Sequence[NearItem] = ()
+    history_rest: float | None = None
 
 
 @dataclass
@@ -191,8 +193,11 @@ class Explainer:
                 if part.feature != Feature.POPULARITY or part.users >= self.min_support
             ]
             history = [] if request.least_users else self._list_history_parts(read, place)
+            rest = None if request.least_users else _sum_rest(read, place, history)
             words = explain_in_words(mentioned, routers, heard, cold=read.cold, history=history)
-            explanations.append(Explanation(parts, routers, heard, words, history, near_taste))
+            explanations.append(
+                Explanation(parts, routers, heard, words, history, near_taste, rest)
+            )
         return explanations
 
     def _list_history_parts(self, read: ReadResult, place: int) -> list[HistoryPart]:
@@ -362,6 +367,14 @@ def _is_true_of_item(part: ScorePart) -> bool:
     A feature that the item lacks may raise its score too, by a weight below 0; it has no words.
     """
     return part.value > 0 and (part.raw > 0 or part.feature in LOGARITHMS)
+
+
+def _sum_rest(read: ReadResult, place: int, listed: Sequence[HistoryPart]) -> float | None:
+    """Sum the parts of the history factor that are not listed."""
+    if not len(read.history):
+        return None
+    whole = float(read.history_parts[place].sum(dtype=np.float64))
+    return whole - sum(part.long_run + part.session for part in listed)
 
 
 def _tells_newcomers_apart(part: ScorePart) -> bool:

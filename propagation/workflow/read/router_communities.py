@@ -46,7 +46,7 @@ def find_session_community(
     state, bank = view.state, view.state.session
     least = max(state.limits[LEAST_SUPPORT], least_users, 1.0)
     rows = np.flatnonzero(state.adoptions[: view.items] >= least)
-    shares = share_of.py_func(state.adoptions[rows], state.totals)  # numba has no types
+    shares = share_of.py_func(state.adoptions[rows], state.totals)
     lifts = compute_lift.py_func(bank.mass[rows, router], bank.total[router], shares)
     order = np.argsort(-lifts, kind="stable")[:limit]
     items = [

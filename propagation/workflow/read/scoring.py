@@ -19,6 +19,7 @@ from propagation.numbers.ranking.quantised_scores import (
     LANES,
     PARTS,
     Sketch,
+    add_factors,
     bring_up_to_date,
     count_unfollowed,
     create_empty_sketch,
@@ -196,6 +197,9 @@ class CatalogueScorer:
         weights = np.zeros((queries, PARTS, width), np.float32)
         counts = np.zeros((queries, PARTS), np.int64)
         slopes = np.zeros((queries, SLOPES, BINS), np.float32)
+        factors = view.state.factors
+        histories = np.zeros((queries, factors.target.shape[1]), np.float32)
+        tastes = np.zeros((queries, factors.liked.shape[1]), np.float32)
         mass = np.zeros((queries, BANKS, 2), np.float32)
         for row, place in enumerate(chosen):
             prepare(
@@ -208,15 +212,27 @@ class CatalogueScorer:
                 counts[row],
                 slopes[row],
                 mass[row],
+                histories[row],
+                tastes[row],
             )
         blocks = -(-view.items // LANES)
         scores = np.empty((queries, blocks * LANES), np.float32)
-        self._cores.run(
-            blocks,
-            lambda begin, end: score_blocks(
-                sketch, begin, end, places, weights, counts, slopes, mass, scores
-            ),
-        )
+
+        def score_part(begin: int, end: int) -> None:
+            score_blocks(sketch, begin, end, places, weights, counts, slopes, mass, scores)
+            add_factors(
+                sketch.bin.reshape(-1),
+                factors.target,
+                factors.liked,
+                begin,
+                end,
+                histories,
+                tastes,
+                slopes,
+                scores,
+            )
+
+        self._cores.run(blocks, score_part)
         return scores
 
     def exact_items(self, view: NumbersView, limit: int) -> int:

@@ -36,7 +36,9 @@ Wipe = Annotated[
         help="Do the night's work at once: learn the factors again, wipe the database files.",
     ),
 ]
-WIPED = " The ranker's factors are learned again, and the traces in the database's files wiped."
+WIPED = (
+    " The ranker's factors are learned again, if they are on, and traces in the files are wiped."
+)
 GOES_ON = "the service completes what it has begun; run the command again to see the result"
 WORDS = {
     "UNKNOWN": "was never recorded",
@@ -49,9 +51,11 @@ def retract(
     events: Annotated[
         list[str],
         typer.Argument(
-            metavar="EVENT...", help="Event ids, as they were recorded.", show_default=False
+            metavar="EVENT...",
+            help="Event ids, as they were recorded; with --wipe there may be none.",
+            show_default=False,
         ),
-    ],
+    ] = [],  # noqa: B006 - typer reads it
     yes: Yes = False,
     wipe: Wipe = False,
     address: Address = LOOPBACK,
@@ -63,7 +67,10 @@ def retract(
 
     JSON: the proto's RetractInteractionsResponse.
     """
-    _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
+    if not events and not wipe:
+        raise UsageProblem("name the events to take back, or do the night's work with --wipe")
+    if events:
+        _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
     answer = ask(
         address,
         lambda stub: stub.RetractInteractions(
@@ -79,9 +86,12 @@ def retract(
 def _print_retracted(answer: pb.RetractInteractionsResponse, *, wiped: bool) -> None:
     done = sum(outcome.retracted for outcome in answer.outcomes)
     print_text(
-        f"{done:,} retracted, at sequence {answer.sequence:,}." + (WIPED if wiped else "")
-        if done
-        else "Nothing was retracted."
+        (
+            f"{done:,} retracted, at sequence {answer.sequence:,}."
+            if done
+            else "Nothing was retracted."
+        )
+        + (WIPED if wiped else "")
     )
     for outcome in answer.outcomes:
         if not outcome.retracted:

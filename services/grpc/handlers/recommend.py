@@ -58,6 +58,7 @@ def _explanation_to_proto(explanation: Explanation) -> pb.Explanation:
             pb.NearItem(item_id=near.item_id, title=near.title, cosine=near.cosine)
             for near in explanation.near_taste
         ],
+        history_rest=explanation.history_rest,
     )
 
 

@@ -218,6 +218,18 @@ async def test_the_parts_sum_to_the_score(service):
             assert not any(character.isdigit() for character in item.explanation.text)
 
 
+async def test_the_parts_of_the_history_sum_to_its_factor(service):
+    sequence = await plant_two_communities(service)
+    answer = await recommend(service, sequence, explain=True, limit=30)
+    assert answer.recommendations
+    for one in answer.recommendations:
+        explanation = one.explanation
+        (raw,) = (part.raw for part in explanation.parts if part.feature == "history")
+        shown = [part.long_run + part.session for part in explanation.history]
+        assert all(part > 0 for part in shown)
+        assert sum(shown) + explanation.history_rest == pytest.approx(raw, abs=1e-4)
+
+
 async def test_routers_explain_the_lift_by_community(service):
     sequence = await plant_two_communities(service)
     answer = await recommend(service, sequence, explain=True, exclude_seen=False, limit=30)

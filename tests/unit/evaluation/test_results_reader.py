@@ -2,6 +2,7 @@
 
 import csv
 import io
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -116,6 +117,27 @@ RAGGED = io.BytesIO()
 np.savez(RAGGED, **{name: np.ones(2 + (name == "user")) for name in HEADING})
 TEXTS = io.BytesIO()
 np.savez(TEXTS, **{name: np.array(["many"]) for name in HEADING})
+BYTES = io.BytesIO()
+np.savez(
+    BYTES, **{name: np.array([b"\xff"]) if name == "known" else np.ones(1) for name in HEADING}
+)
+
+
+def zip_members(content):
+    """Return a zip file whose members are what they are not said to be."""
+    written = io.BytesIO()
+    with ZipFile(written, "w") as file:
+        for name in HEADING:
+            file.writestr(f"{name}.npy", content)
+    return written.getvalue()
+
+
+def write_header(header):
+    """Return the beginning of an array's file."""
+    text = header.encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
 NOTHING = io.BytesIO()
 np.savez(NOTHING, **{name: np.ones(0) for name in HEADING})
 
@@ -141,6 +163,16 @@ np.savez(NOTHING, **{name: np.ones(0) for name in HEADING})
         ("a.npz", RAGGED.getvalue(), "columns of different lengths"),
         ("a.npz", TEXTS.getvalue(), "has texts in seed"),
         ("a.npz", NOTHING.getvalue(), "no targets: nothing was ranked"),
+        ("a.npz", BYTES.getvalue(), "is no file of results"),
+        ("a.npz", zip_members("no array"), "is no file of results"),
+        ("a.npz", zip_members(write_header("{'descr': '<f8', 'shape': (10")), r"is no \.npz file"),
+        (
+            "a.npz",
+            zip_members(
+                write_header(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({10**13},)}}")
+            ),
+            r"is no \.npz file",
+        ),
     ],
 )
 def test_damaged_and_empty_files_are_refused(tmp_path, name, content, reason):

@@ -111,6 +111,18 @@ def test_a_value_that_is_not_finite_is_skipped_and_counted():
     assert np.array_equal(factors.long, before)
 
 
+@pytest.mark.parametrize("table", ["taste", "liked", "liked_bias"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_step_of_a_taste_vector_that_is_not_finite_is_skipped_and_counted(table, value):
+    factors = make_factors()
+    getattr(factors, table)[2] = value
+    before = [getattr(factors, name).copy() for name in ("taste", "liked", "liked_bias")]
+    step_pair(factors, 2, 2, 3)
+    assert factors.skipped[0] == 1
+    for name, table_before in zip(("taste", "liked", "liked_bias"), before, strict=True):
+        assert np.array_equal(getattr(factors, name), table_before, equal_nan=True)
+
+
 def test_a_user_without_history_has_neither_feature():
     state = small_state(4, 12)
     learn(state, [(1, 2), (1, 3), (2, 3)])

@@ -57,7 +57,8 @@ class SqliteWiping(SqliteCheckpoints):
             await asyncio.sleep(LOG_PAUSE_SECONDS)
         raise StoreBusy(
             f"{self._database.path}: another program has been reading the file for a minute, so"
-            " traces of forgotten clients stay in it; the service tries again in the night"
+            " traces of what was erased stay in it; repeat the command when that program has ended"
+            " (of forgotten clients, the service wipes them in the night)"
         )
 
 

@@ -113,8 +113,14 @@ def test_entries_that_two_processes_save_at_once_are_all_kept(tmp_path):
 
 @pytest.mark.slow
 def test_numba_alone_loses_entries_that_two_processes_save_at_once(tmp_path):
-    """If this fails, numba has become safe, and the lock may go."""
-    assert save_at_once(tmp_path, "") < KEYS
+    """If this fails, numba has become safe, and the lock may go. One turn may go well by chance."""
+
+    def lose(turn):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        return save_at_once(folder, "") < KEYS
+
+    assert any(map(lose, range(5)))
 
 
 @pytest.mark.slow

@@ -220,10 +220,19 @@ async def test_a_retraction_withdraws_what_the_event_wrote(engine):
 
 
 @pytest.mark.parametrize("wipe", [False, True])
-async def test_a_retraction_does_the_nights_work_on_request(engine, wipe):
+async def test_a_retraction_does_the_nights_work_on_request(engine, wipe, monkeypatch):
+    wiped = []
+
+    async def wipe_and_note():
+        wiped.append(True)
+        await wipe_files()
+
+    wipe_files = engine.store.wipe
+    monkeypatch.setattr(engine.store, "wipe", wipe_and_note)
     events = await record_history(engine, 7, 90)
     done = await engine.forgetting.retract([events[0].event_id], wipe=wipe)
     assert done.events[0].retracted
+    assert wiped == [True] * wipe
     assert engine.forgetting.relearning.is_due != wipe
     assert await engine.forgetting.relearning.run_if_due() == (
         0 if wipe else engine.numbers.view.state.clock[1]
