@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from propagation.model import PropagationError
+from propagation.errors import PropagationError
 from propagation.usable_cores import count_usable_cores
 from services.runtime.bound_process import build_bound_command
 

@@ -171,6 +171,14 @@ async def test_damage_inside_the_file_is_found(path):
         await make_store(path).open()
 
 
+async def test_a_schema_that_is_no_text_is_damage(path):
+    await open_and_close(path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"NOT NULL", b"NOT NU\xb3L", 1))
+    with pytest.raises(StoreCorrupt, match="back-up"):
+        await open_and_close(path)
+
+
 async def test_damage_met_while_open_stops_the_acks(path):
     def raise_malformed(connection: sqlite3.Connection) -> None:
         error = sqlite3.DatabaseError("database disk image is malformed")

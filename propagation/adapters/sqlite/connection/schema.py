@@ -40,6 +40,8 @@ ERRORS: Sequence[tuple[Collection[int], type[PropagationError], str]] = (
     ),
 )
 """SQLite's codes, our error for them, and the remedy."""
+# Of a damaged file, SQLite's own message may be no UTF-8, which Python raises instead of the error.
+FAILURES = (sqlite3.Error, UnicodeDecodeError)
 T = TypeVar("T")
 # A reader's cache is small: it becomes invalid with each commit of the writer.
 WRITER_CACHE_KIB, READER_CACHE_KIB = 32_768, 4_096
@@ -148,7 +150,7 @@ class ReadConnection:
                 return work(self._connection)
             finally:
                 self._connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
+        except FAILURES as error:
             raise translate_error(error, self._path) from error
 
     def close(self) -> None:
@@ -244,12 +246,14 @@ def translate_errors(path: Path) -> Iterator[None]:
     """Translate SQLite's errors in the body into ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise translate_error(error, path) from error
 
 
 def translate_error(error: BaseException, path: Path) -> BaseException:
     """Return SQLite's error as ours; any other error as it is."""
+    if isinstance(error, UnicodeDecodeError):
+        return StoreCorrupt(f"{path}: it holds text that is no UTF-8; restore it from a back-up")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     for codes, kind, advice in ERRORS:
         if code in codes:
