@@ -269,9 +269,8 @@ async def test_a_copy_that_was_begun_beside_it_goes_when_it_is_opened(path, capl
 
 def test_what_is_none_of_ours_is_not_looked_into(tmp_path):
     (tmp_path / "text").write_text("no database, whatever its name says" * 100)
-    with sqlite3.connect(tmp_path / "theirs.db") as theirs:
+    with closing(sqlite3.connect(tmp_path / "theirs.db")) as theirs, theirs:
         theirs.execute("CREATE TABLE lease (expires)")
-    theirs.close()
     for name in ("text", "theirs.db"):
         for look in (
             SqliteFiles(tmp_path / name).list_leftovers,
@@ -331,9 +330,8 @@ async def test_what_is_not_sound_replaces_nothing(database, tmp_path):
     (tmp_path / "text").write_text("no database\n")
     (tmp_path / "short.jsonl").write_bytes(b"")
     other = tmp_path / "other.db"
-    with sqlite3.connect(other) as theirs:
+    with closing(sqlite3.connect(other)) as theirs, theirs:
         theirs.execute("CREATE TABLE theirs (x)")
-    theirs.close()
     SqliteFiles(database).backup(tmp_path / "newer.db", check_progress)
     with forge_backup(tmp_path / "newer.db") as newer:
         newer.execute("PRAGMA user_version=999")

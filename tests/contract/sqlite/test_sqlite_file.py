@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from dataclasses import replace
 from unittest.mock import Mock
 
@@ -119,9 +120,8 @@ async def test_a_second_process_is_told_who_holds_the_file_by_any_name_and_witho
 )
 async def test_a_schema_that_is_none_of_ours_is_refused(path, version, error, said):
     await open_and_close(path)
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         other.execute(f"PRAGMA user_version={version}")
-    other.close()
     with pytest.raises(error, match=said):
         await open_and_close(path)
 
@@ -148,9 +148,8 @@ async def test_an_opening_that_fails_at_its_last_step_frees_the_file(path, monke
 
 
 async def test_another_programs_database_is_left_alone(path):
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other, other:
         other.execute("CREATE TABLE theirs (x)")
-    other.close()
     before = path.read_bytes()
     with pytest.raises(StoreCorrupt, match="another program's"):
         await open_and_close(path)
@@ -307,10 +306,9 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
     await store.open()
     assert await record_pairs(store, ("u", "j")) == [4]
     await store.close()
-    with sqlite3.connect(path) as migrated:
+    with closing(sqlite3.connect(path)) as migrated, migrated:
         assert migrated.execute("PRAGMA user_version").fetchone() == (schema.get_newest_version(),)
         assert migrated.execute("SELECT x FROM added").fetchall() == [(7,)]
-    migrated.close()
     await open_and_close(path)
 
 
@@ -320,11 +318,10 @@ async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkey
     _add_migration(monkeypatch, "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);")
     with pytest.raises(sqlite3.OperationalError):
         await open_and_close(path)
-    with sqlite3.connect(path) as half:
+    with closing(sqlite3.connect(path)) as half, half:
         assert half.execute("PRAGMA user_version").fetchone() == (before,)
         tables = half.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'half'")
         assert tables.fetchone() == (0,)
-    half.close()
 
 
 async def test_numbers_of_older_checkpoints_are_in_no_page_once_it_is_wiped(path, monkeypatch):

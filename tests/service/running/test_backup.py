@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -70,7 +71,7 @@ async def test_what_was_backed_up_or_exported_under_a_running_service_is_restore
 async def test_doctor_finds_what_was_left_and_mends_it_when_told(copies, tmp_path):
     database = tmp_path / "restored.db"
     read_answer("restore", copies[0], "--database", database)
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE point SET version = version + 5 WHERE collection = 'users'")
         connection.execute("DELETE FROM point WHERE collection = 'attributes'")
         connection.execute("UPDATE lease SET expires = 1 << 50")
@@ -78,7 +79,6 @@ async def test_doctor_finds_what_was_left_and_mends_it_when_told(copies, tmp_pat
         users = connection.execute(
             "SELECT count(*) FROM point WHERE collection = 'users'"
         ).fetchone()[0]
-    connection.close()
     mended = read_answer("doctor", "--mend", "--database", database, *SETTINGS)
     said = {
         finding["problem"]: finding["done"] for finding in mended["findings"] if finding["problem"]
