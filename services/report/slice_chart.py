@@ -26,6 +26,7 @@ MARGIN = 0.06
 MIN_RANGE = 0.001
 MOST_TICKS = 5
 STYLES = {"over_knn": "knn", "gain_live": "routers"}
+PLACES = {"over_knn": -OFFSET, "gain_live": OFFSET}
 
 
 class Scale(NamedTuple):
@@ -126,7 +127,7 @@ def _draw_row(heading: str, part: "Slice", y: float, scale: Scale) -> Iterable[E
     yield draw_text(LEFT - 14, y - 3, part.span, "end", style="name")
     yield draw_text(LEFT - 14, y + 13, pluralize(part.events, "target"), "end")
     for field, pair in _list_differences(part):
-        place = y + OFFSET * (1 if field == "gain_live" else -1)
+        place = y + PLACES[field]
         style = "worse" if pair.worse else STYLES[field]
         tooltip = (
             f"{heading} {part.span}, {pluralize(part.events, 'target')}: {DIFFERENCES[field]}"

@@ -7,7 +7,7 @@ import pytest
 
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.generated_town import generate_town
-from propagation.evaluation.kernels.arms import ARMS, create_evaluation_combiner
+from propagation.evaluation.kernels.arms import ARMS, Control, create_evaluation_combiner
 from propagation.evaluation.kernels.prequential import POPULARITY, _choose_scoring
 from propagation.evaluation.protocols.metrics import pair_up
 from propagation.evaluation.protocols.numbers_ranking import Report, evaluate_prequential
@@ -23,7 +23,7 @@ from propagation.evaluation.reports.table import (
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.model import InvalidInput
-from propagation.numbers.rules import START_WEIGHT, adjust_for_newcomers
+from propagation.numbers.rules import START_WEIGHT, Feature, adjust_for_newcomers
 
 SETTINGS = EvaluationSettings(seeds=(1,), session_k=16, taste_k=16, plot_points=4, every=3)
 
@@ -180,6 +180,13 @@ def test_newcomers_are_read_as_the_service_reads_them():
     assert read == pytest.approx(_choose_scoring(adjust_for_newcomers(combiner), 0).weights)
     assert (read[: len(ARMS), :, POPULARITY] >= START_WEIGHT).all()
     assert (_choose_scoring(combiner, 1).weights[: len(ARMS), :, POPULARITY] < 0).all()
+
+
+def test_the_controls_of_routing_are_weighed_as_routing_is():
+    least = create_evaluation_combiner().least
+    lifts = [Feature.LIFT_SESSION, Feature.LIFT_TASTE]
+    controls = [Control.PLACEBO_SESSION, Control.PLACEBO_TASTE, Control.SEMANTIC]
+    assert set(least[lifts]) == set(least[controls]) == {0.3}
 
 
 def test_a_catalogue_without_events_is_refused():
