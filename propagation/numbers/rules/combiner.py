@@ -20,9 +20,9 @@ RATE, BIN_RATE = 0.1, 0.05
 L2, BIN_L2 = 1e-4, 1e-3
 GRADIENT_CLIP = 4.0
 LEAST_DEVIATION = 1e-3
-# A lift is a logarithm of odds, so it should count at most as much as it says: START_WEIGHT over
-# the deviation is at most 1. Lifts of few choices are small, and mostly noise.
-LEAST_LIFT_DEVIATION = START_WEIGHT
+# A lift is a logarithm of odds, so the start weight counts it at most twice. Lifts of few choices
+# are small, and mostly noise (docs/numbers.md, "Measured").
+LEAST_LIFT_DEVIATION = 0.15
 # Where numbers are learned ahead of texts nearly all profile cosines are 0: their deviation says
 # nothing of those to come.
 LEAST_PROFILE_DEVIATION = 0.1

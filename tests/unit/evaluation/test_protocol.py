@@ -186,7 +186,7 @@ def test_the_controls_of_routing_are_weighed_as_routing_is():
     least = create_evaluation_combiner().least
     lifts = [Feature.LIFT_SESSION, Feature.LIFT_TASTE]
     controls = [Control.PLACEBO_SESSION, Control.PLACEBO_TASTE, Control.SEMANTIC]
-    assert set(least[lifts]) == set(least[controls]) == {0.3}
+    assert set(least[lifts]) == set(least[controls]) == {0.15}
 
 
 def test_a_catalogue_without_events_is_refused():

@@ -51,7 +51,7 @@ def test_cosines_that_come_after_a_time_without_texts_are_not_blown_up():
 
 @pytest.mark.parametrize(
     ("feature", "least"),
-    [(Feature.LIFT_SESSION, 0.3), (Feature.LIFT_TASTE, 0.3), (Feature.HISTORY, 1.0)],
+    [(Feature.LIFT_SESSION, 0.15), (Feature.LIFT_TASTE, 0.15), (Feature.HISTORY, 1.0)],
 )
 def test_what_learned_little_stays_small(feature, least):
     combiner = create_combiner(np.ones((1, FEATURES)))

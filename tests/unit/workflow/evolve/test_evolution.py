@@ -115,7 +115,7 @@ async def start_engine(tmp_path):
 
 def rest_on_routers(view):
     """Make the ranking rely mainly on the taste routers, whose lifts are small after few events."""
-    view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 20.0
+    view.combiner.weights[0, Feature.LIFT_TASTE, 0] = 10.0
 
 
 async def read_visible_state(engine):
