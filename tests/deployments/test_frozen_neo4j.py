@@ -37,7 +37,7 @@ WAITING_READS = (
     ),
     lambda stub: stub.ListRouters(pb.ListRoutersRequest(min_sequence=NEVER)),
 )
-LONG_QUERY = "UNWIND range(1, 6000) AS a UNWIND range(1, 600) AS b RETURN sum(a % 7 + b % 7)"
+LONG_QUERY = "UNWIND range(1, 6000) AS a UNWIND range(1, 3000) AS b RETURN sum(a % 7 + b % 7)"
 
 
 @pytest.fixture
