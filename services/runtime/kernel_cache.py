@@ -5,22 +5,21 @@
 
 import asyncio
 import atexit
-import fcntl
 import hashlib
 import os
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
 
 from propagation.forced_exit import create_temporary_folder
 from services.runtime.bound_process import build_bound_command
 from services.runtime.console import print_error, show_progress
-from services.runtime.kernel_compiler import SERVICE, run_compilers
+from services.runtime.kernel_compiler import SERVICE, hold_lock, run_compilers
 
 
 class StartCancelled(Exception):
@@ -107,7 +106,10 @@ def compile_kernels(*needed_by: str) -> None:
     if all(map(has_compiled_kernels, needed_by)):
         return
     folder = Path(os.environ["NUMBA_CACHE_DIR"])
-    with _hold_lock(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    with hold_lock(
+        folder, lambda: print_error("waiting for another process that is compiling kernels")
+    ):
         lacking = tuple(one for one in needed_by if not has_compiled_kernels(one))
         if lacking:
             print_error("compiling kernels, once")
@@ -115,22 +117,6 @@ def compile_kernels(*needed_by: str) -> None:
                 run_compilers(lacking, progress)
             for one in lacking:
                 _mark(folder, one).touch()
-
-
-@contextmanager
-def _hold_lock(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the system frees it if the process dies."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print_error("waiting for another process that is compiling kernels")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 async def fill_kernel_cache(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from propagation.errors import PropagationError
@@ -103,7 +104,7 @@ def share_cache() -> None:
     save: Callable[[Any, object, object], None] = IndexDataCacheFile.save
 
     def save_alone(self: Any, key: object, data: object) -> None:
-        with _hold_lock(self._cache_path):
+        with hold_lock(self._cache_path):
             save(self, key, data)
 
     IndexDataCacheFile.save = save_alone  # type: ignore[method-assign]
@@ -111,11 +112,19 @@ def share_cache() -> None:
 
 
 @contextmanager
-def _hold_lock(folder: str) -> Iterator[None]:
-    """Hold a folder's lock; the system frees it if the process dies."""
+def hold_lock(folder: str | Path, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold a folder's lock; the system frees it if the process dies.
+
+    Args:
+        on_wait: Called if another process holds it.
+    """
     lock = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
         os.close(lock)
@@ -139,7 +148,7 @@ def _list_parts(needed_by: tuple[str, ...]) -> list[Callable[[], None]]:
 
 @contextmanager
 def _report_compiled(needed_by: tuple[str, ...]) -> Iterator[Callable[[], None]]:
-    """Print the kernels that are ready, each once, within the block.
+    """Within the block, print each kernel once, when it is ready.
 
     Yields a function that prints those that were loaded since.
     """

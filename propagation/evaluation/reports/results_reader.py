@@ -31,7 +31,7 @@ LIMITS: Mapping[str, float] = {
 }
 # A report of leave-one-out has the slices of `end`.
 SLICED_KNOWN = ("end", "moment")
-# What NumPy raises while it reads files that are none of its own, or hostile ones.
+# What NumPy may raise when it reads a file that it did not write, or one that is meant to harm.
 UNREADABLE = (
     BadZipFile,
     ValueError,
@@ -66,7 +66,7 @@ class SlicedResults(Term):
 
     @property
     def panels(self) -> Mapping[str, Sequence[Slice]]:
-        """The slices with targets of each side, by its heading."""
+        """Slices that have targets, by the heading of their side."""
         return {
             heading: [part for part in self.slices if part.of == of and part.events]
             for of, heading in SLICED.items()

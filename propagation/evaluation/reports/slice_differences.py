@@ -1,4 +1,4 @@
-"""The differences of slices that pictures show, and their words.
+"""Which differences of a slice pictures show, and what they are called.
 
 It loads no kernels, so that the page of `report` can use it.
 """

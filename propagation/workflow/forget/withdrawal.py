@@ -221,7 +221,7 @@ class Withdrawer:
             count = await self.numbers.run(change)
             found = await self.numbers.run(take_checkpoint, True)
             barrier = await self.store.stage_checkpoint(lease, found)
-            # A withdrawal that concerns nobody: it has a barrier, which other processes load.
+            # Concerns nobody: new numbers alone, whose barrier the other processes load.
             nothing = Withdrawal(EntryKind.RETRACTION, (), (), await self.store.get_texts_through())
             result = await self.store.withdraw(lease, nothing, barrier)
             self.learner.mark_stored(result.sequence)

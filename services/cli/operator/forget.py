@@ -70,7 +70,7 @@ def retract(
     if not events and not wipe:
         raise UsageProblem("name the events to take back, or do the night's work with --wipe")
     if events:
-        _confirm(f"Take back {len(events):,} event{'s' if len(events) > 1 else ''}?", yes)
+        _confirm(f"Take back {pluralize(len(events), 'event')}?", yes)
     answer = ask(
         address,
         lambda stub: stub.RetractInteractions(

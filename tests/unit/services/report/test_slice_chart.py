@@ -1,4 +1,4 @@
-"""The chart of slices: places of marks by hand, and the page that shows it."""
+"""The chart of slices: where its marks lie, worked out by hand, and the page that shows it."""
 
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, tostring
