@@ -9,6 +9,9 @@ BUF_VERSION := 1.75.0
 BUF := $(VENV)/buf-$(BUF_VERSION)/node_modules/.bin/buf
 DATA ?=
 LLM ?=
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# uv takes a fifth of pip's time. But it reads no settings of pip, which may name the only index that is reached from here.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || { echo "uv failed, so pip installs."; $(PIP) $(1); }
 # Every target starts several processes; without kept bytecode each of them compiles all that it imports, for seconds.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -23,17 +26,17 @@ setup: $(READY)  ## the virtual environment, from the lock
 
 # What the service and its demo need; nobody who only looks waits for the developers' tools. The two distributions
 # share `propagation`, so they are installed as paths: the import hooks of both would make it a namespace package.
-$(RUNS): requirements-service.lock pyproject.toml client/pyproject.toml
+$(RUNS): requirements-uv.lock requirements-service.lock pyproject.toml client/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version). Name one: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements-service.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-		--config-settings editable_mode=compat --editable ./client --editable .
+	@$(PIP) --require-hashes -r requirements-uv.lock || echo "uv could not be installed; pip takes longer."
+	@$(call install,--require-hashes -r requirements-service.lock)
+	@$(call install,--no-deps --no-build-isolation --config-settings editable_mode=compat --editable ./client --editable .)
 	@touch $(RUNS)
 
 $(READY): $(RUNS) requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+	@$(call install,--require-hashes -r requirements.lock)
 	@touch $(READY)
 
 # Bytecode of all that is installed, on all cores, for what starts processes all the time. The demo compiles only what it imports.
@@ -149,11 +152,13 @@ secrets/service/health.token secrets/prometheus/prometheus.token: | $(RUNS)
 down:  ## stop it; volumes stay
 	docker compose --profile '*' down
 
-lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image) from pyproject.toml; tests/model/requirements.lock
+lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image), requirements-uv.lock from pyproject.toml; tests/model/requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-emit-package preference-propagation-client --all-extras pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-emit-package preference-propagation-client --extra image --constraint requirements.lock pyproject.toml -o requirements-service.lock
+	echo uv | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--constraint requirements.lock - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-deps tests/model/requirements.in -o tests/model/requirements.lock
 
