@@ -57,12 +57,12 @@ test-versions: $(READY)  ## the fast tests on the oldest and on the newest Pytho
 
 test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
-	$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 2 --dist loadfile
-	$(BIN)/python -m pytest -m "slow and alone"
+	$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 3 --dist loadfile --durations 20
+	$(BIN)/python -m pytest -m "slow and alone" --durations 20
 
 test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts itself (Java 17 and Maven)
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
-	$(BIN)/python -m pytest -m "neo4j and not slow" --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -m "neo4j and not slow" --numprocesses 3 --dist loadfile --durations 20
 
 test-model: $(COMPILED)  ## the service with a small language model, which it installs beside this environment
 	$(BIN)/python -m services.runtime.kernel_cache service

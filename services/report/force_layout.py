@@ -6,7 +6,7 @@ import networkx
 import numpy as np
 from numpy.typing import NDArray
 
-STEPS = 200
+STEPS = 60
 MIN_DISTANCE = 1e-3
 MOST_PUSHES = 200
 

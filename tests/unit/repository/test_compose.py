@@ -171,17 +171,19 @@ def test_the_image_runs_as_a_user_and_installs_by_hash():
             assert all((ROOT / source).exists() for source in line.split()[1:-1])
 
 
-def test_the_lock_of_the_image_is_part_of_the_whole_lock():
+def test_the_smaller_locks_are_parts_of_the_whole_lock():
     def read_pins(name):
         return set(re.findall(r"^([a-z0-9._-]+==\S+)", (ROOT / name).read_text(), re.M))
 
     service = read_pins("requirements-service.lock")
-    assert service < read_pins("requirements.lock")
+    whole = read_pins("requirements.lock")
+    assert service < whole
+    assert read_pins("requirements-uv.lock") < whole
     names = {pin.split("==")[0] for pin in service}
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     wanted = {re.split(r"[<>=]", dependency)[0] for dependency in wanted}
     assert wanted - names == {"preference-propagation-client"}, (
-        "make lock writes both, and the client comes from this tree"
+        "make lock writes all, and the client comes from this tree"
     )
     assert names.isdisjoint({"pytest", "mypy", "ruff", "grpcio-tools", "py2neo"})
 

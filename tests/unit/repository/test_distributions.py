@@ -38,6 +38,6 @@ def test_the_client_needs_the_versions_that_its_generated_code_needs():
 
 
 def test_the_locks_name_no_host_and_no_file():
-    for lock in ("requirements.lock", "requirements-service.lock"):
+    for lock in ("requirements.lock", "requirements-service.lock", "requirements-uv.lock"):
         text = (ROOT / lock).read_text()
         assert not re.search(r"https?:|file:|preference-propagation|^-e|\./", text, re.MULTILINE)
