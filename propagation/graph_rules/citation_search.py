@@ -38,7 +38,7 @@ class CitationMatcher:
                 pair for one in citings for pair in one.router_words.items()
             ).items()
         }
-        self._messages: Mapping[tuple[int, int] | None, Sequence[Cited]] = group_pairs(
+        self._messages: Mapping[tuple[int, int | None], Sequence[Cited]] = group_pairs(
             (key, (names, _fold_sets([one.message_words])))
             for one in citings
             for key, names in one.messages.items()
@@ -51,9 +51,13 @@ class CitationMatcher:
             Whether the line does; and whether it cites one of the messages, about any attribute.
         """
         folded = "\n".join((line.text, *line.attributes)).casefold()
-        cited = [one for source in line.sources for one in self._messages.get(source.message, ())]
+        cites_sequence, cited = False, list[Cited]()
+        for source in line.sources:  # a plain loop, because most lines have many sources
+            cites_sequence |= source.sequence in self._sequences
+            if source.router is not None:
+                cited += self._messages.get((source.router, source.version), ())
         cites = (
-            any(source.sequence in self._sequences for source in line.sources)
+            cites_sequence
             or _holds(folded, self._words)
             or any(
                 names is None or not names.isdisjoint(line.attributes) or _holds(folded, words)

@@ -461,6 +461,13 @@ class Engine:
         """
         return await self.forgetting.forget(key, wipe=wipe)
 
+    def prepare_withdrawal(self) -> AsyncIterator[None]:
+        """Make the next retraction or erasure faster, in pieces.
+
+        Nothing depends on it. It yields after each piece, so that the caller may rest.
+        """
+        return self.store.prepare_withdrawal()
+
     async def wipe_if_due(self) -> None:
         """Wipe any traces of erased clients from the database's files."""
         await self.forgetting.wipe_if_due()

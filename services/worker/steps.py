@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import structlog
+
 from propagation.model import (
     EndpointUnavailable,
     IndexUnavailable,
@@ -38,6 +40,7 @@ INTERVAL_JOB = "round_interval"
 ROUTER = "router "
 ReachableReport = Callable[[bool], Awaitable[object]]
 """Called again and again, with whether the graph's server answers."""
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -203,6 +206,23 @@ async def follow(context: WorkerContext) -> int:
     """
     await context.engine.follow()
     return 0
+
+
+async def prepare_withdrawal(context: WorkerContext) -> None:
+    """Prepare the first retraction or erasure after the start, at times without calls.
+
+    A server that has just started would take several times as long for it. Nothing depends on this,
+    so a failure is only logged.
+    """
+    start = time.monotonic()
+    try:
+        async for _ in context.engine.prepare_withdrawal():
+            worked = time.monotonic() - start
+            await asyncio.sleep(worked)  # the server also works for learning and reasoning
+            await context.priority.rest(worked)
+            start = time.monotonic()
+    except Exception as error:
+        log.info("the first forgetting will take longer", reason=str(error))
 
 
 async def check_store(report_reachable: ReachableReport, context: WorkerContext) -> int:

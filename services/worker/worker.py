@@ -22,6 +22,7 @@ from services.worker.steps import (
     follow,
     learn,
     merge,
+    prepare_withdrawal,
     queue_merge,
     repeat_job,
     repeat_step,
@@ -115,6 +116,7 @@ class Worker:
             for name, step in steps.items()
         ]
         jobs = [
+            prepare_withdrawal(self._context),
             repeat_job(
                 INTERVAL_JOB,
                 self._context.engine.settings.round_interval,

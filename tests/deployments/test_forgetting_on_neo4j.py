@@ -32,6 +32,8 @@ STEPS = {
     "wipe": (Neo4jErasure, "wipe"),
 }
 BEFORE = ("numbers", "commit")
+# These run without a forgetting, too, so a running service has planned them.
+EVERYDAY = {"connection/load_fact", "record/log/log_end", "record/log/entries"}
 
 
 def make_engine(folder):
@@ -59,6 +61,22 @@ async def test_nothing_of_a_user_is_left(engine, tmp_path):
     await assert_sound(engine)
     again = await engine.record(mine)
     assert {outcome.status for outcome in again.outcomes} == {RecordStatus.FORGOTTEN}
+
+
+@pytest.mark.parametrize("key", [user_key(3), item_key(3)])
+async def test_every_statement_of_a_forgetting_is_prepared(engine, monkeypatch, key):
+    """Otherwise a server that has just started plans it while the caller waits."""
+    await record_history(engine, 4, 120)
+    sent, database = set(), engine.store.database
+    query = database.query
+    monkeypatch.setattr(database, "query", lambda name, given: sent.add(name) or query(name, given))
+    async for _ in engine.prepare_withdrawal():
+        pass
+    prepared = set(sent)
+    sent.clear()
+    await engine.forgetting.forget(key)
+    of_each_call = {name for name in sent if name.startswith("connection/")}
+    assert sent - of_each_call - EVERYDAY <= prepared
 
 
 async def test_nothing_of_an_item_is_left(engine, tmp_path):

@@ -115,10 +115,13 @@ class ErasureStore(Protocol):
     ) -> Sequence[MessageMerge]:
         """Return all merges and drops of these messages (router, version)."""
 
-    async def prepare_withdrawal(self) -> None:
-        """Make the next `withdraw` faster, during the search for it.
+    def prepare_withdrawal(self) -> AsyncIterator[None]:
+        """Make the next search and the next `withdraw` faster.
 
-        Nothing depends on it: a caller may cancel it.
+        Nothing depends on it: a caller may stop it at any time.
+
+        Yields:
+            After each piece of work, so that the caller may rest.
         """
 
     async def withdraw(

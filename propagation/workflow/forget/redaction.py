@@ -86,6 +86,22 @@ class Removal:
         """Words that lines from messages may say only if the catalogue does."""
         return self.unsupported | self.quotes | self.words.search_words
 
+    @cached_property
+    def _found(self) -> dict[tuple[int, str, bool], tuple[OwnWords, bool]]:
+        """What `finds` returned; each value also holds what its key names, as in Redaction."""
+        return {}
+
+    def finds(self, words: OwnWords, text: str, *, cites: bool) -> bool:
+        """Tell whether a text holds one of the words (see OwnWords.is_in).
+
+        Each text is searched once, because all readers of a message have lines alike.
+        """
+        key = id(words), text, cites
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = words, words.is_in(text, cites=cites)
+        return known[1]
+
     def list_titles_in(self, text: str) -> Sequence[OwnWords]:
         """Return the titles that a text possibly quotes.
 
@@ -198,13 +214,20 @@ def redact_line(line: Line, owner: int, removal: Removal, supporters: Supporters
     """
     if line.author is Author.CATALOGUE:
         return line
-    remaining = tuple(source for source in line.sources if not _is_removed(source, line, removal))
+    remaining = tuple(
+        [
+            source
+            for source in line.sources
+            if source.sequence not in removal.sequences
+            and (source.router is None or not _loses_message(source, line, removal))
+        ]
+    )
     cites = len(remaining) < len(line.sources)
     heard = line.messages if line.author is Author.RECEPTION else []
     words = removal.list_words_from(heard)
     has_own_name = any(name in words.names for name in line.attributes)
     titles = removal.list_titles_in(line.text) if removal.messages.keys() & heard else ()
-    named = [one for one in (words, *titles) if one.is_in(line.text, cites=cites)]
+    named = [one for one in (words, *titles) if removal.finds(one, line.text, cites=cites)]
     if not (cites or named or has_own_name):
         return line
     if cites and len(supporters.find_clients(owner, remaining)) < removal.least:
@@ -237,11 +260,8 @@ def _weigh_confirmations(times: int) -> float:
     return (1 - WEIGHT_KEPT**times) / (1 - WEIGHT_KEPT)
 
 
-def _is_removed(source: Source, line: Line, removal: Removal) -> bool:
-    message = source.message
-    if message is None:
-        return source.sequence in removal.sequences
-    lost = removal.messages.get(message)
+def _loses_message(source: Source, line: Line, removal: Removal) -> bool:
+    lost = None if source.message is None else removal.messages.get(source.message)
     return lost is not None and (lost.emptied or not lost.names.isdisjoint(line.attributes))
 
 

@@ -10,6 +10,7 @@ from propagation.model import (
     Attribute,
     Citations,
     CitationSearch,
+    ClientText,
     MessageMerge,
     Source,
     StoredText,
@@ -34,7 +35,6 @@ from propagation.workflow.forget.redaction import (
 )
 from propagation.workflow.forget.text_changes import TextChanges, WithdrawalRequest
 
-TEXTS_A_TURN = 32
 CLIENTS_A_SEARCH = 2_000
 
 
@@ -164,14 +164,11 @@ class TextChangeFinder:
         if removal.unsupported or removal.quotes:
             removal = await self._note_dropped_messages(stored, removal)
         redaction = Redaction(removal, await self._count_supporters(stored, removal))
-        for number, one in enumerate(stored):
-            if number % TEXTS_A_TURN == 0:
-                await asyncio.sleep(0)  # let other tasks run
-            text = redaction.redact(one.text)
-            if text is not one.text:
-                changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
-                if one.current:
-                    changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
+        # On a thread, because thousands of texts would hold up the event loop.
+        for one, text in await asyncio.to_thread(_redact_texts, stored, redaction):
+            changes.versions[text.profile.ref, text.profile.version] = replace(one, text=text)
+            if one.current:
+                changes.lines_dropped += len(one.text.profile.lines) - len(text.profile.lines)
         await self._count_attributes(changes, removal.words.names)
 
     async def _note_dropped_messages(
@@ -259,6 +256,14 @@ class TextChangeFinder:
         )
         changes.recounted = recount_holders(known, before, now)
         changes.recounted.update((name, Attribute(name=name)) for name in names)
+
+
+def _redact_texts(
+    stored: Iterable[StoredText], redaction: Redaction
+) -> list[tuple[StoredText, ClientText]]:
+    """Redact texts; return those that change, each with what becomes of it."""
+    redacted = [(one, redaction.redact(one.text)) for one in stored]
+    return [(one, text) for one, text in redacted if text is not one.text]
 
 
 def _find_sources_of_losing_lines(stored: Iterable[StoredText], removal: Removal) -> set[Source]:

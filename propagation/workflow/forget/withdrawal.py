@@ -189,7 +189,7 @@ class Withdrawer:
             async with (
                 run_in_background(finder.find()) as changes,
                 run_in_background(own) as staged,
-                run_in_background(self.store.prepare_withdrawal()) as prepared,
+                run_in_background(self._prepare()) as prepared,
             ):
                 promoted = await self._subtract(request)
                 rest = await self.numbers.run(borrow_remainder, *_list_own_rows(request))
@@ -197,6 +197,10 @@ class Withdrawer:
                 found = await changes
                 await asyncio.wait([prepared])  # the commit is slower without it, but right
                 return await self._commit(lease, barrier, found, promoted, finder)
+
+    async def _prepare(self) -> None:
+        async for _ in self.store.prepare_withdrawal():
+            pass
 
     async def replace_factors(
         self, finish: Callable[[], Awaitable[Callable[[NumbersView], int] | None]]

@@ -1,6 +1,6 @@
-"""A withdrawal's statements are planned while the texts are searched.
+"""A withdrawal's statements are planned before the first one, or while the texts are searched.
 
-The commit locks the log, and a server that has just started takes 12 s to plan them."""
+The commit locks the log, and a server that has just started takes 12 s to plan its statements."""
 
 import pytest
 
@@ -57,6 +57,11 @@ async def list_sent(store, monkeypatch, work):
     return sent
 
 
+async def prepare(store):
+    async for _ in store.prepare_withdrawal():
+        pass
+
+
 @pytest.mark.parametrize("kind", [EntryKind.ERASURE, EntryKind.RETRACTION])
 async def test_every_statement_of_the_commit_is_planned_before(tmp_path, monkeypatch, kind):
     store = MAKERS["neo4j"](tmp_path, TurnedClock())
@@ -87,7 +92,7 @@ async def test_every_statement_of_the_commit_is_planned_before(tmp_path, monkeyp
         commit = sent[sent.index("record/log/lock_log") : sent.index("record/log/set_log_end")]
         assert len(commit) > 30
         await store.database.after_commit.finish()
-        planned = await list_sent(store, monkeypatch, store.prepare_withdrawal())
+        planned = await list_sent(store, monkeypatch, prepare(store))
         assert {*commit} <= {*planned}, "none of them is planned while the log is locked"
     finally:
         await store.close()

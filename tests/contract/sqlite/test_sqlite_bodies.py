@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from propagation.adapters.shared.text_bodies import (
-    build_body,
+    BodyEncoder,
     decompress_body,
     list_cited_messages,
     read_parts,
@@ -68,16 +68,31 @@ AS_JSON = orjson.dumps(
 
 
 def test_a_body_comes_back_and_is_a_fraction_of_its_json():
-    written = build_body(LINES, RULES, 1, 1)
+    written = BodyEncoder().encode(LINES, RULES, 1, 1)
     assert decompress_body(written) == AS_JSON
     assert len(written) < len(AS_JSON) / 2
     assert read_parts(written) == (LINES, FilterMemory(rules=RULES))
     assert list_cited_messages(written) == [(3, 2)]
 
 
+def test_versions_that_share_lines_are_encoded_like_each_alone():
+    encoder = BodyEncoder()
+    changed = replace(LINES[0], weight=3.0)
+    versions = [
+        ((), ()),
+        (LINES, RULES),
+        ((changed, LINES[1]), (*RULES, replace(RULES[0], attribute="soul"))),
+        (LINES[:1], RULES),
+    ]
+    for number, (lines, rules) in enumerate(versions, 1):
+        together = encoder.encode(lines, rules, 1, number)
+        assert together == BodyEncoder().encode(lines, rules, 1, number)
+        assert read_parts(together) == (lines, FilterMemory(rules=rules))
+
+
 def test_a_text_that_sqlite_would_cut_is_refused():
     with pytest.raises(InvalidInput, match=r"U\+0000"):
-        build_body((Line(id=1, text="a\0b"),), (), 1, 1)
+        BodyEncoder().encode((Line(id=1, text="a\0b"),), (), 1, 1)
 
 
 def test_bodies_are_packed_and_read_by_several_threads_at_once():
@@ -86,7 +101,7 @@ def test_bodies_are_packed_and_read_by_several_threads_at_once():
         for number in range(400)
     ]
     with ThreadPoolExecutor(8) as threads:
-        bodies = list(threads.map(lambda line: build_body(line, (), 1, 1), lines))
+        bodies = list(threads.map(lambda line: BodyEncoder().encode(line, (), 1, 1), lines))
         assert list(threads.map(lambda body: read_parts(body)[0], bodies)) == lines
 
 
@@ -103,9 +118,9 @@ def test_a_reader_of_versions_gives_what_each_holds_and_shares_what_stayed():
         id=2, text="Heard of opera again.", sources=(Source(sequence=2), Source(sequence=4))
     )
     versions = [
-        build_body([stayed, before], [rule], 1, 1),
-        build_body([stayed, after], [rule], 1, 2),
-        build_body([after], [replace(rule, age=9)], 1, 3),
+        BodyEncoder().encode([stayed, before], [rule], 1, 1),
+        BodyEncoder().encode([stayed, after], [rule], 1, 2),
+        BodyEncoder().encode([after], [replace(rule, age=9)], 1, 3),
     ]
     searches = [CitationSearch(1, Citations(frozenset([2])), from_version=1)]
     reader = VersionReader(searches, [(1, 1)], CitationMatcher(searches))

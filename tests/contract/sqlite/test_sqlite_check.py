@@ -2,7 +2,7 @@
 
 import pytest
 
-from propagation.adapters.shared.text_bodies import build_body
+from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import DamagedText
 from tests.contract.graph_store import record_pairs, text
 from tests.contract.inside_cases import ANN, BOB, assert_damage_is_found, fill_store
@@ -135,7 +135,7 @@ async def test_a_body_that_was_written_by_hand_is_found(store):
     await store.database.write(
         lambda connection: connection.execute(
             "UPDATE profile_version SET body = ? WHERE ref = ? AND version = 1",
-            (build_body((line,), (), BOB, 1), ANN),
+            (BodyEncoder().encode((line,), (), BOB, 1), ANN),
         )
     )
     assert f"client {ANN}: version 1 of its profile is not what was written" in await store.check()

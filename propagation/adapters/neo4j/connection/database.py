@@ -5,7 +5,7 @@ Writes and longer reads are managed transactions, single statements that read co
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -304,16 +304,15 @@ class Neo4jDatabase:
             if error.code != "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists":
                 raise
 
-    async def plan(self, names: Iterable[str]) -> None:
-        """Let the server plan statements.
+    async def plan(self, name: str) -> None:
+        """Let the server plan a statement.
 
         A later transaction need not wait for it. A server that has just started takes 0.1 to 1 s
         for the plan of a statement. It keeps plans.
         """
+        query = self.query(name, dict.fromkeys(self._statements[name].parameters))
         async with self._open_session(writing=False) as session:
-            for name in names:
-                query = self.query(name, dict.fromkeys(self._statements[name].parameters))
-                await (await session.run(f"EXPLAIN {query}", {PARAMETER_MAP: {}})).consume()
+            await (await session.run(f"EXPLAIN {query}", {PARAMETER_MAP: {}})).consume()
 
     async def execute(self, name: str, /, *leases: Lease, **parameters: object) -> None:
         """Run one statement that writes.

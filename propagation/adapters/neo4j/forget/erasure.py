@@ -58,6 +58,48 @@ WIPING_STATEMENTS = (
     "forget/wiping/finish_wiping",
 )
 
+SEARCH_STATEMENTS = (
+    "record/clients/client_refs",
+    "record/clients/clients",
+    "record/clients/client_contents",
+    "forget/events/event_states",
+    "forget/events/interactions_of_clients",
+    "forget/events/user_choices",
+    "learn/blocks/list_blocks",
+    "learn/blocks/blocks_of_sequences",
+    "forget/learned_rows/block_sizes",
+    "learn/checkpoints/create_checkpoint",
+    "learn/checkpoints/create_pieces",
+    "learn/checkpoints/move_checkpoint",
+    "rounds/evolution/list_maps",
+    "rounds/evolution/list_runs",
+    "reason/texts/commit_numbers",
+    "reason/texts/bodies_after",
+    "reason/texts/texts_of_versions",
+    "reason/interactions/interactions",
+    "forget/search/versions_written_at",
+    "forget/search/version_gaps",
+    "forget/search/versions_from",
+    "forget/search/texts_with_words",
+    "forget/search/replaced_versions",
+    "forget/search/brought_attributes",
+    "forget/progress/oldest_sequence",
+    "forget/messages/parts_of_clients",
+    "forget/messages/messages_with_words",
+    "forget/messages/remaining_senders",
+    "forget/messages/readers_of_messages",
+    "rounds/messages/messages",
+    "rounds/messages/newest_messages",
+    "rounds/messages/parts_of_message",
+    "rounds/messages/senders",
+    "rounds/attributes/attributes",
+    "rounds/attributes/attributes_of_clients",
+    "index/points/store_points",
+    "index/points/delete_points",
+    "index/outbox/delete_changes",
+)
+"""The statements before the commit, and those that bring the index up to date after it."""
+
 
 class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     """Finds what a withdrawal must change, publishes withdrawals, and wipes traces."""
@@ -198,8 +240,11 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             )
         ]
 
-    async def prepare_withdrawal(self) -> None:
-        await self._database.plan([*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS])
+    async def prepare_withdrawal(self) -> AsyncIterator[None]:
+        # The searches last: a withdrawal prepares its commit while it searches.
+        for name in (*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS, *SEARCH_STATEMENTS):
+            await self._database.plan(name)
+            yield
 
     async def withdraw(
         self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint

@@ -5,6 +5,7 @@ clients by ref, and the commit numbers of texts. The commit makes things invisib
 deletes them later.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ from propagation.adapters.neo4j.reason.texts import (
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
+from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.graph_rules import (
     WithdrawalStep,
     check_uncited,
@@ -127,11 +129,9 @@ async def withdraw(
 
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
-    for batch in split_into_batches(past, ROWS_PER_STATEMENT):
-        await database.execute(
-            "forget/withdrawal/update_texts", lease, rows=list(map(_build_body_row, batch))
-        )
-    new, bodies = prepare_texts(withdrawal.texts), list(map(_build_body_row, current))
+    await _rewrite_past(database, lease, past)
+    new = await asyncio.to_thread(prepare_texts, withdrawal.texts)
+    bodies = await asyncio.to_thread(_build_body_rows, current, BodyEncoder())
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, new, bodies).run(),
         lease,
@@ -156,8 +156,26 @@ def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[Clien
     return past, current
 
 
-def _build_body_row(text: ClientText) -> list[object]:
-    return [text.profile.ref, text.profile.version, build_text_body(text)]
+async def _rewrite_past(database: Neo4jDatabase, lease: Lease, past: Sequence[ClientText]) -> None:
+    """Rewrite past versions; the next bodies are built while the server writes some."""
+    encoder = BodyEncoder()
+    rows: list[list[object]] = []
+
+    async def write(rows: list[list[object]]) -> None:
+        if rows:
+            await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
+
+    for batch in (*split_into_batches(past, ROWS_PER_STATEMENT), ()):
+        rows, _ = await asyncio.gather(
+            asyncio.to_thread(_build_body_rows, batch, encoder), write(rows)
+        )
+
+
+def _build_body_rows(texts: Sequence[ClientText], encoder: BodyEncoder) -> list[list[object]]:
+    """Build rows of cypher/forget/withdrawal/update_texts."""
+    return [
+        [text.profile.ref, text.profile.version, build_text_body(text, encoder)] for text in texts
+    ]
 
 
 @dataclass

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from propagation.adapters.shared.text_bodies import build_body
+from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientText, FilterRule, Line, group_pairs
 
 Nodes = tuple[int, Mapping[int, list[object]]]
@@ -44,6 +44,7 @@ def prepare_texts(
     Raises:
         InvalidInput: A text holds U+0000.
     """
+    encoder = BodyEncoder()
     wrote = [None] * len(texts) if interactions is None else interactions
     return NewTexts(
         texts,
@@ -56,17 +57,17 @@ def prepare_texts(
                 text.profile.next_id,
                 text.watermark,
                 text.dropped,
-                build_text_body(text),
+                build_text_body(text, encoder),
             ]
             for text, interaction in zip(texts, wrote, strict=True)
         ],
     )
 
 
-def build_text_body(text: ClientText) -> bytes:
+def build_text_body(text: ClientText, encoder: BodyEncoder) -> bytes:
     """Encode the lines and rules of a text as a body."""
     profile = text.profile
-    return build_body(profile.lines, text.filter_memory.rules, profile.ref, profile.version)
+    return encoder.encode(profile.lines, text.filter_memory.rules, profile.ref, profile.version)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from propagation.adapters.shared.text_bodies import build_body, read_parts
+from propagation.adapters.shared.text_bodies import BodyEncoder, read_parts
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.graph_rules import check_texts_follow
@@ -102,8 +102,9 @@ async def pack_bodies(texts: Sequence[ClientText]) -> list[bytes]:
 
 def pack_bodies_now(texts: Sequence[ClientText]) -> list[bytes]:
     """Pack the bodies of texts on this thread."""
+    encoder = BodyEncoder()
     return [
-        build_body(
+        encoder.encode(
             text.profile.lines, text.filter_memory.rules, text.profile.ref, text.profile.version
         )
         for text in texts

@@ -93,3 +93,36 @@ async def test_health_hears_whether_the_store_answers():
     assert await steps.check_store(report, context) == 0
     well, away, refused = (True, "", False), (False, "away", True), (False, "who?", True)
     assert reports == [well, away, refused, well]
+
+
+class StatedLoad(CallPriority):
+    """Notes the rests, and counts as idle."""
+
+    def __init__(self):
+        super().__init__()
+        self.rested = []
+
+    async def rest(self, worked, times=None):
+        self.rested.append(worked)
+
+
+async def test_a_withdrawal_is_prepared_in_pieces_with_rests_between_them():
+    async def pieces():
+        for _ in range(3):
+            await asyncio.sleep(0.01)
+            yield
+
+    priority = StatedLoad()
+    context = WorkerContext(SimpleNamespace(prepare_withdrawal=pieces), priority)
+    async with asyncio.timeout(5):
+        await steps.prepare_withdrawal(context)
+    assert len(priority.rested) == 3
+    assert all(0.009 < worked < 1 for worked in priority.rested)
+
+
+async def test_a_withdrawal_that_cannot_be_prepared_ends_nothing():
+    async def pieces():
+        yield
+        raise StoreUnreachable("away")
+
+    await steps.prepare_withdrawal(make_context(prepare_withdrawal=pieces))
