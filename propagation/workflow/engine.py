@@ -466,7 +466,7 @@ class Engine:
 
         Nothing depends on it. It yields after each piece, so that the caller may rest.
         """
-        return self.store.prepare_withdrawal()
+        return self.store.prepare_withdrawal(search=True)
 
     async def wipe_if_due(self) -> None:
         """Wipe any traces of erased clients from the database's files."""

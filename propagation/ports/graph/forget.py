@@ -115,10 +115,13 @@ class ErasureStore(Protocol):
     ) -> Sequence[MessageMerge]:
         """Return all merges and drops of these messages (router, version)."""
 
-    def prepare_withdrawal(self) -> AsyncIterator[None]:
-        """Make the next search and the next `withdraw` faster.
+    def prepare_withdrawal(self, *, search: bool) -> AsyncIterator[None]:
+        """Make the next `withdraw` faster.
 
         Nothing depends on it: a caller may stop it at any time.
+
+        Args:
+            search: Whether to make the search before it faster, too.
 
         Yields:
             After each piece of work, so that the caller may rest.

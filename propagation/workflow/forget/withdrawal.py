@@ -199,7 +199,7 @@ class Withdrawer:
                 return await self._commit(lease, barrier, found, promoted, finder)
 
     async def _prepare(self) -> None:
-        async for _ in self.store.prepare_withdrawal():
+        async for _ in self.store.prepare_withdrawal(search=False):
             pass
 
     async def replace_factors(

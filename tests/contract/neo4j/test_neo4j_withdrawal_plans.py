@@ -58,7 +58,7 @@ async def list_sent(store, monkeypatch, work):
 
 
 async def prepare(store):
-    async for _ in store.prepare_withdrawal():
+    async for _ in store.prepare_withdrawal(search=False):
         pass
 
 

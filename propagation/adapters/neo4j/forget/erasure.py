@@ -59,6 +59,7 @@ WIPING_STATEMENTS = (
 )
 
 SEARCH_STATEMENTS = (
+    "forget/progress/last_withdrawal",
     "record/clients/client_refs",
     "record/clients/clients",
     "record/clients/client_contents",
@@ -240,9 +241,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             )
         ]
 
-    async def prepare_withdrawal(self) -> AsyncIterator[None]:
-        # The searches last: a withdrawal prepares its commit while it searches.
-        for name in (*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS, *SEARCH_STATEMENTS):
+    async def prepare_withdrawal(self, *, search: bool) -> AsyncIterator[None]:
+        searching = SEARCH_STATEMENTS if search else ()
+        for name in (*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS, *searching):
             await self._database.plan(name)
             yield
 

@@ -98,5 +98,5 @@ async def write_marked_rows(database: Neo4jDatabase) -> None:
             )
         return len(blocks)
 
-    while await database.write(work):
+    while await database.write(work) >= BLOCKS_PER_COMMIT:
         pass

@@ -52,7 +52,8 @@ class Neo4jSweeper(StorePart):
         self._database.after_commit.start("sweeping", self.sweep)
 
     async def _delete_all(self, name: str, limit: int, **parameters: object) -> None:
-        while await self._database.write(
-            lambda transaction: transaction.value(name, limit=limit, **parameters)
-        ):
-            pass
+        deleted = limit
+        while deleted >= limit:  # a batch that is not full is the last one
+            deleted = await self._database.write(
+                lambda transaction: transaction.value(name, limit=limit, **parameters)
+            )

@@ -220,7 +220,7 @@ class SqliteErasure(SqliteWiping):
             MessageMerge(*row) for row in connection.execute(READERS, (to_json(list(messages)),))
         ]
 
-    async def prepare_withdrawal(self) -> AsyncIterator[None]:
+    async def prepare_withdrawal(self, *, search: bool) -> AsyncIterator[None]:
         """Do nothing: SQLite compiles each statement in microseconds."""
         pieces: tuple[None, ...] = ()
         for piece in pieces:
