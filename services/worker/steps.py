@@ -209,7 +209,7 @@ async def follow(context: WorkerContext) -> int:
 
 
 async def prepare_withdrawal(context: WorkerContext) -> None:
-    """Prepare the first retraction or erasure after the start, at times without calls.
+    """Prepare the first retraction or erasure, at times without calls.
 
     A server that has just started would take several times as long for it. Nothing depends on this,
     so a failure is only logged.

@@ -88,7 +88,10 @@ class Removal:
 
     @cached_property
     def _found(self) -> dict[tuple[int, str, bool], tuple[OwnWords, bool]]:
-        """What `finds` returned; each value also holds what its key names, as in Redaction."""
+        """What `finds` returned.
+
+        Each value also holds the words whose id its key has, as in Redaction.
+        """
         return {}
 
     def finds(self, words: OwnWords, text: str, *, cites: bool) -> bool:

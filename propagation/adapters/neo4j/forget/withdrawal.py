@@ -157,7 +157,10 @@ def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[Clien
 
 
 async def _rewrite_past(database: Neo4jDatabase, lease: Lease, past: Sequence[ClientText]) -> None:
-    """Rewrite past versions; the next bodies are built while the server writes some."""
+    """Rewrite past versions.
+
+    While the server writes some, the bodies of the next ones are built.
+    """
     encoder = BodyEncoder()
     rows: list[list[object]] = []
 
