@@ -67,6 +67,8 @@ class Usage:
     unused: frozenset[str] = frozenset()
 
     def __add__(self, other: "Usage") -> "Usage":
+        if self is NO_USAGE or other is NO_USAGE:
+            return other if self is NO_USAGE else self
         sums = dict(self.by_prompt)
         for prompt, spent in other.by_prompt:
             sums[prompt] = sums[prompt] + spent if prompt in sums else spent

@@ -24,17 +24,12 @@ def keep_gradients_of_participants(
 
     Source: RecNet eq. 8; Algorithm 1, line 9.
     """
-    participants = {
-        (module, party.client.ref)
-        for party in parties
-        for module in (Module.PROFILE, Module.FILTER_MEMORY)
-    }
+    clients = {party.client.ref for party in parties}
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
-    participants |= {(Module.ROUTER, router) for router in epochs}
     return [
         replace(gradient, epoch=epochs[gradient.owner])
-        if gradient.module == Module.ROUTER
+        if gradient.module is Module.ROUTER and gradient.epoch != epochs[gradient.owner]
         else gradient
         for gradient in gradients
-        if (gradient.module, gradient.owner) in participants
+        if gradient.owner in (epochs if gradient.module is Module.ROUTER else clients)
     ]

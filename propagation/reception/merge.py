@@ -41,14 +41,18 @@ class Inbox:
     refused: Sequence[RouterVersion] = ()
     dropped: Sequence[RouterVersion] = ()
 
-    @property
-    def party(self) -> Party:
-        """The client as a reasoner reads it."""
+    def build_party(self, unshared: frozenset[int] = frozenset()) -> Party:
+        """Build the client as a reasoner reads it.
+
+        Args:
+            unshared: As in Party.
+        """
         return Party(
             client=self.client,
             profile=self.text.profile,
             filter_memory=self.text.filter_memory,
             messages=self.admitted,
+            unshared=unshared,
         )
 
 
@@ -156,5 +160,5 @@ async def receive(
     Source: RecNet eq. 5.
     """
     inbox = fill_inbox(client, text, waiting, capacity)
-    answer = await reasoner.merge(inbox.party) if inbox.admitted else MergeAnswer(edits=())
+    answer = await reasoner.merge(inbox.build_party()) if inbox.admitted else MergeAnswer(edits=())
     return apply_merge(inbox, answer, last_round, max_lines)

@@ -164,12 +164,15 @@ class WaitingMessages:
 
         In each of them, the newest message that has other senders must be looked up, too.
         """
-        newest = (
-            (window, _find_newest_in(window, current))
+        lone = {key for key, sent in current.items() if sent.lone_sender is not None}
+        return sorted(
+            window
             for windows in self._windows.values()
             for window in windows
+            if (window.router, window.until) in lone
+            and (sent := _find_newest_in(window, current)) is not None
+            and sent.lone_sender == window.ref
         )
-        return sorted(window for window, sent in newest if sent and sent.lone_sender == window.ref)
 
     def choose(
         self,
@@ -196,18 +199,20 @@ class WaitingMessages:
         from_others: Mapping[Window, SentMessage],
     ) -> list[MessageKey]:
         found = [
-            *(
-                from_others.get(window) or _find_newest_in(window, current)
-                for window in self._windows[ref]
-            ),
-            *(
-                sent
-                for first in self._firsts[ref]
-                if (sent := current.get(first)) and is_since_bootstrap(sent.epoch, self._eras[ref])
-            ),
+            (from_others.get(window) if from_others else None) or _find_newest_in(window, current)
+            for window in self._windows[ref]
         ]
-        waiting = [sent for sent in found if sent is not None and sent.lone_sender != ref]
-        newest = {sent.router: sent for sent in sorted(waiting, key=lambda sent: sent.version)}
+        found += [
+            sent
+            for first in self._firsts[ref]
+            if (sent := current.get(first)) and is_since_bootstrap(sent.epoch, self._eras[ref])
+        ]
+        newest: dict[int, SentMessage] = {}
+        for sent in found:
+            if sent is not None and sent.lone_sender != ref:
+                known = newest.get(sent.router)
+                if known is None or sent.version >= known.version:
+                    newest[sent.router] = sent
         by_round = sorted(newest.values(), key=lambda sent: (-sent.round, sent.router))
         return [(sent.router, sent.version) for sent in by_round]
 

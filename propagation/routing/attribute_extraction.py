@@ -10,7 +10,7 @@ Source: RecNet 2.2.1, eq. 1.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from propagation.model import Attribute, Author, ClientKind, ClientText, get_kind, group_pairs
+from propagation.model import Attribute, Author, ClientKind, ClientText, get_kind
 from propagation.routing.policy import Arrival
 
 
@@ -25,22 +25,19 @@ def list_own_attributes(text: ClientText) -> dict[str, int]:
 
     Source: RecNet eq. 1.
     """
-    found = group_pairs(
-        (name, max([source.sequence or 0 for source in line.sources], default=0))
-        for line in text.profile.lines
-        if line.author != Author.RECEPTION
-        for name in line.attributes
-    )
-    return {name: max(newest) for name, newest in sorted(found.items())}
+    found: dict[str, int] = {}
+    for line in text.profile.lines:
+        if line.author is not Author.RECEPTION:
+            newest = max([source.sequence or 0 for source in line.sources], default=0)
+            for name in line.attributes:
+                found[name] = max(newest, found.get(name, 0))
+    return dict(sorted(found.items()))
 
 
 def list_catalogue_attributes(text: ClientText) -> frozenset[str]:
     """Collect the attributes that a client's own description names."""
-    return frozenset(
-        name
-        for line in text.profile.lines
-        if line.author is Author.CATALOGUE
-        for name in line.attributes
+    return frozenset[str]().union(
+        *[line.attributes for line in text.profile.lines if line.author is Author.CATALOGUE]
     )
 
 

@@ -31,13 +31,15 @@ from services.reasoning.process_drafter import (
 from services.runtime.process import raise_garbage_thresholds
 
 PIPE_BYTES = 1 << 20
+# Most objects of a part are freed before a scan: 10 instead of 57 us an interaction (ML-100k).
+YOUNG_OBJECTS = 100_000
 log = logging.getLogger(__name__)
 
 
 def main() -> None:
     """Draft claims until the service closes the pipe."""
     os.nice(10)  # calls go first
-    raise_garbage_thresholds()
+    raise_garbage_thresholds(YOUNG_OBJECTS)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # The pipe has room for a whole answer while the service is busy; only Linux has this setting.
@@ -109,7 +111,8 @@ class DraftingChild:
         ) as parts:
             async for part in parts:
                 self.drafter.keep(get_newest_texts(part.reasoned))
-                rows = pack_reasoned(part.reasoned, pack_bodies_now(list_texts(part.reasoned)))
+                bodies = pack_bodies_now(list_texts(part.reasoned))
+                rows = pack_reasoned(part.reasoned, bodies, part.summaries)
                 is_last = part.is_last or self._end_early
                 self._send(DraftedPart(part.summaries, rows, part.texts, is_last))
                 if is_last:

@@ -40,15 +40,19 @@ def release() -> str:
         return "0+source"
 
 
-def raise_garbage_thresholds() -> None:
+def raise_garbage_thresholds(young: int = 2_000) -> None:
     """Run Python's cycle collector less often than its defaults would.
 
     Texts, clients and messages form no cycles, are freed by reference counts, and fill caches by
     the hundred thousand. Under the default thresholds, scanning them took a third of an
     interaction's time (0.7 of 1.9 ms, ML-100k). Now the young generation is scanned after 2,000
-    new objects (about a millisecond) and older ones after half a million.
+    new objects (about a millisecond) and older ones after 250 such scans.
+
+    Args:
+        young: New objects until a scan. A process that answers no calls takes more, because a
+            scan of many takes long, but finds most of them freed already.
     """
-    gc.set_threshold(2_000, 250, 1_000)
+    gc.set_threshold(young, 250, 1_000)
 
 
 def return_large_arrays() -> None:

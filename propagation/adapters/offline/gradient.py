@@ -145,6 +145,7 @@ def _write_router_gradient(
         reward=int(bool(fits)),
         text=text,
         attributes=tuple(chosen),
+        epoch=message.epoch,
     )
 
 

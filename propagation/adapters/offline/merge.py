@@ -105,11 +105,8 @@ def merge_messages(party: Party, room: int) -> MergeAnswer:
     "empty" (it has no attributes) or "no room".
     """
     outcomes: dict[tuple[int, int], str] = {}
-    own = frozenset(
-        name
-        for line in party.profile.lines
-        if line.author is not Author.RECEPTION
-        for name in line.attributes
+    own = frozenset[str]().union(
+        *[line.attributes for line in party.profile.lines if line.author is not Author.RECEPTION]
     )
     found: list[Heard] = []
     for message in party.messages:
@@ -179,7 +176,7 @@ def _write_edits(party: Party, groups: Sequence[Sequence[Heard]], room: int) -> 
     free = [line for line in party.profile.lines if line.author is Author.RECEPTION]
     edits: list[Edit] = []
     for group in groups:
-        before = _find_earlier_line(free, group)
+        before = _find_earlier_line(free, group) if free else None
         line = _write_line(party, before, group)
         edits.append(ReplaceLine(line=line) if before else AddLine(line=line))
         if before:
@@ -197,9 +194,14 @@ def _find_earlier_line(free: Sequence[Line], group: Sequence[Heard]) -> Line | N
     """
     names = set(group[0].names)
     routers = {heard.message.router for heard in group}
-    same = [line for line in free if set(line.attributes) == names]
-    of_router = [line for line in free if any(source.router in routers for source in line.sources)]
-    return next(iter(same or of_router), None)
+    for line in free:
+        if set(line.attributes) == names:
+            return line
+    for line in free:
+        for source in line.sources:
+            if source.router in routers:
+                return line
+    return None
 
 
 def _write_line(party: Party, before: Line | None, group: Sequence[Heard]) -> Line:

@@ -32,7 +32,8 @@ def optimize_client(
         other: The chosen item if `party` is the user, or else the user.
         room: How many lines of the profile may come from the catalogue and from interactions.
     """
-    room = max(1, room - sum(line.author is Author.CATALOGUE for line in party.profile.lines))
+    authors = [line.author for line in party.profile.lines]
+    room = max(1, room - authors.count(Author.CATALOGUE))
     if party.client.key.kind == ClientKind.USER:
         chosen = frozenset(list_names(other.client))
         return OptimizeAnswer(
@@ -65,11 +66,8 @@ def optimize_client(
 
 
 def _list_own_names(profile: Profile) -> frozenset[str]:
-    return frozenset(
-        name
-        for line in profile.lines
-        if line.author is Author.INTERACTION
-        for name in line.attributes
+    return frozenset[str]().union(
+        *[line.attributes for line in profile.lines if line.author is Author.INTERACTION]
     )
 
 

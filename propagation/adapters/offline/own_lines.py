@@ -1,5 +1,6 @@
 """Lines on a user's choices and an item's choosers (eq. 9)."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from propagation.adapters.offline.sentences import (
@@ -134,7 +135,7 @@ def _write_choice(item: Client, names: Sequence[str], titles: Sequence[str], wei
 
 
 def _get_level(weight: float) -> int:
-    return sum(weight >= least for least in LEVELS)
+    return bisect_right(LEVELS, weight)
 
 
 def _strengthen_closest(profile: Profile, names: Sequence[str], sequence: int) -> Line:
@@ -160,21 +161,22 @@ def _find_closest(profile: Profile, names: Sequence[str]) -> Line | None:
     Returns:
         The first of equally close lines, or None if no overlap reaches a half.
     """
-    near = [
-        line
-        for line in profile.lines
-        if line.author is Author.INTERACTION and _measure_overlap(line, names) >= LEAST_OVERLAP
-    ]
-    return max(near, key=lambda line: _measure_overlap(line, names), default=None)
+    wanted, closest, most = frozenset(names), None, 0.0
+    for line in profile.lines:
+        if line.author is Author.INTERACTION:
+            overlap = _measure_overlap(frozenset(line.attributes), wanted)
+            if overlap >= LEAST_OVERLAP and overlap > most:
+                closest, most = line, overlap
+    return closest
 
 
-def _measure_overlap(line: Line, names: Sequence[str]) -> float:
-    """Compute the Jaccard overlap of a line's attributes and these names.
+def _measure_overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Compute the Jaccard overlap of two sets of attributes.
 
     The overlap is 1 if both are empty.
     """
-    one, other = frozenset(line.attributes), frozenset(names)
-    return len(one & other) / len(one | other) if one or other else 1.0
+    shared, together = len(one & other), len(one) + len(other)
+    return shared / (together - shared) if together else 1.0
 
 
 def _with_line(profile: Profile, line: Line, room: int) -> list[Edit]:

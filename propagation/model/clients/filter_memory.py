@@ -3,7 +3,6 @@
 Source: RecNet 2.3.2.
 """
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -54,12 +53,13 @@ class FilterMemory:
         """
         if not self.rules:
             return 1.0
-        matching = (
-            rule.factor
-            for rule in self.rules
-            if rule.router == router or rule.attribute in attributes
-        )
-        return min(max(math.prod(matching, start=1.0), FACTOR_MIN), FACTOR_MAX)
+        product = 1.0
+        for rule in self.rules:
+            if rule.router == router or (
+                rule.attribute is not None and rule.attribute in attributes
+            ):
+                product *= rule.factor
+        return min(max(product, FACTOR_MIN), FACTOR_MAX)
 
     def factors(self, count: int, held: Mapping[int, Collection[str]]) -> list[float]:
         """Return the factors of routers 0 to count - 1; see `get_factor`.

@@ -268,9 +268,7 @@ class InteractionReasoning:
             for ref, text in draft.now.items()
         ]
         unshared = await self._list_unshared_lines(draft.now)
-        parties = [
-            replace(inbox.party, unshared=unshared[inbox.client.ref]) for inbox in draft.inboxes
-        ]
+        parties = [inbox.build_party(unshared[inbox.client.ref]) for inbox in draft.inboxes]
         result = await receive_and_predict(self._reasoner, work, parties, self._settings.seed)
         draft.usage += result.usage
         draft.merges = result.merges
@@ -303,10 +301,12 @@ class InteractionReasoning:
         Returns:
             Ids of the lines by client, for all clients of `texts`.
         """
+        if not self._reasoner.asks_model:
+            return dict.fromkeys(texts, frozenset())
         written = {
             (ref, line.id): [one.sequence for one in line.sources if one.sequence is not None]
             for ref, text in texts.items()
-            if self._reasoner.asks_model and get_kind(ref) == ClientKind.ITEM
+            if get_kind(ref) == ClientKind.ITEM
             for line in text.profile.lines
             if line.author is Author.INTERACTION
         }

@@ -40,7 +40,7 @@ def steps():
 
 def test_a_commit_reads_no_table_of_the_past(steps):
     def commit(connection):
-        put_packed(connection, pack_reasoned([], pack_bodies_now([])), at=0)
+        put_packed(connection, pack_reasoned([], pack_bodies_now([]), []), at=0)
 
     assert steps(GRADIENT, 10_000, commit) < steps(GRADIENT, 10, commit) + 100
 

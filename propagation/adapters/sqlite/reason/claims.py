@@ -35,7 +35,7 @@ from propagation.graph_rules import (
     list_drawn_items,
     read_draws,
 )
-from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork
+from propagation.model import ReasonClaim, ReasonedInteraction, ReasonWork, summarize_reasoned
 
 REASONED = "reasoned"
 """Name of the progress number of the reasoned watermark.
@@ -97,9 +97,9 @@ class SqliteClaims(SqlitePart):
     async def commit_reasoned(
         self, claim: ReasonClaim, reasoned: Sequence[ReasonedInteraction], *, more: bool = False
     ) -> None:
-        await self.commit_packed(
-            claim, pack_reasoned(reasoned, await pack_bodies(list_texts(reasoned))), more=more
-        )
+        bodies = await pack_bodies(list_texts(reasoned))
+        summaries = [summarize_reasoned(result) for result in reasoned]
+        await self.commit_packed(claim, pack_reasoned(reasoned, bodies, summaries), more=more)
 
     @writes
     def commit_packed(

@@ -16,7 +16,6 @@ from propagation.model import (
     MessageMerge,
     ReasonedInteraction,
     ReasonedSummary,
-    summarize_reasoned,
 )
 
 MERGED = "ref, profile_version, router, router_version, outcome"
@@ -60,19 +59,22 @@ def list_texts(reasoned: Sequence[ReasonedInteraction]) -> list[ClientText]:
 
 
 def pack_reasoned(
-    reasoned: Sequence[ReasonedInteraction], bodies: Sequence[bytes]
+    reasoned: Sequence[ReasonedInteraction],
+    bodies: Sequence[bytes],
+    summaries: Sequence[ReasonedSummary],
 ) -> PackedReasoned:
     """Pack reasoned interactions.
 
     Args:
         bodies: Packed bodies of `list_texts(reasoned)`, in order.
+        summaries: Summaries of the interactions, in order.
 
     Raises:
         InvalidInput: A text holds U+0000.
     """
     failed, recovered = find_dead_letters(reasoned)
     return PackedReasoned(
-        summaries=[summarize_reasoned(result) for result in reasoned],
+        summaries=summaries,
         texts=build_text_rows(
             [(text, result.written_at) for result in reasoned for text in result.texts], bodies
         ),

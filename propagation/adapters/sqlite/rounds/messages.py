@@ -296,10 +296,10 @@ def _read_receivers(
 ) -> list[Receiver]:
     asked = [(ref, after) for ref, after in refs_after.items() if after < through]
     edges = group_pairs(
-        (ref, ClientEdge(*edge))
-        for ref, *edge in connection.execute(EDGES, (to_json(asked), through))
+        (ref, ClientEdge(router, opened, closed))
+        for ref, router, opened, closed in connection.execute(EDGES, (to_json(asked), through))
     )
-    firsts = {ref: min(edge.opened for edge in found) for ref, found in edges.items()}
+    firsts = {ref: min([edge.opened for edge in found]) for ref, found in edges.items()}
     late = [(ref, refs_after[ref]) for ref, first in firsts.items() if first > refs_after[ref]]
     known = set(connection.execute(WITH_EARLIER_EDGES, (to_json(late),))) if late else set()
     new = {ref: firsts[ref] for ref, _ in late if (ref,) not in known}
