@@ -49,8 +49,8 @@ def raise_garbage_thresholds(young: int = 2_000) -> None:
     new objects (about a millisecond) and older ones after 250 such scans.
 
     Args:
-        young: New objects until a scan. A process that answers no calls takes more, because a
-            scan of many takes long, but finds most of them freed already.
+        young: New objects until a scan. More suit a process that answers no calls: scans take
+            longer, but most objects are freed before one.
     """
     gc.set_threshold(young, 250, 1_000)
 
