@@ -129,7 +129,7 @@ def compose(
         vectors,
         settings,
         leases,
-        cold_start.get_described_through,
+        cold_start.find_round_end,
         yield_to_calls,
     )
     return Engine(

@@ -7,7 +7,8 @@ later, the catalogue lines of its profile change, too.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,6 +93,7 @@ class ColdStart:
     leases: Leases
     queue: DescriptionQueue = field(init=False)
     sweep: DescriptionSweep = field(init=False)
+    _writing_from: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.queue = DescriptionQueue(self.store)
@@ -118,6 +120,22 @@ class ColdStart:
         """
         entries = self.queue.entries
         return min(entries[0].sequence - 1, limit) if entries else limit
+
+    async def find_round_end(self, limit: int) -> int:
+        """Find the sequence up to which a round may cover texts.
+
+        Descriptions beside interactions may take hours, and rounds do not wait for them: they are
+        committed at the end of what is learned, where a later round finds them. Other descriptions
+        are committed at their client's entry, so a round ends before it.
+
+        Args:
+            limit: The sequence is at most this one.
+        """
+        if not self.sweep.is_describing:
+            return self.get_described_through(limit)
+        learned = await self.store.get_learned_through()
+        # In this order: a commit that begins after `learned` was read is at it or behind it.
+        return min(limit, *(sequence - 1 for sequence in (learned, *self._writing_from)))
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.
@@ -199,7 +217,7 @@ class ColdStart:
         self.drafting.keep(changed)
         return changed
 
-    async def _describe_and_publish(self, refs: Sequence[int], sequence: int) -> set[int]:
+    async def _describe_and_publish(self, refs: Sequence[int]) -> set[int]:
         """Describe clients beside interactions, and commit them.
 
         Only committed texts are taken into the index: it may be compared with the graph meanwhile.
@@ -210,19 +228,32 @@ class ColdStart:
         last_withdrawal = await self.store.get_last_withdrawal()
         with texts_read_after(last_withdrawal):
             found = await self._read_and_extract(refs)
-            if any(found.before[ref].profile.version for ref in found.own):
-                # Interactions may have written the texts at later sequences already.
-                sequence = await self.store.get_recorded_through()
-            await self._commit(found, (), sequence, last_withdrawal)
+            async with self._find_sequence_behind_rounds() as sequence:
+                await self._commit(found, (), sequence, last_withdrawal)
             self.drafting.keep(found.own)
             await self.vectors.publish([*found.own.values()])
             receptions = await self._welcome(found.list_new(), found.clients, found.own)
         if receptions:
             welcomed = {reception.text.profile.ref: reception.text for reception in receptions}
-            await self._commit(replace(found, own={}), receptions, sequence, last_withdrawal)
+            async with self._find_sequence_behind_rounds() as sequence:
+                await self._commit(replace(found, own={}), receptions, sequence, last_withdrawal)
             self.drafting.keep(welcomed)
             await self.vectors.publish([*welcomed.values()])
         return found.failed
+
+    @asynccontextmanager
+    async def _find_sequence_behind_rounds(self) -> AsyncIterator[int]:
+        """Find the sequence of texts that the body commits.
+
+        It is the end of what is learned. No round that begins meanwhile covers it, so a later one
+        sees the texts.
+        """
+        earliest = await self.store.get_learned_through()
+        self._writing_from.append(earliest)
+        try:
+            yield await self.store.get_learned_through()
+        finally:
+            self._writing_from.remove(earliest)
 
     async def _read_and_extract(self, refs: Sequence[int]) -> Extracted:
         """Read clients and their texts, and ask for their catalogue lines."""

@@ -13,8 +13,8 @@ from propagation.workflow.reason.description_queue import DescriptionQueue
 
 MAX_LOST_RACES = 5
 CLIENTS_A_READ, RETRIED_TOGETHER = 2_000, 20
-DescribeAndPublish = Callable[[Sequence[int], int], Awaitable[set[int]]]
-"""Describes clients, committed at a sequence; returns those on which the reasoner failed."""
+DescribeAndPublish = Callable[[Sequence[int]], Awaitable[set[int]]]
+"""Describes clients and commits them; returns those on which the reasoner failed."""
 
 
 @dataclass
@@ -23,6 +23,9 @@ class DescriptionSweep:
 
     Those for which interactions wait come first, and may use every slot of the reasoner. The others
     use the slots that interactions leave, but at least one.
+
+    Attributes:
+        is_describing: Whether this process describes clients.
     """
 
     store: GraphStore
@@ -30,6 +33,7 @@ class DescriptionSweep:
     leases: Leases
     reasoner: Reasoner
     describe: DescribeAndPublish
+    is_describing: bool = False
     _task: "asyncio.Task[None] | None" = None
     _first: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)
     _under_way: set[int] = field(default_factory=set)
@@ -122,13 +126,21 @@ class DescriptionSweep:
                 await self.queue.follow_others()
                 if lease is None:
                     return
-                await self._describe_parts(lease)
-                if self.queue.is_retry_due() and not self._stopping:
-                    recorded = await self.store.get_recorded_through()
-                    retried = sorted(self.queue.failed)[:RETRIED_TOGETHER]
-                    await self._describe_part(lease, dict.fromkeys(retried, recorded))
+                self.is_describing = True
+                try:
+                    await self._describe_all(lease)
+                finally:
+                    self.is_describing = False
         finally:
             self._release([*self._first])
+
+    async def _describe_all(self, lease: Lease) -> None:
+        """Describe all clients that wait; then retry some of those that failed."""
+        await self._describe_parts(lease)
+        if self.queue.is_retry_due() and not self._stopping:
+            recorded = await self.store.get_recorded_through()
+            retried = sorted(self.queue.failed)[:RETRIED_TOGETHER]
+            await self._describe_part(lease, dict.fromkeys(retried, recorded))
 
     async def _describe_parts(self, lease: Lease) -> None:
         """Describe as many parts at a time as there are slots."""
@@ -211,14 +223,14 @@ class DescriptionSweep:
         """
         refs = [*part]
         try:
-            failed = await self._describe_again_if_lost(refs, max(part.values()))
+            failed = await self._describe_again_if_lost(refs)
             await self.queue.save_failures(refs, failed, lease)
             self.queue.note_described(part.items())
             await self.queue.save(lease)
         finally:
             self._release(refs)
 
-    async def _describe_again_if_lost(self, refs: Sequence[int], sequence: int) -> set[int]:
+    async def _describe_again_if_lost(self, refs: Sequence[int]) -> set[int]:
         """Describe clients; once more if an interaction has written a text meanwhile.
 
         The second time the answers come from the cache.
@@ -228,7 +240,7 @@ class DescriptionSweep:
         """
         for _ in range(MAX_LOST_RACES - 1):
             try:
-                return await self.describe(refs, sequence)
+                return await self.describe(refs)
             except VersionClash:
                 continue
-        return await self.describe(refs, sequence)
+        return await self.describe(refs)

@@ -60,7 +60,7 @@ class PropagationRound:
         postponed: Why the last round left a router out, by router.
 
     Args:
-        described: Returns the sequence up to which all clients are described, but at most its
+        find_end: Returns the sequence up to which a round may cover texts, but at most its
             argument.
         yield_to_calls: Awaited between routers.
     """
@@ -74,7 +74,7 @@ class PropagationRound:
         vectors: VectorSync,
         settings: WorkflowSettings,
         leases: Leases,
-        described: Callable[[int], int],
+        find_end: Callable[[int], Awaitable[int]],
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
@@ -86,7 +86,7 @@ class PropagationRound:
         self._vectors = vectors
         self._settings = settings
         self._leases = leases
-        self._described = described
+        self._find_end = find_end
         self.postponed: dict[int, str] = {}
 
     async def is_due(self, clients: int) -> bool:
@@ -102,7 +102,7 @@ class PropagationRound:
         """Find the clients that changed since the last round."""
         last = await self._store.get_last_round()
         after = last.boundary if last else 0
-        through = max(after, self._described(await self._store.get_reasoned_through()))
+        through = max(after, await self._find_end(await self._store.get_reasoned_through()))
         if await self._lacks_first(last):
             return PendingChanges(
                 sorted(await self._store.get_text_versions()), after=0, through=through, first=True

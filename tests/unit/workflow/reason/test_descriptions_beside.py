@@ -21,6 +21,7 @@ from propagation.model import (
     LogEntry,
     NewInteraction,
 )
+from propagation.routing import list_own_attributes
 from propagation.workflow.compose import compose
 from propagation.workflow.reason.description_queue import DescriptionQueue
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -60,10 +61,11 @@ class Writer(OfflineReasoner):
 
 
 @asynccontextmanager
-async def open_engine(folder, reasoner, process="test"):
+async def open_engine(folder, reasoner, process="test", **settings):
     store = SqliteStore(folder / "graph.db", SystemClock())
     index = NumpyIndex(SqlitePoints(store.database))
-    engine = compose(store, HashedEmbedder(SETTINGS.seed), index, reasoner, SETTINGS, process)
+    chosen = SETTINGS.model_copy(update=settings)
+    engine = compose(store, HashedEmbedder(chosen.seed), index, reasoner, chosen, process)
     await engine.open()
     try:
         yield engine
@@ -225,6 +227,78 @@ async def test_a_text_that_is_written_meanwhile_is_described_on_top_of_it(tmp_pa
         assert {line.author for line in lines} == {Author.CATALOGUE, Author.INTERACTION}
         assert "Renamed" in str(lines)
         assert "Record" not in str(lines)
+
+
+@asynccontextmanager
+async def open_bootstrapped(folder, reasoner):
+    """Open an engine whose catalogue a model begins to describe, after the first round."""
+    async with open_engine(folder, reasoner, bootstrap_items=4, update_size=1) as engine:
+        await engine.upsert_clients([item(number) for number in range(ITEMS)])
+        await engine.learn(wait_for_model=False)
+        await record(engine, 3)
+        await reason_all(engine)
+        assert await engine.run_round() is not None
+        yield engine
+
+
+async def find_unperceived(engine):
+    """Find clients whose attributes no round has read from their text."""
+    texts = await engine.store.load_texts([*await engine.store.get_text_versions()])
+    held = await engine.store.get_client_attributes([*texts])
+    return [ref for ref, text in texts.items() if {*list_own_attributes(text)} != {*held[ref]}]
+
+
+async def test_rounds_go_on_while_the_catalogue_is_described(tmp_path):
+    async with open_bootstrapped(tmp_path, Writer(2, seconds=0.05)) as engine:
+        last = await engine.store.get_last_round()
+        await record(engine, 7, 9, 11)
+        await reason_all(engine)
+        outstanding = engine.cold_start.outstanding
+        assert outstanding > 10
+        round_ = await engine.run_round()
+        assert round_.boundary > last.boundary
+        changed = await engine.store.find_refs([item(7).key, item(9).key])
+        assert not {*changed} & {*await find_unperceived(engine)}
+        # No event comes meanwhile, so descriptions and rounds are at the same sequence.
+        while engine.cold_start.outstanding:
+            await engine.reason()
+            await engine.run_round()
+        await engine.run_round()
+        assert await find_unperceived(engine) == []
+        assert await engine.store.check() == []
+
+
+async def test_a_description_that_is_committed_during_a_round_is_in_a_later_one(
+    tmp_path, monkeypatch
+):
+    async with open_bootstrapped(tmp_path, Writer(2, seconds=0.01)) as engine:
+        store = engine.store
+        begun, release = asyncio.Event(), asyncio.Event()
+        commit = type(store).commit_texts
+
+        async def commit_late(*args, **fields):
+            begun.set()
+            await release.wait()
+            return await commit(store, *args, **fields)
+
+        async def welcome_nobody(*args):
+            return []
+
+        # A welcome would write the texts once more, and hide a description that rounds overlook.
+        monkeypatch.setattr(engine.cold_start, "_welcome", welcome_nobody)
+        monkeypatch.setattr(store, "commit_texts", commit_late)
+        await engine.reason()
+        await begun.wait()
+        await record(engine, 3, user="bob")
+        await reason_all(engine)
+        # An entry that changes no text lets the round cover that of bob.
+        await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.USER, id="cid"))])
+        await engine.learn()
+        await engine.run_round()
+        release.set()
+        await engine.drain()
+        await engine.run_round()
+        assert await find_unperceived(engine) == []
 
 
 async def test_the_queue_keeps_the_order_of_the_log(tmp_path):
