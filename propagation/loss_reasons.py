@@ -27,6 +27,7 @@ class LossReason(StrEnum):
     UNNAMED_ITEM = "unnamed_item"
     BARE_TITLE = "bare_title"
     NO_ATTRIBUTE = "no_attribute"
+    NAMES_NOTHING = "names_nothing"
 
 
 SENTENCES = {
@@ -51,6 +52,7 @@ SENTENCES = {
     LossReason.UNNAMED_ITEM: "A description does not name its item.",
     LossReason.BARE_TITLE: "A description says nothing but the title.",
     LossReason.NO_ATTRIBUTE: "A letter, a digit or the name of a field stands for an attribute.",
+    LossReason.NAMES_NOTHING: "A text names no item, attribute or genre of the question.",
 }
 
 

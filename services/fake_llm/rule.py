@@ -21,6 +21,11 @@ FILLING = (
     "and those who know it well keep coming back for its sound, its mood and the stories it tells"
     " over the years between friends"
 )
+FILLING_AGAIN = (
+    "those who keep its mood and its sound over the years know the stories well and tell them to"
+    " friends coming back"
+)
+"""The same words in another order: what repeats itself is refused."""
 FILL = tuple(FILLING.split(" "))
 STOP = frozenset(
     {
@@ -295,7 +300,7 @@ def _write_summary(one: Mapping[str, Any]) -> dict[str, str]:
     seen = f"seen around {one['seen_around'][0]}, " if one.get("seen_around") else ""
     text = (
         f"A community drawn to {', '.join(stands)}, where lately {', '.join(arrived)} came "
-        f"up more often than before, {seen}{FILLING} {FILLING}"
+        f"up more often than before, {seen}{FILLING} {FILLING_AGAIN}"
     )
     return {
         "name": " and ".join(stands[:2]) or "a community",

@@ -169,7 +169,11 @@ class OpenAIReasoner(EndpointAdapter):
 
     async def summarize(self, routers: Sequence[Integration]) -> SummarizeAnswer:
         return SummarizeAnswer(
-            *await self._ask_several(routers, summarize.build_question, self.routers_a_call)
+            *await self._ask_several(
+                routers,
+                lambda some: summarize.build_question(some, self._form),
+                self.routers_a_call,
+            )
         )
 
     async def rank(self, user: Party, candidates: Sequence[Party]) -> RankAnswer:

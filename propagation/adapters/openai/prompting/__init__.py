@@ -96,7 +96,9 @@ from propagation.adapters.openai.prompting.prompt_data import (
 from propagation.adapters.openai.prompting.question_form import (
     USUAL_FORM,
     QuestionForm,
+    find_text_subjects,
     list_known_names,
     list_message_names,
     select_schema_names,
 )
+from propagation.adapters.openai.prompting.text_subjects import TextSubjects

@@ -19,6 +19,8 @@ from pydantic import (
 from propagation.adapters.openai.answer_json import find_members
 
 NUMBER = re.compile(r"(?<!\d)(?<!\d\.)-?\d{1,6}(?!\d|\.\d)")
+ESCAPED_SPACE = re.compile(r"\\[nrt](?![a-z])")
+"""A line's end or a tab that a model has escaped twice."""
 NUMBER_WORDS = {"one": 1, "first": 1, "two": 2, "second": 2}
 TRUTHS = {
     **dict.fromkeys(("yes", "true", "y", "partly", "partially", "somewhat", "mostly", "1"), True),
@@ -58,7 +60,10 @@ class Answer(BaseModel):
             raise ValueError(f"it has none of the fields {', '.join(cls.model_fields)}")
         if endless := [name for name, one in asked.items() if _is_no_number(one)]:
             raise ValueError(f"{', '.join(endless)} must be finite")
-        return asked
+        return {
+            name: ESCAPED_SPACE.sub(" ", one) if isinstance(one, str) else one
+            for name, one in asked.items()
+        }
 
 
 def _is_no_number(value: Any) -> bool:

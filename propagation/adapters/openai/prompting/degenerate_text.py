@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from propagation.adapters.openai.prompting.prompt_data import HEARD_MARK
+from propagation.adapters.openai.prompting.prompt_data import AFTER, HEARD_MARK
+from propagation.adapters.openai.prompting.text_subjects import ANYTHING, TextSubjects
 from propagation.model import LossReason
 
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」『』„‚‹›¡¿"
@@ -27,7 +28,7 @@ ECHO_WORDS, or ECHO_SHARE of a text of at least WHOLE_ECHO_WORDS.
 OUTCOME_RUN, OUTCOME_ECHO_WORDS, NAMED_ECHO_WORDS = 4, 6, 5
 OUTCOME_NAMES = frozenset({"chosen", "passed", "foreseen"})
 JUDGED = frozenset({"foreseen", "expected"})
-"""How many words repeat the outcome; only runs of OUTCOME_RUN words count.
+"""How many words repeat the outcome; only runs of OUTCOME_RUN words count, one with a word in JUDGED.
 
 OUTCOME_ECHO_WORDS, or ECHO_SHARE of a text, or NAMED_ECHO_WORDS with one of OUTCOME_NAMES: "the
 user chose the item" alone is how people speak. A text of the outcome's words alone, of which one is
@@ -37,8 +38,14 @@ LOOPS = {1: 4, 2: 3, 3: 3, 4: 3, 5: 3, 6: 3, 7: 3, 8: 3}
 """By a number of words, how many times they must follow each other to be a loop."""
 REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
 """How many words, how many times anywhere in a text, are a loop."""
+DOUBLED_WORDS, LONG_DOUBLED_WORDS, DOUBLED_IN_WORDS = 4, 8, 32
+"""How many words are a loop if they stand twice: in a row, and anywhere in a text of a line's length."""
+REMINDER_WORDS = 4
+"""How many words in a row repeat the reminder behind the data, as nobody speaks of tastes."""
 ARTICLE = re.compile(r"(?:the|an?) ")
 TITLE_WORDS, SHORT_WORD = 8, 3
+BARE_YEAR, YEARS = re.compile(r"(?:1[5-9]|20)\d\d"), re.compile(r"\((?:1[5-9]|20)\d\d\)")
+"""A year alone, and those that catalogues write behind titles; such a year is no subject."""
 YEAR = re.compile(r"\((?:1[5-9]|20)\d\d\)\W*$")
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
@@ -58,6 +65,8 @@ CHATTER = re.compile(
     re.IGNORECASE,
 )
 """What a model says to the person who seems to ask, and text that only fills a place."""
+GLUE = re.compile(r"(?<=[^\W\d_]{2})[.!?;:]+(?=[^\W\d_]{2})")
+"""Marks between words that small models write without a space."""
 LETTERS = re.compile(r"[^\W\d_]{2,}")
 ROLE = re.compile(r"<(?:/?(?:user|assistant|system|data|think|s)>|\|)", re.IGNORECASE)
 STRUCK = re.compile(r"<s>(.*?)</s>", re.IGNORECASE)
@@ -176,6 +185,7 @@ FAULTS = {
     LossReason.ABOUT_PROFILE: "is about a profile, not about taste",
     LossReason.OTHER_ITEM: "is about an item that is not in its data",
     LossReason.BARE_TITLE: "is nothing but a title",
+    LossReason.NAMES_NOTHING: "names no item, attribute or genre of the data",
 }
 """What is wrong with a degenerate text, in words for the model."""
 
@@ -189,15 +199,19 @@ class AskedTexts:
         outcome: What it says of the interaction.
         data: The texts of clients, messages and items, case-folded.
         letters: The names of messages, case-folded; they are no names of the data.
+        subjects: What each text must name something of.
     """
 
     instructions: str = ""
     outcome: str = ""
     data: Sequence[str] = ()
     letters: Collection[str] = frozenset()
+    subjects: TextSubjects = ANYTHING
 
     @classmethod
-    def of(cls, instructions: str, data: Mapping[str, Any]) -> "AskedTexts":
+    def of(
+        cls, instructions: str, data: Mapping[str, Any], subjects: TextSubjects = ANYTHING
+    ) -> "AskedTexts":
         """Collect the texts of a prompt and its data.
 
         Names of fields are left out.
@@ -205,7 +219,8 @@ class AskedTexts:
         shown = {name: value for name, value in data.items() if name != OUTCOME}
         texts = (text.removeprefix(HEARD_MARK).casefold() for text in _list_texts(shown))
         letters = frozenset(letter.casefold() for letter in _list_letters(shown))
-        return cls(instructions, str(data.get(OUTCOME, "")), tuple(texts), letters)
+        outcome = str(data.get(OUTCOME, ""))
+        return cls(instructions, outcome, tuple(texts), letters, subjects)
 
     def have_name(self, name: str) -> bool:
         """Return whether a name stands in the data.
@@ -269,9 +284,17 @@ class TextCheck:
         return self._keep(text, find_reason(text, self._asked))
 
     def keep_line(self, text: str) -> str:
-        """Return a profile's line; "" if it is degenerate, or about profiles."""
+        """Return a line; "" if it is degenerate or off the subject."""
         kept = self.keep_text(text)
-        return self._keep(kept, find_profile_reason(kept, self._asked))
+        kept = self._keep(kept, find_profile_reason(kept, self._asked))
+        is_about = not kept or self._asked.subjects.are_in(kept)
+        return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
+
+    def keep_gradient(self, text: str) -> str:
+        """Return a gradient; "" if it is degenerate or says nothing."""
+        kept = self.keep_text(text)
+        is_about = not kept or self._asked.subjects.are_in_gradient(kept)
+        return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
 
     def require_text(self, text: str) -> str:
         """Return a router's text.
@@ -283,6 +306,15 @@ class TextCheck:
         if reason:
             raise DegenerateText(reason)
         return text
+
+    def require_subject(self, text: str) -> None:
+        """Check that a router's name and text name something of the question.
+
+        Raises:
+            DegenerateText: They do not.
+        """
+        if not self._asked.subjects.are_in(text):
+            raise DegenerateText(LossReason.NAMES_NOTHING)
 
     def _keep(self, text: str, reason: LossReason | None) -> str:
         if reason:
@@ -317,6 +349,8 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         names = (said, " ".join(text.casefold().split()).strip("`'\".,:;"))
         if not any(name and asked.have_name(name) for name in names):
             return LossReason.NO_WORDS
+        if BARE_YEAR.fullmatch(said) and not any(said in YEARS.sub("", one) for one in asked.data):
+            return LossReason.NO_WORDS
     if _find_loop(text, asked):
         return LossReason.REPETITION
     if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
@@ -342,7 +376,7 @@ def _names_fields(text: str, asked: AskedTexts) -> bool:
     return (
         bool(names)
         and all(name in FIELDS or name in NOTHING for name in names)
-        and not any(map(asked.have_name, names))
+        and not all(map(asked.have_name, names))
     )
 
 
@@ -406,7 +440,8 @@ def _split(text: str) -> list[str]:
 
 
 def _split_cased(text: str) -> list[str]:
-    return [word for part in text.split() if (word := part.strip(MARKS))]
+    parts = GLUE.sub(" ", text).split()
+    return [word for part in parts if (word := part.strip(MARKS))]
 
 
 def _list_letters(data: Any) -> Iterator[str]:
@@ -445,6 +480,9 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
         return True
     if len(words) > 2 and len({*words}) == 1 and not asked.have_phrase(" ".join(words)):
         return True
+    for start, end in _find_doubles(words):
+        if not _is_title(cased[start:end]) and not asked.have_phrase(" ".join(words[start:end])):
+            return True
     rest = [*words]
     for start, end in reversed([*_find_refrains(words)]):
         if not (_is_title(cased[start:end]) and not text.isupper()) and not all(
@@ -486,6 +524,30 @@ def _find_refrains(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
+def _find_doubles(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Find words that are said again, at once or at length.
+
+    With a word between, as in "of the past and of the past", they must end the text: "for those who
+    like folk, for those who like jazz" goes on with another word.
+
+    Yields:
+        The start and the end of the words.
+    """
+    count = len(words)
+    places: dict[Sequence[str], int] = {}
+    whole = words if count <= DOUBLED_IN_WORDS else ()
+    for place, run in enumerate(_iterate_runs(whole, LONG_DOUBLED_WORDS)):
+        if place >= places.setdefault(run, place) + LONG_DOUBLED_WORDS:
+            yield place, place + LONG_DOUBLED_WORDS
+    for size in range(DOUBLED_WORDS, count // 2 + 1):
+        ended = count - 2 * size - 1
+        for start in range(count - 2 * size + 1):
+            end = start + size
+            again = words[end : end + size], words[end + 1 : end + 1 + size]
+            if words[start:end] in (again if start == ended else again[:1]):
+                yield start, end
+
+
 def _find_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Find where the same words follow each other.
 
@@ -508,8 +570,10 @@ def _echoes(words: Sequence[str], asked: AskedTexts) -> bool:
     if count < WHOLE_ECHO_WORDS:
         return False
     most = min(ECHO_WORDS, max(WHOLE_ECHO_WORDS, math.ceil(ECHO_SHARE * count)))
-    return _have_common_run(words, asked.instructions, most) or _echoes_outcome(
-        words, asked.outcome
+    return (
+        _have_common_run(words, asked.instructions, most)
+        or _have_common_run(words, AFTER, REMINDER_WORDS)
+        or _echoes_outcome(words, asked.outcome)
     )
 
 
@@ -522,7 +586,10 @@ def _echoes_outcome(words: Sequence[str], outcome: str) -> bool:
         if run in told
         for place in range(start, start + size)
     }
-    if JUDGED.intersection(words) and frozenset(words) <= frozenset(_split(outcome)):
+    if JUDGED.intersection(words) and (
+        frozenset(words) <= frozenset(_split(outcome))
+        or any(JUDGED.intersection(run) for run in told.intersection(_iterate_runs(words, size)))
+    ):
         return True
     if outcome and len(OUTCOME_NAMES.intersection(words)) > 1 and len(words) <= ECHO_WORDS:
         return True

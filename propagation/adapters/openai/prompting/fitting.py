@@ -5,6 +5,7 @@ What is shown is shortened, and parts are asked for in several calls. An answer 
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.openai.prompting.answer_schema import describe_schema
@@ -100,12 +101,12 @@ def split_to_fit(question: Question, context_tokens: int) -> list[Question]:
     out: list[Question] = []
     parts: dict[str, ExpectedPart] = {}
     for name, part in question.parts.items():
-        longer = Question(question.prompt, question.data, {**parts, name: part})
+        longer = replace(question, parts={**parts, name: part})
         if parts and count_tokens_needed(longer) > context_tokens:
-            out.append(Question(question.prompt, question.data, parts))
+            out.append(replace(question, parts=parts))
             parts = {}
         parts[name] = part
-    return [*out, Question(question.prompt, question.data, parts)] if out else [question]
+    return [*out, replace(question, parts=parts)] if out else [question]
 
 
 def _shorten(data: Any, chars: int, items: int, name: str = "") -> Any:

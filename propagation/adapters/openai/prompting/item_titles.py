@@ -40,7 +40,7 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
         names instead; None if it names none.
     """
     named = [other for other in others if has_exactly(text, other)]
-    if not named and not _can_tell(text, shown):
+    if not named and not can_tell(text, shown):
         return shown
     rest = _compose(text)
     for other in sorted(named, key=len, reverse=True):
@@ -53,11 +53,14 @@ def find_named_title(text: str, shown: str, others: Collection[str] = ()) -> str
 def is_bare_title(text: str, shown: str) -> bool:
     """Return whether a text says nothing but an item's title.
 
-    It never does of an item without one.
+    The title may be misspelt. A text of an item without one says more.
     """
-    said = {word for word in WORD.findall(_plain(text)) if not word.isdigit()}
-    title = {*WORD.findall(_plain(shown))}
-    return bool(title) and said <= title | NO_CONTENT | KINDS
+    said = {word for word in split_words(text) if not word.isdigit()}
+    title = split_words(shown)
+    return bool(title) and all(
+        len(word) >= LONG_WORD and _is_said(word, _plain(shown), title)
+        for word in said - {*title} - NO_CONTENT - KINDS
+    )
 
 
 def has_exactly(text: str, title: str) -> bool:
@@ -74,7 +77,8 @@ def _compose(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _can_tell(text: str, title: str) -> bool:
+def can_tell(text: str, title: str) -> bool:
+    """Return whether a text is in the script of a title."""
     scripts = _find_script(title), _find_script(text)
     return bool(WORD.search(title)) and (None in scripts or scripts[0] == scripts[1])
 
@@ -92,7 +96,7 @@ def _names_own(text: str, shown: str, *, with_first: bool) -> bool:
     whole, *parts = _list_names(_plain(shown))
     for name in (whole, *parts):
         words = WORD.findall(name)
-        content = [word for word in words if _has_content(word)]
+        content = [word for word in words if has_content(word)]
         found = [_is_said(word, plain, said) for word in content or words]
         enough = 2 * sum(found) >= len(found) if name == whole else 2 * sum(found) > len(found)
         if not content:
@@ -107,10 +111,10 @@ def _list_names(title: str) -> Iterator[str]:
     main = find_main_title(title)
     yield main
     for part in PARTS.split(title):
-        if any(map(str.isalpha, part)) and any(map(_has_content, WORD.findall(part))):
+        if any(map(str.isalpha, part)) and any(map(has_content, WORD.findall(part))):
             yield part
     head = main.partition(",")[0]
-    if sum(map(_has_content, WORD.findall(head))) > 1:
+    if sum(map(has_content, WORD.findall(head))) > 1:
         yield head
 
 
@@ -120,7 +124,13 @@ def _plain(text: str) -> str:
     return "".join(one for one in decomposed if unicodedata.category(one)[0] != "M")
 
 
-def _has_content(word: str) -> bool:
+def split_words(text: str) -> list[str]:
+    """Split a text into words in lower case, without accents."""
+    return WORD.findall(_plain(text))
+
+
+def has_content(word: str) -> bool:
+    """Return whether a word sets a title or a name apart."""
     long_enough = len(word) >= CONTENT_LETTERS or not word.isalpha()
     return word not in NO_CONTENT and (long_enough or re.match(f"[{UNSPACED}]", word) is not None)
 

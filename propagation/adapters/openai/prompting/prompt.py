@@ -20,6 +20,7 @@ from propagation.adapters.openai.prompting.degenerate_text import (
     TextCheck,
 )
 from propagation.adapters.openai.prompting.prompt_data import write_document
+from propagation.adapters.openai.prompting.text_subjects import ANYTHING, TextSubjects
 from propagation.model import LossReason, ReasonerFailed
 from propagation.ports import AnswerPart
 
@@ -82,11 +83,13 @@ class Question:
 
     Attributes:
         parts: The parts of the answer, by name.
+        subjects: What each text must name something of.
     """
 
     prompt: Prompt
     data: Mapping[str, Any]
     parts: Mapping[str, ExpectedPart]
+    subjects: TextSubjects = ANYTHING
 
     @cached_property
     def most_tokens(self) -> int:
@@ -106,7 +109,7 @@ class Question:
     @cached_property
     def texts(self) -> AskedTexts:
         """The texts against which an answer is checked."""
-        return AskedTexts.of(self.prompt.instructions, self.data)
+        return AskedTexts.of(self.prompt.instructions, self.data, self.subjects)
 
 
 class UnusablePart(ReasonerFailed):

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from propagation.adapters.openai.prompting.answer_schema import NAME_CHARS
-from propagation.adapters.openai.prompting.prompt_data import quote_as_data
+from propagation.adapters.openai.prompting.prompt_data import find_item_title, quote_as_data
+from propagation.adapters.openai.prompting.text_subjects import ANYTHING, TextSubjects
 from propagation.model import Client, RouterVersion, normalize_name
 from propagation.ports import Party
 
@@ -53,6 +54,29 @@ def list_known_names(
         for name in line.attributes
     ]
     return select_schema_names(names, MOST_NAMES)
+
+
+def find_text_subjects(
+    form: QuestionForm,
+    clients: Iterable[Client],
+    messages: Iterable[RouterVersion] = (),
+    parties: Iterable[Party] = (),
+) -> TextSubjects:
+    """Find what each text must name something of.
+
+    If attributes are not chosen from known ones, a text may speak of what only a large model knows of the items.
+    """
+    if not form.known_attributes:
+        return ANYTHING
+    clients, messages, parties = [*clients], [*messages], [*parties]
+    return TextSubjects(
+        [title for client in clients if (title := find_item_title(client))],
+        list_known_names(form, clients, messages, parties),
+        [
+            *(text for message in messages for text in (message.name, message.text)),
+            *(line.text for party in parties for line in party.profile.lines),
+        ],
+    )
 
 
 def list_message_names(messages: Iterable[RouterVersion]) -> list[str]:

@@ -21,6 +21,7 @@ from propagation.adapters.openai.prompting import (
     build_own_edits,
     build_subject,
     drop_none,
+    find_text_subjects,
     list_known_names,
     list_line_choices,
     list_line_names,
@@ -132,6 +133,12 @@ def build_question(
             },
         ),
         parts,
+        find_text_subjects(
+            form,
+            [party.client for party in parties.values()],
+            letters.messages.values(),
+            parties.values(),
+        ),
     )
 
 

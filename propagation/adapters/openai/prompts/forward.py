@@ -15,6 +15,7 @@ from propagation.adapters.openai.prompting import (
     Question,
     QuestionForm,
     drop_none,
+    find_text_subjects,
     show_party,
 )
 from propagation.adapters.openai.prompts import merge, predict
@@ -61,4 +62,7 @@ def build_question(
             },
         ),
         parts,
+        find_text_subjects(
+            form, [party.client for party in parties], letters.messages.values(), parties
+        ),
     )

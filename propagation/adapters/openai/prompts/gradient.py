@@ -20,6 +20,7 @@ from propagation.adapters.openai.prompting import (
     Truth,
     Words,
     find_letter_in,
+    find_text_subjects,
     limit_chars,
     limit_length,
     limit_words,
@@ -100,6 +101,7 @@ def build_question(
             "client": show_party(party, letters, titles=form.titles),
         },
         parts,
+        find_text_subjects(form, [party.client], letters.messages.values(), [party]),
     )
 
 
@@ -134,7 +136,7 @@ def build_client_gradients(
             text=limit_words(letters.spell(text), SUGGESTION_WORDS),
         )
         for module, suggestion in suggestions
-        if (text := check.keep_text(suggestion.strip()))
+        if (text := check.keep_gradient(suggestion.strip()))
     ]
 
 
@@ -157,6 +159,6 @@ def build_message_gradients(
         )
         for one in answer.heard
         for message in [letters.messages.get(find_letter_in(one.message, letters.messages) or "")]
-        if message is not None and (text := check.keep_text(one.gradient.strip()))
+        if message is not None and (text := check.keep_gradient(one.gradient.strip()))
     )
     return list(by_router.values())

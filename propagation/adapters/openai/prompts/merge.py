@@ -24,6 +24,7 @@ from propagation.adapters.openai.prompting import (
     build_heard_edits,
     build_subject,
     find_letter_in,
+    find_text_subjects,
     limit_length,
     list_known_names,
     list_line_choices,
@@ -59,6 +60,7 @@ def build_question(party: Party, form: QuestionForm = USUAL_FORM) -> Question:
         PROMPT,
         {"messages": letters.show(), "client": show_party(party, letters, titles=form.titles)},
         {"client": build_reception_part(party, letters, form)},
+        find_text_subjects(form, [party.client], letters.messages.values(), [party]),
     )
 
 

@@ -24,6 +24,7 @@ from propagation.adapters.openai.prompting import (
     build_own_edits,
     build_subject,
     find_letter_in,
+    find_text_subjects,
     limit_chars,
     limit_length,
     limit_words,
@@ -150,6 +151,7 @@ def build_profile_question(
                 **narrow_edits(form, allowed),
             )
         },
+        find_text_subjects(form, [other.client, party.client], (), [party, other]),
     )
 
 

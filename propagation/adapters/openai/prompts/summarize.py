@@ -8,12 +8,15 @@ from propagation.adapters.openai.prompting import (
     MESSAGE_CHARS,
     RULES,
     TITLE_CHARS,
+    USUAL_FORM,
     Answer,
     DegenerateText,
     ExpectedPart,
     Prompt,
     Question,
+    QuestionForm,
     TextCheck,
+    TextSubjects,
     drop_none,
     has_exactly,
     is_like_title,
@@ -49,8 +52,13 @@ class Router(Answer):
     text: Annotated[str, limit_chars(MESSAGE_CHARS)]
 
 
-def build_question(routers: Sequence[Integration]) -> Question:
+def build_question(routers: Sequence[Integration], form: QuestionForm = USUAL_FORM) -> Question:
     """Ask for one part for each router, in order: router_1, router_2, ..."""
+    named = [
+        name
+        for one in (routers if form.known_attributes else ())
+        for name in (*one.standing, *one.arrived)
+    ]
     return Question(
         PROMPT,
         {f"router_{place}": _show(one) for place, one in enumerate(routers, 1)},
@@ -60,6 +68,7 @@ def build_question(routers: Sequence[Integration]) -> Question:
             )
             for place, one in enumerate(routers, 1)
         },
+        TextSubjects([title for one in routers for title in one.examples], named),
     )
 
 
@@ -104,4 +113,5 @@ def read_summary(answer: Router, check: TextCheck, foreign: Sequence[str] = ()) 
         raise DegenerateText(LossReason.BARE_TITLE)
     if any(has_exactly(said, title) for said in (name, text) for title in foreign):
         raise DegenerateText(LossReason.OTHER_ITEM)
+    check.require_subject(f"{name} {text}")
     return Summary(check.require_text(name), check.require_text(text))

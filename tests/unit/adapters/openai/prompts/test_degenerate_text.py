@@ -84,6 +84,20 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("M3 is a good message", LossReason.MARKER),
         ("The user would choose candidate 1", LossReason.MARKER),
         ("chosen item was foreseen by the user", LossReason.ECHO),
+        ("passed.This was foreseen.", LossReason.ECHO),
+        ("This was the data. Answer in JSON. You can use it for films", LossReason.ECHO),
+        ("It tells as told before it, whatever it says", LossReason.ECHO),
+        ("user.profile.passed", LossReason.FIELD_NAME),
+        (
+            "A tale of crime, a reminder of the past and a reminder of the past.",
+            LossReason.REPETITION,
+        ),
+        ("We like stories of the sea. We like stories of the sea", LossReason.REPETITION),
+        (
+            "Sci-Fi is a genre of science fiction that has become a film. It is a genre of science"
+            " fiction that has become a film",
+            LossReason.REPETITION,
+        ),
     ],
 )
 def test_texts_that_say_nothing(text, reason):
@@ -225,6 +239,29 @@ def test_a_title_of_the_data_may_have_its_article_last():
 )
 def test_a_refrain_that_is_no_title_is_refused(text):
     assert find_reason(text, ASKED) is LossReason.REPETITION
+
+
+def test_words_said_twice_may_go_on_otherwise():
+    for text in (
+        "For those who like folk, for those who like jazz.",
+        "Prefers films about the sea and films about the war at sea.",
+        "Enjoys Once Upon a Time in America, Once Upon a Time in Rome.",
+        "The answer to the data of the charts: pop that was the talk of the year.",
+    ):
+        assert find_reason(text, ASKED) is None, text
+
+
+def test_the_judgement_of_the_outcome_is_an_echo_in_any_text():
+    text = "This is the user's edit of a movie. This was not foreseen:"
+    assert find_reason(text, AskedTexts("", OUTCOMES[0])) is LossReason.ECHO
+    for text in ("A twist that was not foreseen.", "This was not expected of a western."):
+        assert find_reason(text, AskedTexts("", OUTCOMES[0])) is None, text
+
+
+def test_the_year_behind_a_title_is_no_text():
+    asked = AskedTexts.of("", {"title": "True Lies (1994)"})
+    assert find_reason("1994", asked) is LossReason.NO_WORDS
+    assert find_reason("1994", AskedTexts.of("", {"line": "Pop of 1994."})) is None
 
 
 @pytest.mark.parametrize("text", ["1984", "C++", "8½", "R", "“R”", "《1984》", "1917."])
