@@ -58,7 +58,7 @@ def is_bare_title(text: str, shown: str) -> bool:
     said = {word for word in split_words(text) if not word.isdigit()}
     title = split_words(shown)
     return bool(title) and all(
-        len(word) >= LONG_WORD and _is_said(word, _plain(shown), title)
+        len(word) > CONTENT_LETTERS and get_close_matches(word, title, 1, ALIKE)
         for word in said - {*title} - NO_CONTENT - KINDS
     )
 

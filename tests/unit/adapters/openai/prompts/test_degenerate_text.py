@@ -258,6 +258,16 @@ def test_the_judgement_of_the_outcome_is_an_echo_in_any_text():
         assert find_reason(text, AskedTexts("", OUTCOMES[0])) is None, text
 
 
+def test_a_line_s_end_that_was_escaped_twice_is_a_space():
+    parts = extract.build_question([film("Heat", 1)]).parts
+    for text, kept in ((r"Heat\n", None), (r"Heat\n A long chase.", "Heat A long chase.")):
+        found = ask(parts, "client_1", {"lines": [{"text": text, "attributes": []}]})
+        assert isinstance(found, DegeneratePart) == (kept is None)
+        assert kept is None or [edit.line.text for edit in found] == [kept]
+    [path] = ask(parts, "client_1", {"lines": [{"text": r"Heat of \night", "attributes": []}]})
+    assert path.line.text == r"Heat of \night"
+
+
 def test_the_year_behind_a_title_is_no_text():
     asked = AskedTexts.of("", {"title": "True Lies (1994)"})
     assert find_reason("1994", asked) is LossReason.NO_WORDS

@@ -101,7 +101,9 @@ def test_a_main_title_has_only_the_brackets_that_it_begins_with():
     [
         ("Toy Story (1995)", True),
         ("The movie Toy Story.", True),
+        ("toy storys", True),
         ("Toy Story, a film of toys that live", False),
+        ("Toy Story for toddlers", False),
         ("Drama", False),
     ],
 )
