@@ -266,6 +266,10 @@ class Engine:
         """Return whether enough clients have changed since the last round."""
         return await self.rounds.is_due(self.numbers.view.users + self.numbers.view.items)
 
+    async def has_changes_for_round(self) -> bool:
+        """Return whether any client has changed since the last round."""
+        return bool((await self.rounds.find_pending()).clients)
+
     async def run_round(self) -> Round | None:
         """Run a round now, whether due or not.
 

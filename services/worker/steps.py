@@ -27,6 +27,7 @@ from propagation.workflow.engine import Engine
 from services.runtime.measurements import Failures, Timing, Timings
 from services.runtime.tasks import Outage, Progress, UninterruptedWork, wait_for_event
 from services.worker.call_priority import CallPriority
+from services.worker.postponed_retries import PostponedRetries
 
 IDLE_SECONDS = 1.0
 FIRST_RETRY_SECONDS = 0.5
@@ -281,6 +282,17 @@ async def run_round_unless_held(context: WorkerContext) -> None:
     if context.engine.propagates:
         with suppress(LeaseHeld):
             await run_round(context)
+
+
+async def run_interval_round(context: WorkerContext, retries: PostponedRetries) -> None:
+    """Run a round, but retry postponed routers alone ever more rarely."""
+    if not context.engine.propagates:
+        return
+    has_changes = await context.engine.has_changes_for_round()
+    if has_changes or retries.are_due():
+        await run_round_unless_held(context)
+        if not has_changes:
+            retries.note(postponed=bool(context.engine.postponed_routers))
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:

@@ -13,6 +13,7 @@ from propagation.workflow.engine import Engine
 from services.config.settings import ScheduleSettings
 from services.schedule.calendar_job import create_calendar_jobs
 from services.worker.call_priority import CallPriority
+from services.worker.postponed_retries import PostponedRetries
 from services.worker.reason_step import ReasonStep
 from services.worker.steps import (
     INTERVAL_JOB,
@@ -28,8 +29,8 @@ from services.worker.steps import (
     repeat_step,
     retain,
     run_due_round,
+    run_interval_round,
     run_round,
-    run_round_unless_held,
     update_index,
 )
 
@@ -115,12 +116,13 @@ class Worker:
             asyncio.create_task(repeat_step(name, step, self._context), name=name)
             for name, step in steps.items()
         ]
+        interval = self._context.engine.settings.round_interval
         jobs = [
             prepare_withdrawal(self._context),
             repeat_job(
                 INTERVAL_JOB,
-                self._context.engine.settings.round_interval,
-                partial(run_round_unless_held, self._context),
+                interval,
+                partial(run_interval_round, self._context, PostponedRetries(interval)),
                 self.failures,
             ),
             *(
