@@ -121,21 +121,19 @@ class ColdStart:
         entries = self.queue.entries
         return min(entries[0].sequence - 1, limit) if entries else limit
 
-    async def find_round_end(self, limit: int) -> int:
+    async def find_round_end(self, reasoned: int) -> int:
         """Find the sequence up to which a round may cover texts.
 
         Descriptions beside interactions may take hours, and rounds do not wait for them: they are
-        committed at the end of what is learned, where a later round finds them. Other descriptions
+        committed at the end of what is reasoned, where a later round finds them. Other descriptions
         are committed at their client's entry, so a round ends before it.
 
         Args:
-            limit: The sequence is at most this one.
+            reasoned: The sequence up to which interactions are reasoned, just read.
         """
         if not self.sweep.is_describing:
-            return self.get_described_through(limit)
-        learned = await self.store.get_learned_through()
-        # In this order: a commit that begins after `learned` was read is at it or behind it.
-        return min(limit, *(sequence - 1 for sequence in (learned, *self._writing_from)))
+            return self.get_described_through(reasoned)
+        return min(sequence - 1 for sequence in (reasoned, *self._writing_from))
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.
@@ -217,10 +215,13 @@ class ColdStart:
         self.drafting.keep(changed)
         return changed
 
-    async def _describe_and_publish(self, refs: Sequence[int]) -> set[int]:
+    async def _describe_and_publish(self, refs: Sequence[int], sequence: int) -> set[int]:
         """Describe clients beside interactions, and commit them.
 
         Only committed texts are taken into the index: it may be compared with the graph meanwhile.
+
+        Args:
+            sequence: That of the clients' newest change.
 
         Returns:
             The clients on which the reasoner failed.
@@ -228,30 +229,34 @@ class ColdStart:
         last_withdrawal = await self.store.get_last_withdrawal()
         with texts_read_after(last_withdrawal):
             found = await self._read_and_extract(refs)
-            async with self._find_sequence_behind_rounds() as sequence:
-                await self._commit(found, (), sequence, last_withdrawal)
+            if any(found.before[ref].profile.version for ref in found.own):
+                # Interactions may have written the texts at later sequences already.
+                sequence = await self.store.get_recorded_through()
+            async with self._find_sequence_behind_rounds(sequence) as behind:
+                await self._commit(found, (), behind, last_withdrawal)
             self.drafting.keep(found.own)
             await self.vectors.publish([*found.own.values()])
             receptions = await self._welcome(found.list_new(), found.clients, found.own)
         if receptions:
             welcomed = {reception.text.profile.ref: reception.text for reception in receptions}
-            async with self._find_sequence_behind_rounds() as sequence:
-                await self._commit(replace(found, own={}), receptions, sequence, last_withdrawal)
+            async with self._find_sequence_behind_rounds(behind) as behind:
+                await self._commit(replace(found, own={}), receptions, behind, last_withdrawal)
             self.drafting.keep(welcomed)
             await self.vectors.publish([*welcomed.values()])
         return found.failed
 
     @asynccontextmanager
-    async def _find_sequence_behind_rounds(self) -> AsyncIterator[int]:
+    async def _find_sequence_behind_rounds(self, least: int) -> AsyncIterator[int]:
         """Find the sequence of texts that the body commits.
 
-        It is the end of what is learned. No round that begins meanwhile covers it, so a later one
-        sees the texts.
+        It is the end of what is reasoned, or `least`. No round that begins meanwhile covers it, so
+        a later one sees the texts.
         """
-        earliest = await self.store.get_learned_through()
+        earliest = await self.store.get_reasoned_through()
         self._writing_from.append(earliest)
         try:
-            yield await self.store.get_learned_through()
+            # Read again: a round may have begun before the line above.
+            yield max(least, await self.store.get_reasoned_through())
         finally:
             self._writing_from.remove(earliest)
 

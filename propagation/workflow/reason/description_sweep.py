@@ -13,8 +13,8 @@ from propagation.workflow.reason.description_queue import DescriptionQueue
 
 MAX_LOST_RACES = 5
 CLIENTS_A_READ, RETRIED_TOGETHER = 2_000, 20
-DescribeAndPublish = Callable[[Sequence[int]], Awaitable[set[int]]]
-"""Describes clients and commits them; returns those on which the reasoner failed."""
+DescribeAndPublish = Callable[[Sequence[int], int], Awaitable[set[int]]]
+"""Describes clients, committed at a sequence or later; returns those that failed."""
 
 
 @dataclass
@@ -223,14 +223,14 @@ class DescriptionSweep:
         """
         refs = [*part]
         try:
-            failed = await self._describe_again_if_lost(refs)
+            failed = await self._describe_again_if_lost(refs, max(part.values()))
             await self.queue.save_failures(refs, failed, lease)
             self.queue.note_described(part.items())
             await self.queue.save(lease)
         finally:
             self._release(refs)
 
-    async def _describe_again_if_lost(self, refs: Sequence[int]) -> set[int]:
+    async def _describe_again_if_lost(self, refs: Sequence[int], sequence: int) -> set[int]:
         """Describe clients; once more if an interaction has written a text meanwhile.
 
         The second time the answers come from the cache.
@@ -240,7 +240,7 @@ class DescriptionSweep:
         """
         for _ in range(MAX_LOST_RACES - 1):
             try:
-                return await self.describe(refs)
+                return await self.describe(refs, sequence)
             except VersionClash:
                 continue
-        return await self.describe(refs)
+        return await self.describe(refs, sequence)

@@ -60,8 +60,8 @@ class PropagationRound:
         postponed: Why the last round left a router out, by router.
 
     Args:
-        find_end: Returns the sequence up to which a round may cover texts, but at most its
-            argument.
+        find_end: Returns the sequence up to which a round may cover texts, given the one up to
+            which interactions are reasoned.
         yield_to_calls: Awaited between routers.
     """
 

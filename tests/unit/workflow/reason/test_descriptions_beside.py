@@ -259,6 +259,21 @@ async def test_rounds_go_on_while_the_catalogue_is_described(tmp_path):
         assert round_.boundary > last.boundary
         changed = await engine.store.find_refs([item(7).key, item(9).key])
         assert not {*changed} & {*await find_unperceived(engine)}
+        # A long backlog keeps descriptions from no round: the next interaction is enough.
+        await record(engine, 1, 2, 4, 5, 6, 8)
+        engine.cold_start.sweep.begin(0)
+        await wait_until(lambda: engine.cold_start.outstanding < outstanding / 2)
+        described = {*await find_unperceived(engine)}
+        assert len(described) > 5
+        backlog = (await engine.store.count_backlog()).pending
+
+        async def is_begun():
+            return (await engine.store.count_backlog()).pending < backlog
+
+        await reason_until(engine, is_begun)
+        await engine.run_round()
+        assert not described & {*await find_unperceived(engine)}
+        assert (await engine.store.count_backlog()).pending > 0
         # No event comes meanwhile, so descriptions and rounds are at the same sequence.
         while engine.cold_start.outstanding:
             await engine.reason()
