@@ -43,7 +43,9 @@ DOUBLED_WORDS, LONG_DOUBLED_WORDS, DOUBLED_IN_WORDS = 4, 8, 32
 REMINDER_WORDS = 4
 """How many words in a row repeat the reminder behind the data, as nobody speaks of tastes."""
 ARTICLE = re.compile(r"(?:the|an?) ")
-TITLE_WORDS, SHORT_WORD = 8, 3
+TITLE_WORDS, SHORT_WORD, SHORT_WORD_OF_TITLE = 8, 3, 4
+MANY_NUMBERS, NUMBERS_SHARE = 12, 2 / 3
+"""In how many words which share of numbers says nothing."""
 BARE_YEAR, YEARS = re.compile(r"(?:1[5-9]|20)\d\d"), re.compile(r"\((?:1[5-9]|20)\d\d\)")
 """A year alone, and those that catalogues write behind titles; such a year is no subject."""
 YEAR = re.compile(r"\((?:1[5-9]|20)\d\d\)\W*$")
@@ -144,6 +146,7 @@ FIELDS = frozenset(
 )
 ABOUT_PROFILES = re.compile(
     r"\b(?:client|user)s?['’]?s? profiles?\b"
+    r"|\bthe (?:client|user)['’]s (?:actions?|edits?|requests?)\b"
     r"|\b(?:nutzer|benutzer|kunden)profil"
     r"|\bprofile? (?:de l['’]utilisateur|des utilisateurs|du client)\b"
     r"|\bperfil(?:es)? de(?:l| los| la) (?:usuario|cliente)s?\b"
@@ -351,6 +354,9 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
             return LossReason.NO_WORDS
         if BARE_YEAR.fullmatch(said) and not any(said in YEARS.sub("", one) for one in asked.data):
             return LossReason.NO_WORDS
+    numbers = sum(not any(map(_is_letter, word)) for word in words)
+    if len(words) >= MANY_NUMBERS and numbers > NUMBERS_SHARE * len(words):
+        return LossReason.NO_WORDS
     if _find_loop(text, asked):
         return LossReason.REPETITION
     if ROLE.search(text if STRUCK.fullmatch(text.strip()) else STRUCK.sub(r"\1", text)):
@@ -365,7 +371,7 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
-    if YEAR.search(text) and is_like_title(text):
+    if YEAR.search(text) and is_like_title(text, SHORT_WORD_OF_TITLE):
         return LossReason.BARE_TITLE
     return None
 
@@ -380,15 +386,18 @@ def _names_fields(text: str, asked: AskedTexts) -> bool:
     )
 
 
-def is_like_title(text: str) -> bool:
+def is_like_title(text: str, short: int = SHORT_WORD) -> bool:
     """Return whether a text looks like a title alone.
 
     Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts
     of scripts without capitals never look so.
+
+    Args:
+        short: How many letters a short word has at most.
     """
     parts = _split_cased(text)
     words = [part for part in parts if any(map(str.isalpha, part))]
-    long = [word for word in words if len(word) > SHORT_WORD]
+    long = [word for word in words if len(word) > short]
     return (
         bool(words)
         and 1 < len(parts) <= TITLE_WORDS

@@ -29,11 +29,13 @@ class TextSubjects:
         titles: Items' titles, as the prompt shows them.
         names: Attributes and genres.
         lines: Texts of profiles and messages.
+        required: Whether a text must be about one of them at all.
     """
 
     titles: Collection[str] = ()
     names: Collection[str] = ()
     lines: Collection[str] = ()
+    required: bool = True
 
     def are_in(self, text: str) -> bool:
         """Return whether a text is about one of them.
@@ -41,7 +43,11 @@ class TextSubjects:
         A word of an attribute may be inflected, one of a line must be long. Without attributes, and
         for a text in another script, nobody can tell, so that it is.
         """
-        if not self.names or any(find_named_title(text, title) for title in self.titles):
+        if (
+            not self.required
+            or not self.names
+            or any(find_named_title(text, title) for title in self.titles)
+        ):
             return True
         said = split_words(text)
         words = {word for name in self.names for word in split_words(name) if has_content(word)}
@@ -53,12 +59,15 @@ class TextSubjects:
         )
 
     def are_in_gradient(self, text: str) -> bool:
-        """Return whether a gradient is long, or about one of them."""
+        """Return whether a gradient is long, or about one of them.
+
+        A client without attributes has none that a word or two could name.
+        """
         is_long = len(text.split()) > FEW_WORDS or re.search(f"[{UNSPACED}]", text)
-        return bool(is_long) or self.are_in(text)
+        return not self.required or bool(is_long) or (bool(self.names) and self.are_in(text))
 
 
-ANYTHING = TextSubjects()
+ANYTHING = TextSubjects(required=False)
 """A text may be about anything."""
 
 

@@ -88,6 +88,8 @@ ASKED = AskedTexts(merge.PROMPT.instructions, OUTCOMES[1])
         ("This was the data. Answer in JSON. You can use it for films", LossReason.ECHO),
         ("It tells as told before it, whatever it says", LossReason.ECHO),
         ("user.profile.passed", LossReason.FIELD_NAME),
+        ("England (1996) (1996, 2) (1996, 3) (1996, 5) (1996, 10) (1996, 12)", LossReason.NO_WORDS),
+        ("Dances with Wolves (1990)", LossReason.BARE_TITLE),
         (
             "A tale of crime, a reminder of the past and a reminder of the past.",
             LossReason.REPETITION,
@@ -246,6 +248,8 @@ def test_words_said_twice_may_go_on_otherwise():
         "For those who like folk, for those who like jazz.",
         "Prefers films about the sea and films about the war at sea.",
         "Enjoys Once Upon a Time in America, Once Upon a Time in Rome.",
+        "Songs of 1965, 1966, 1967, 1968 and 1969 from London and Paris.",
+        "Tales from the north, with wolves (1990)",
         "The answer to the data of the charts: pop that was the talk of the year.",
     ):
         assert find_reason(text, ASKED) is None, text
@@ -343,6 +347,8 @@ def test_a_line_about_profiles_is_refused():
     for text, kept in (
         ("A change to the items that are the client's profiles, not the user's profile.", 0),
         ("A user of high-profile thrillers.", 1),
+        ("This was the result of the user's actions, a tale of action.", 0),
+        ("The user's taste is action, and actions that count.", 1),
     ):
         edits = [{"op": "add", "line": 0, "text": text, "attributes": []}]
         found = ask(parts, "user", {"edits": edits})

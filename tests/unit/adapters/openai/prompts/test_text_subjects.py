@@ -11,6 +11,7 @@ from propagation.adapters.openai.prompting import (
     TextSubjects,
     check_part,
 )
+from propagation.adapters.openai.prompting.text_subjects import ANYTHING
 from propagation.adapters.openai.prompts import backward, merge, optimizer, summarize
 from propagation.model import LossReason
 from propagation.ports import Integration
@@ -70,6 +71,9 @@ def test_a_gradient_may_speak_in_general_but_not_in_a_word():
         ("静かな物語をもっと", True),
     ):
         assert SUBJECTS.are_in_gradient(text) == kept, text
+    assert not TextSubjects().are_in_gradient("error"), "a user of whom nothing is known"
+    assert TextSubjects().are_in_gradient("Keep what it says.")
+    assert ANYTHING.are_in_gradient("Keep.")
 
 
 def read(question, name, answer):
