@@ -23,7 +23,6 @@ from services.runtime.kernel_cache import (
     fill_kernel_cache,
     has_compiled_kernels,
 )
-from services.runtime.kernel_compiler import SERVICE
 from services.runtime.logs import configure_logging
 from services.runtime.process import (
     SystemClock,
@@ -238,7 +237,7 @@ async def _open(
     )
     try:
         if not has_compiled_kernels():
-            await fill_kernel_cache(SERVICE, stopping, log.info)
+            await fill_kernel_cache(stopping, log.info)
         await engine.open(reach=readiness.reach)
     finally:
         slow_start.cancel()

@@ -3,16 +3,14 @@
 import atexit
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, redirect_stderr
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Event
-from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.forced_exit import create_temporary_folder
 from propagation.model import ClientChange, pluralize
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.concurrency import run_in_background
 from services.client.errors import Refused, Unreachable
 from services.client.stub import Stub, connect
 from services.client.upload import UploadReport, upload
@@ -37,7 +35,6 @@ from services.demo.printing import (
     show_profiles,
     show_reach,
 )
-from services.demo.ranking import rank_events, show_ranking
 from services.demo.story import (
     Story,
     fetch_advice,
@@ -48,7 +45,7 @@ from services.demo.story import (
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
-from services.report.page import render_page
+from services.report.page import describe_worth, render_page
 from services.runtime.console import print_text, show_progress
 from services.runtime.logs import configure_logging
 from services.server import run_service
@@ -56,6 +53,11 @@ from services.server import run_service
 OUT = Path("demo-out")
 PICTURE, PAGE, LOG = OUT / "reach.png", OUT / "report.html", OUT / "service.log"
 SCRIPTED_EVENTS, SCRIPTED_SECONDS = 1_500, 0.02
+GAUGE = (
+    "The service measures this while it runs: before anything is learned from an interaction, its"
+    " item is ranked among itself and up to four others, with propagation and without (neighbours,"
+    " history and taste stay). `propagation evaluate` compares with baselines and with a placebo."
+)
 
 
 async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
@@ -72,12 +74,12 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     """
     started = time.monotonic()
     print_heading("The data")
-    whole = build_town_script(seed) if folder is None else build_folder_script(folder, seed)
-    script = shorten_script(whole, SCRIPTED_EVENTS) if scripted else whole
+    script = build_town_script(seed) if folder is None else build_folder_script(folder, seed)
+    if scripted:
+        script = shorten_script(script, SCRIPTED_EVENTS)
     show_data(script)
     async with (
         run_demo_service(script, scripted=scripted) as address,
-        run_in_background(rank_events(whole.dataset, seed)) as ranking,
         connect(address) as stub,
     ):
         print_text(f"The demo runs its own service at {address}, on a temporary database.")
@@ -89,7 +91,7 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
         clients = script.dataset.clients
         loaded = await _upload(stub, "users and items", clients, (), len(clients))
         if len(script.dataset):
-            await _with_events(stub, script, ranking, seed)
+            await _with_events(stub, script, seed)
         else:
             await search(stub, script.dataset, loaded.sequence)
     print_text(
@@ -141,7 +143,6 @@ def _log_to_file() -> None:
 async def _with_events(
     stub: Stub,
     script: DemoScript,
-    ranking: Awaitable[Report | str],
     seed: int,
 ) -> None:
     await load_events(stub, script, 0, script.before)
@@ -155,7 +156,8 @@ async def _with_events(
     evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
     show_evolution(evolution.run, reach.names)
     print_heading("Ranking quality")
-    show_ranking(await ranking)
+    worth, _ = describe_worth(await stub.GetStatus(pb.GetStatusRequest()))
+    print_text(worth, GAUGE)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
     print_text("", f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
 

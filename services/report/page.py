@@ -97,31 +97,35 @@ def _draw_tile(figure: int, label: str, *, bad: bool = False) -> Element:
     )
 
 
-def _write_worth(status: pb.GetStatusResponse) -> Element:
-    """Say in one sentence whether propagation helps."""
+def describe_worth(status: pb.GetStatusResponse) -> tuple[str, str]:
+    """Say in one sentence whether propagation helps.
+
+    Returns:
+        The sentence, and "good", "bad" or "".
+    """
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
-        return make_element(
-            "p",
-            f"Nothing was ranked yet, so the worth of propagation is not known.{off}",
-            class_="verdict",
-        )
+        return f"Nothing was ranked yet, so the worth of propagation is not known.{off}", ""
     gauge = status.gauge
     difference = gauge.with_propagation - gauge.without
-    effect, style, spread = "makes no difference that can be told from chance", "verdict", ""
+    effect, judgement, spread = "makes no difference that can be told from chance", "", ""
     if gauge.HasField("standard_error"):
         spread = f" ± {gauge.standard_error:.4f}"
         if difference > CLEAR_ERRORS * gauge.standard_error:
-            effect, style = "helps", "verdict good"
+            effect, judgement = "helps", "good"
         elif difference < -CLEAR_ERRORS * gauge.standard_error:
-            effect, style = "hurts", "verdict bad"
-    return make_element(
-        "p",
+            effect, judgement = "hurts", "bad"
+    sentence = (
         f"On the recent stream propagation {effect}: N@10 of what users chose is"
         f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
-        f" ({difference:+.4f}{spread}).{off}",
-        class_=style,
+        f" ({difference:+.4f}{spread}).{off}"
     )
+    return sentence, judgement
+
+
+def _write_worth(status: pb.GetStatusResponse) -> Element:
+    sentence, judgement = describe_worth(status)
+    return make_element("p", sentence, class_=f"verdict {judgement}".rstrip())
 
 
 def _note(text: str) -> Element:

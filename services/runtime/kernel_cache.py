@@ -119,10 +119,8 @@ def compile_kernels(*needed_by: str) -> None:
                 _mark(folder, one).touch()
 
 
-async def fill_kernel_cache(
-    needed_by: str, stopping: asyncio.Event, report: Callable[[str], object]
-) -> None:
-    """Compile the kernels in a child process, unless the service stops.
+async def fill_kernel_cache(stopping: asyncio.Event, report: Callable[[str], object]) -> None:
+    """Compile the service's kernels in a child process, unless the service stops.
 
     A thread that compiles cannot be ended, but a process can. Kernels that the child fails to
     compile are compiled when they are first used.
@@ -136,7 +134,7 @@ async def fill_kernel_cache(
     from propagation.workflow.concurrency import run_in_background  # not needed by the command line
 
     child = await asyncio.create_subprocess_exec(
-        *build_bound_command("services.runtime.kernel_cache", needed_by),
+        *build_bound_command("services.runtime.kernel_cache", SERVICE),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

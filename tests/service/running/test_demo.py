@@ -131,7 +131,7 @@ async def test_the_town_from_start_to_end(tmp_path):
         "An evolution of the routers",
         "Verdict:",
         "Ranking quality",
-        "placebo",
+        "On the recent stream propagation",
     ):
         assert said in text
     assert (tmp_path / "demo-out" / "reach.png").read_bytes().startswith(b"\x89PNG")

@@ -5,12 +5,9 @@ import asyncio
 import json
 import re
 
-from propagation.evaluation.protocols.metrics import ArmReport, Paired
-from propagation.evaluation.protocols.numbers_ranking import Report
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import build_folder_script
 from services.demo.printing import describe_how_chosen, describe_where_it_stands, show_advice
-from services.demo.ranking import show_ranking
 from services.demo.run import _tell
 from services.demo.story import (
     BEYOND,
@@ -107,27 +104,3 @@ def test_one_event_is_too_little_and_that_is_said(tmp_path, capsys):
     assert not script.watched
     asyncio.run(_tell(None, script, {}))
     assert "1 event" in capsys.readouterr().out
-
-
-def test_the_table_of_ranking_says_that_its_difference_is_by_user(capsys):
-    def arm(name, n10, pair):
-        return ArmReport(
-            name=name,
-            n10=n10,
-            hr1=0.46,
-            n10_matched=None,
-            n10_of_100=None,
-            against_off=pair,
-            against_offk=None,
-        )
-
-    arms = (
-        arm("off", 0.695, None),
-        arm("adoption", 0.718, Paired(mean=0.026, t=13.8)),
-        arm("placebo", 0.695, Paired(mean=0.0, t=0.1)),
-    )
-    report = Report.model_construct(arms=arms, ranked=7_200, events=12_000)
-    show_ranking(report)
-    text = capsys.readouterr().out
-    assert "by user" in text
-    assert "differences of the levels" in " ".join(text.split())
