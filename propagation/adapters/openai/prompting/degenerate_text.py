@@ -235,8 +235,7 @@ class AskedTexts:
             return False
         if name in self.data:
             return True
-        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        return len(name) > 1 and any(map(whole.search, self.data))
+        return len(name) > 1 and any(map(_build_word_pattern(name).search, self.data))
 
     def have_phrase(self, phrase: str) -> bool:
         """Return whether the data has these words in a row.
@@ -248,6 +247,11 @@ class AskedTexts:
 
 
 NOTHING_ASKED = AskedTexts()
+
+
+@lru_cache(4096)
+def _build_word_pattern(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
 class DegenerateText(ValueError):
@@ -552,6 +556,9 @@ def _find_doubles(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         ended = count - 2 * size - 1
         for start in range(count - 2 * size + 1):
             end = start + size
+            first = words[start]
+            if first != words[end] and (start != ended or first != words[end + 1]):
+                continue
             again = words[end : end + size], words[end + 1 : end + 1 + size]
             if words[start:end] in (again if start == ended else again[:1]):
                 yield start, end

@@ -5,6 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
+from functools import lru_cache
 
 UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 """Letters of scripts that put no spaces between words, from Thai to Chinese."""
@@ -68,9 +69,13 @@ def has_exactly(text: str, title: str) -> bool:
 
     Several words may be in any case. A single one in lower case may be no title: heat, it.
     """
+    return _build_title_pattern(title).search(_compose(text)) is not None
+
+
+@lru_cache(4096)
+def _build_title_pattern(title: str) -> re.Pattern[str]:
     whole = rf"(?<![A-Za-z0-9]){re.escape(_compose(title))}(?![A-Za-z0-9])"
-    case = re.IGNORECASE if " " in title.strip() else re.NOFLAG
-    return re.search(whole, _compose(text), case) is not None
+    return re.compile(whole, re.IGNORECASE if " " in title.strip() else re.NOFLAG)
 
 
 def _compose(text: str) -> str:
@@ -85,6 +90,8 @@ def can_tell(text: str, title: str) -> bool:
 
 def _find_script(text: str) -> str | None:
     """Return the script of most letters; None without letters."""
+    if text.isascii():
+        return "LATIN" if any(map(str.isalpha, text)) else None
     names = (unicodedata.name(one, "").split(" ")[0] for one in text if one.isalpha())
     counts = Counter(JAPANESE.get(name, name) for name in names)
     return max(counts, key=lambda name: counts[name]) if counts else None
@@ -120,6 +127,8 @@ def _list_names(title: str) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """Return a text in lower case, without accents."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(one for one in decomposed if unicodedata.category(one)[0] != "M")
 
