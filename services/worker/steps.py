@@ -39,6 +39,7 @@ MAX_PENDING_MERGES = 10_000
 FLOOD, FLOOD_REST = 1_000, 3.0
 INTERVAL_JOB = "round_interval"
 ROUTER = "router "
+PREPARE_AGAIN_SECONDS = 30.0
 ReachableReport = Callable[[bool], Awaitable[object]]
 """Called again and again, with whether the graph's server answers."""
 log = structlog.get_logger()
@@ -213,17 +214,20 @@ async def prepare_withdrawal(context: WorkerContext) -> None:
     """Prepare the first retraction or erasure, at times without calls.
 
     A server that has just started would take several times as long for it. Nothing depends on this,
-    so a failure is only logged.
+    so it is tried again later if the server does not answer.
     """
-    start = time.monotonic()
-    try:
-        async for _ in context.engine.prepare_withdrawal():
-            worked = time.monotonic() - start
-            await asyncio.sleep(worked)  # the server also works for learning and reasoning
-            await context.priority.rest(worked)
-            start = time.monotonic()
-    except Exception as error:
-        log.info("the first forgetting will take longer", reason=str(error))
+    while True:
+        start = time.monotonic()
+        try:
+            async for _ in context.engine.prepare_withdrawal():
+                worked = time.monotonic() - start
+                await asyncio.sleep(worked)  # the server also works for learning and reasoning
+                await context.priority.rest(worked)
+                start = time.monotonic()
+            return
+        except (StoreUnreachable, StoreRefused) as error:
+            log.info("the first forgetting will take longer", reason=str(error))
+            await asyncio.sleep(PREPARE_AGAIN_SECONDS)
 
 
 async def check_store(report_reachable: ReachableReport, context: WorkerContext) -> int:
@@ -277,11 +281,17 @@ async def run_due_round(context: WorkerContext) -> int:
     return 0
 
 
-async def run_round_unless_held(context: WorkerContext) -> None:
-    """Run a round unless propagation is off or another process runs one."""
+async def run_round_unless_held(context: WorkerContext) -> bool:
+    """Run a round unless propagation is off or another process runs one.
+
+    Returns:
+        Whether this process ran it.
+    """
     if context.engine.propagates:
         with suppress(LeaseHeld):
             await run_round(context)
+            return True
+    return False
 
 
 async def run_interval_round(context: WorkerContext, retries: PostponedRetries) -> None:
@@ -290,9 +300,10 @@ async def run_interval_round(context: WorkerContext, retries: PostponedRetries) 
         return
     has_changes = await context.engine.has_changes_for_round()
     if has_changes or retries.are_due():
-        await run_round_unless_held(context)
-        if not has_changes:
-            retries.note(postponed=bool(context.engine.postponed_routers))
+        has_run = await run_round_unless_held(context)
+        postponed = bool(context.engine.postponed_routers)
+        if has_run and not (has_changes and postponed):
+            retries.note(postponed=postponed)
 
 
 def _show_postponed(context: WorkerContext, number: int) -> None:

@@ -151,7 +151,8 @@ class OpenAIOptions(Term):
         "free",
         description=(
             "Which attributes a model may give: any, or only those that the question's clients "
-            "and messages have; any, too, where these have none."
+            "and messages have; any, too, where these have none. With known ones, a text that names "
+            "nothing of its question is refused."
         ),
     )
     cached_answers: int = Field(

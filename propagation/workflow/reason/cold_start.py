@@ -249,8 +249,9 @@ class ColdStart:
     async def _find_sequence_behind_rounds(self, least: int) -> AsyncIterator[int]:
         """Find the sequence of texts that the body commits.
 
-        It is the end of what is reasoned, or `least`. No round that begins meanwhile covers it, so
-        a later one sees the texts.
+        It is the end of what is reasoned, or `least`. While this process describes, no round that
+        begins meanwhile covers it, so a later one sees the texts. After a failed attempt, when
+        nothing else is described, a round may: then the next interaction of the client shows it.
         """
         earliest = await self.store.get_reasoned_through()
         self._writing_from.append(earliest)

@@ -134,6 +134,7 @@ async def test_the_town_from_start_to_end(tmp_path):
         "On the recent stream propagation",
     ):
         assert said in text
+    assert "On the recent stream propagation hurts" not in text
     assert (tmp_path / "demo-out" / "reach.png").read_bytes().startswith(b"\x89PNG")
     page = (tmp_path / "demo-out" / "report.html").read_text()
     assert "run 1" in page

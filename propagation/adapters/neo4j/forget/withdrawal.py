@@ -169,9 +169,13 @@ async def _rewrite_past(database: Neo4jDatabase, lease: Lease, past: Sequence[Cl
             await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
 
     for batch in (*split_into_batches(past, ROWS_PER_STATEMENT), ()):
-        rows, _ = await asyncio.gather(
-            asyncio.to_thread(_build_body_rows, batch, encoder), write(rows)
-        )
+        building = asyncio.ensure_future(asyncio.to_thread(_build_body_rows, batch, encoder))
+        # Both end before an error of either is raised: no write goes on after it.
+        ended = await asyncio.gather(building, write(rows), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
+        rows = building.result()
 
 
 def _build_body_rows(texts: Sequence[ClientText], encoder: BodyEncoder) -> list[list[object]]:

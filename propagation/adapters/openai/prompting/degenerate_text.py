@@ -43,7 +43,9 @@ DOUBLED_WORDS, LONG_DOUBLED_WORDS, DOUBLED_IN_WORDS = 4, 8, 32
 REMINDER_WORDS = 4
 """How many words in a row repeat the reminder behind the data, as nobody speaks of tastes."""
 ARTICLE = re.compile(r"(?:the|an?) ")
-TITLE_WORDS, SHORT_WORD, SHORT_WORD_OF_TITLE = 8, 3, 4
+TITLE_WORDS, SHORT_WORD = 8, 3
+SMALL_WORDS = frozenset(["from", "into", "over", "with"])
+"""Longer words that titles write without a capital."""
 MANY_NUMBERS, NUMBERS_SHARE = 12, 2 / 3
 """In how many words which share of numbers says nothing."""
 BARE_YEAR, YEARS = re.compile(r"(?:1[5-9]|20)\d\d"), re.compile(r"\((?:1[5-9]|20)\d\d\)")
@@ -146,7 +148,7 @@ FIELDS = frozenset(
 )
 ABOUT_PROFILES = re.compile(
     r"\b(?:client|user)s?['’]?s? profiles?\b"
-    r"|\bthe (?:client|user)['’]s (?:actions?|edits?|requests?)\b"
+    r"|\bthe (?:client|user)['’]s (?:actions|edits?|requests?)\b"
     r"|\b(?:nutzer|benutzer|kunden)profil"
     r"|\bprofile? (?:de l['’]utilisateur|des utilisateurs|du client)\b"
     r"|\bperfil(?:es)? de(?:l| los| la) (?:usuario|cliente)s?\b"
@@ -237,6 +239,13 @@ class AskedTexts:
             return True
         return len(name) > 1 and any(map(_build_word_pattern(name).search, self.data))
 
+    def name_message(self, text: str) -> bool:
+        """Return whether a text has the name of a message.
+
+        What is stored has the router's name in its place.
+        """
+        return any(word in self.letters for word in _split(text))
+
     def have_phrase(self, phrase: str) -> bool:
         """Return whether the data has these words in a row.
 
@@ -294,13 +303,15 @@ class TextCheck:
         """Return a line; "" if it is degenerate or off the subject."""
         kept = self.keep_text(text)
         kept = self._keep(kept, find_profile_reason(kept, self._asked))
-        is_about = not kept or self._asked.subjects.are_in(kept)
+        is_about = not kept or self._asked.subjects.are_in(kept) or self._asked.name_message(kept)
         return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
 
     def keep_gradient(self, text: str) -> str:
         """Return a gradient; "" if it is degenerate or says nothing."""
         kept = self.keep_text(text)
-        is_about = not kept or self._asked.subjects.are_in_gradient(kept)
+        is_about = (
+            not kept or self._asked.subjects.are_in_gradient(kept) or self._asked.name_message(kept)
+        )
         return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
 
     def require_text(self, text: str) -> str:
@@ -375,7 +386,7 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
-    if YEAR.search(text) and is_like_title(text, SHORT_WORD_OF_TITLE):
+    if YEAR.search(text) and is_like_title(text):
         return LossReason.BARE_TITLE
     return None
 
@@ -390,18 +401,15 @@ def _names_fields(text: str, asked: AskedTexts) -> bool:
     )
 
 
-def is_like_title(text: str, short: int = SHORT_WORD) -> bool:
+def is_like_title(text: str) -> bool:
     """Return whether a text looks like a title alone.
 
     Like "The Dark Knight (1989)" it has few words, and all but the short ones have a capital. Texts
     of scripts without capitals never look so.
-
-    Args:
-        short: How many letters a short word has at most.
     """
     parts = _split_cased(text)
     words = [part for part in parts if any(map(str.isalpha, part))]
-    long = [word for word in words if len(word) > short]
+    long = [word for word in words if len(word) > SHORT_WORD and word not in SMALL_WORDS]
     return (
         bool(words)
         and 1 < len(parts) <= TITLE_WORDS
@@ -494,7 +502,8 @@ def _find_loop(text: str, asked: AskedTexts) -> bool:
     if len(words) > 2 and len({*words}) == 1 and not asked.have_phrase(" ".join(words)):
         return True
     for start, end in _find_doubles(words):
-        if not _is_title(cased[start:end]) and not asked.have_phrase(" ".join(words[start:end])):
+        is_title = _is_title(cased[start:end]) and not text.isupper()
+        if not is_title and not asked.have_phrase(" ".join(words[start:end])):
             return True
     rest = [*words]
     for start, end in reversed([*_find_refrains(words)]):

@@ -74,7 +74,12 @@ def find_text_subjects(
         list_known_names(form, clients, messages, parties),
         [
             *(text for message in messages for text in (message.name, message.text)),
-            *(line.text for party in parties for line in party.profile.lines),
+            *(
+                line.text
+                for party in parties
+                for line in party.profile.lines
+                if line.id not in party.unshared
+            ),
         ],
     )
 

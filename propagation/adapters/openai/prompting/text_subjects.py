@@ -41,7 +41,7 @@ class TextSubjects:
         """Return whether a text is about one of them.
 
         A word of an attribute may be inflected, one of a line must be long. Without attributes, and
-        for a text in another script, nobody can tell, so that it is.
+        for a text in another script, this cannot be decided, and the text is accepted.
         """
         if (
             not self.required
@@ -51,9 +51,11 @@ class TextSubjects:
             return True
         said = split_words(text)
         words = {word for name in self.names for word in split_words(name) if has_content(word)}
-        told = {word for one in self.lines for word in split_words(one) if len(word) >= LONG_WORD}
+        long = {word for one in self.lines for word in split_words(one) if len(word) >= LONG_WORD}
+        spoken = f" {' '.join(said)} "
         return (
-            not told.isdisjoint(said)
+            not long.isdisjoint(said)
+            or any(f" {' '.join(split_words(name))} " in spoken for name in self.names)
             or any(_is_related(word, one) for word in words for one in said)
             or not any(can_tell(text, name) for name in (*self.titles, *self.names))
         )

@@ -68,7 +68,11 @@ def build_question(routers: Sequence[Integration], form: QuestionForm = USUAL_FO
             )
             for place, one in enumerate(routers, 1)
         },
-        TextSubjects([title for one in routers for title in one.examples], named),
+        TextSubjects(
+            [title for one in routers for title in one.examples],
+            named,
+            [text for one in routers if one.before for text in (one.before.name, one.before.text)],
+        ),
     )
 
 
@@ -113,5 +117,6 @@ def read_summary(answer: Router, check: TextCheck, foreign: Sequence[str] = ()) 
         raise DegenerateText(LossReason.BARE_TITLE)
     if any(has_exactly(said, title) for said in (name, text) for title in foreign):
         raise DegenerateText(LossReason.OTHER_ITEM)
+    summary = Summary(check.require_text(name), check.require_text(text))
     check.require_subject(f"{name} {text}")
-    return Summary(check.require_text(name), check.require_text(text))
+    return summary

@@ -120,9 +120,17 @@ async def test_a_withdrawal_is_prepared_in_pieces_with_rests_between_them():
     assert all(0.009 < worked < 1 for worked in priority.rested)
 
 
-async def test_a_withdrawal_that_cannot_be_prepared_ends_nothing():
+async def test_a_withdrawal_is_prepared_again_if_the_store_was_away(monkeypatch):
+    monkeypatch.setattr(steps, "PREPARE_AGAIN_SECONDS", 0.0)
+    away, prepared = [True], []
+
     async def pieces():
         yield
-        raise StoreUnreachable("away")
+        if away.pop() if away else False:
+            raise StoreUnreachable("away")
+        yield
+        prepared.append(True)
 
-    await steps.prepare_withdrawal(make_context(prepare_withdrawal=pieces))
+    async with asyncio.timeout(5):
+        await steps.prepare_withdrawal(make_context(prepare_withdrawal=pieces))
+    assert prepared == [True]

@@ -349,6 +349,7 @@ def test_a_line_about_profiles_is_refused():
         ("A user of high-profile thrillers.", 1),
         ("This was the result of the user's actions, a tale of action.", 0),
         ("The user's taste is action, and actions that count.", 1),
+        ("Suits the user's action side, more than a tale of crime.", 1),
     ):
         edits = [{"op": "add", "line": 0, "text": text, "attributes": []}]
         found = ask(parts, "user", {"edits": edits})
@@ -460,6 +461,9 @@ def test_a_line_about_another_item_of_the_interaction_is_refused():
         ("Heat", False),
         ("Kind of Blue, for quiet nights", False),
         ("A thriller of two men (1995)", False),
+        ("More like Heat (1995)", False),
+        ("Best seen with Alien (1979)", False),
+        ("From Dusk Till Dawn with Salma (1996)", True),
         ("Pleases many", False),
         ("Loves Paris, London and old New York at night in the rain", False),
         ("Well Well Well.", False),
