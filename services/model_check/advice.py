@@ -7,12 +7,14 @@ from pydantic import BaseModel
 
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.optimization.prediction_quality import CHANCE, follows_place
+from propagation.plurals import pluralize
 from services.model_check.figures import Choices, Cost, Figures, Names, divide
 
 USABLE_SHARE = 0.8
 PLACE_SHARE = 0.75
 SWAPPED_SHARE, OWN_SHARE, NAMED_SHARE = 0.05, 0.9, 0.5
-KEPT_UP_SHARE = 0.75
+KEPT_UP_SHARE, MOST_SLOWDOWN = 0.75, 1.2
+LEAST_PAIRS = 10
 TOKENS_STEP = 256
 MORE_QUESTIONS = 300
 
@@ -86,10 +88,13 @@ def _choose_clients_a_call(names: Sequence[Names], sizes: Sequence[int]) -> int:
 def _choose_in_flight(figures: Figures) -> int:
     """Choose as many calls as the server answers at once.
 
-    If it kept up with the calls of the check, their number stays.
+    If it kept up with the calls of the check, or took no longer for each beside others, their
+    number stays.
     """
     pace = figures.pace
-    if pace.capacity >= KEPT_UP_SHARE * pace.in_flight:
+    keeps_up = pace.capacity >= KEPT_UP_SHARE * pace.in_flight
+    # The check may have had too few questions to keep so many calls in flight.
+    if keeps_up or pace.seconds_together <= MOST_SLOWDOWN * pace.seconds_alone:
         return pace.in_flight
     return min(pace.in_flight, math.ceil(pace.capacity))
 
@@ -153,6 +158,11 @@ def give_advice(figures: Figures, suitable: SuitableSettings, *, is_small: bool 
     if not choices.beats_chance:
         error = choices.error
         measured = f"({choices.right:.2f}, standard error {error:.2f})"
+        if choices.pairs < LEAST_PAIRS:
+            return (
+                f"{pluralize(choices.pairs, 'pair')} of choices cannot tell this model from chance"
+                f" {measured}: give --data a folder with more users, or leave it out."
+            )
         if choices.right - CHANCE > error:
             return (
                 f"This model may be better than chance {measured}: ask it more with --questions"

@@ -6,6 +6,21 @@ from collections.abc import Iterable
 from propagation.v1 import propagation_pb2 as pb
 from services.report.html import Child, make_element, table
 
+LEAST_PARTS, LOST_SHARE = 20, 0.5
+
+
+def list_model_warnings(status: pb.GetStatusResponse) -> list[str]:
+    """List what is wrong with the present model, a sentence each."""
+    lost = [
+        f"{one.lost_parts / asked:.0%} of the answers to {one.prompt} could not be used:"
+        " `propagation model-check` says what suits the model"
+        for one in status.spending.prompts
+        # An answer that cannot be read has no parts that are checked.
+        if (asked := max(one.parts, one.lost_parts)) >= LEAST_PARTS
+        and one.lost_parts > LOST_SHARE * asked
+    ]
+    return [*(one.warning for one in status.predictors if one.in_use and one.warning), *lost]
+
 
 def write_language_model(status: pb.GetStatusResponse) -> list[Child]:
     """Show predictions against chance, the pace, and what was refused of answers.
@@ -15,7 +30,7 @@ def write_language_model(status: pb.GetStatusResponse) -> list[Child]:
     """
     if not status.HasField("pace"):
         return []
-    warnings = [one.warning for one in status.predictors if one.in_use and one.warning]
+    warnings = list_model_warnings(status)
     predictions = [
         (
             one.name,

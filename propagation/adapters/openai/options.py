@@ -106,7 +106,7 @@ class OpenAIOptions(Term):
     tokens_per_minute: int | None = Field(
         None, ge=100, description="The most tokens in a minute; none: no limit."
     )
-    timeout: float = Field(60.0, gt=0, description="Seconds that an answer may take.")
+    timeout: float = Field(180.0, gt=0, description="Seconds that an answer may take.")
     attempts: int = Field(
         5, ge=1, le=20, description="How many times a call without an answer is tried."
     )
@@ -151,8 +151,8 @@ class OpenAIOptions(Term):
         "free",
         description=(
             "Which attributes a model may give: any, or only those that the question's clients "
-            "and messages have; any, too, where these have none. With known ones, a text that names "
-            "nothing of its question is refused."
+            "and messages have; any, too, where these have none. With known ones, a text that "
+            "names nothing of its question is refused."
         ),
     )
     cached_answers: int = Field(

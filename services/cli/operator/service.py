@@ -27,6 +27,7 @@ from services.cli.access import (
 )
 from services.cli.exits import ExitCode
 from services.cli.operator.runs import describe_round, run_in_words
+from services.report.language_model import list_model_warnings
 from services.runtime.console import print_result, print_rows
 
 SHOWN_JOBS = 3
@@ -229,7 +230,7 @@ def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]
     """Describe how good the recent predictions are, against chance.
 
     Returns:
-        Rows of label and text, with a warning if the present predictor is no good.
+        Rows of label and text, with a warning if the present model is no good.
     """
     rows: list[tuple[str, object]] = [
         (
@@ -239,8 +240,7 @@ def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]
         )
         for one in answer.predictors
     ]
-    rows += [("warning", one.warning) for one in answer.predictors if one.in_use and one.warning]
-    return rows
+    return rows + [("warning", warning) for warning in list_model_warnings(answer)]
 
 
 def _describe_waiting_clients(answer: pb.GetStatusResponse) -> str:

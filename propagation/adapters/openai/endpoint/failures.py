@@ -81,7 +81,12 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
         parameters: The parameters that were sent.
     """
     if isinstance(error, APITimeoutError | TimeoutError):
-        return Failure("timed out (openai.timeout)", "again", pause=AFTER_TIMEOUT, slow=True)
+        return Failure(
+            "timed out (openai.timeout; raise it for a slow model)",
+            "again",
+            pause=AFTER_TIMEOUT,
+            slow=True,
+        )
     if isinstance(error, APIStatusError):
         return _classify_status(
             error.status_code, read_error_message(error.body), error.response.headers, parameters

@@ -616,7 +616,8 @@ def _echoes_outcome(words: Sequence[str], outcome: str) -> bool:
         or any(JUDGED.intersection(run) for run in told.intersection(_iterate_runs(words, size)))
     ):
         return True
-    if outcome and len(OUTCOME_NAMES.intersection(words)) > 1 and len(words) <= ECHO_WORDS:
+    names = OUTCOME_NAMES.intersection(words)
+    if names == OUTCOME_NAMES or (outcome and len(names) > 1 and len(words) <= ECHO_WORDS):
         return True
     is_named = any(words[place] in OUTCOME_NAMES for place in places)
     most = NAMED_ECHO_WORDS if is_named else OUTCOME_ECHO_WORDS

@@ -69,6 +69,13 @@ def test_a_server_that_keeps_up_gets_as_many_calls():
     assert choose_settings(figures(pace=pace)).in_flight == 8
 
 
+def test_a_server_that_is_not_slower_beside_others_keeps_its_calls():
+    pace = EndpointPace(
+        in_flight=8, at_once=4.0, seconds_alone=0.05, seconds_together=0.05, capacity=4.0
+    )
+    assert choose_settings(figures(pace=pace)).in_flight == 8
+
+
 def test_hours_and_money():
     measured = figures()
     estimate = estimate_costs(measured, choose_settings(measured), 900, 400, priced=True)
@@ -111,6 +118,10 @@ def choices(**changed):
         ),
         ({"choices": choices(right=0.55, error=0.08)}, "This model is at chance (0.55, "),
         ({"choices": choices(right=0.2, error=0.08)}, "This model is below chance (0.20, "),
+        (
+            {"choices": choices(right=0.67, error=0.21, pairs=6)},
+            "6 pairs of choices cannot tell this model from chance (0.67, standard error 0.21):",
+        ),
         (
             {
                 "validity": GOOD["validity"].model_copy(update={"accepted": 79}),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from propagation.v1 import propagation_pb2 as pb
 from services.report.collect import ReportData
 from services.report.html import make_element, to_html
+from services.report.language_model import list_model_warnings
 from services.report.page import render_page
 from services.runtime.console import make_printable_lines
 
@@ -192,3 +193,15 @@ def test_published_runs_are_drawn_and_refused_ones_are_listed():
 
 def _list_texts(read: ParsedPage) -> Iterator[str]:
     return (text.strip() for text in read.texts)
+
+
+def test_a_model_whose_answers_cannot_be_used_is_named():
+    def warn(**counts):
+        spent = pb.PromptSpending(prompt="predict@1", **counts)
+        return list_model_warnings(pb.GetStatusResponse(spending=pb.Spending(prompts=[spent])))
+
+    [sentence] = warn(lost_parts=900)
+    assert sentence.startswith("100% of the answers to predict@1 could not be used")
+    assert not warn(lost_parts=19), "too few to tell"
+    assert not warn(parts=100, lost_parts=50)
+    assert len(warn(parts=100, lost_parts=51)) == 1

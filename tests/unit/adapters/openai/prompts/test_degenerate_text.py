@@ -262,6 +262,12 @@ def test_the_judgement_of_the_outcome_is_an_echo_in_any_text():
         assert find_reason(text, AskedTexts("", OUTCOMES[0])) is None, text
 
 
+@pytest.mark.parametrize("outcome", [OUTCOMES[0], OUTCOMES[1]])
+def test_an_outcome_is_no_text_where_none_was_shown(outcome):
+    assert find_reason(outcome) is LossReason.ECHO
+    assert find_reason("Seldom passed over, often chosen: films for the family") is None
+
+
 def test_a_line_s_end_that_was_escaped_twice_is_a_space():
     parts = extract.build_question([film("Heat", 1)]).parts
     for text, kept in ((r"Heat\n", None), (r"Heat\n A long chase.", "Heat A long chase.")):
