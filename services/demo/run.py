@@ -156,8 +156,8 @@ async def _with_events(
     evolution = await stub.EvolveRouters(pb.EvolveRoutersRequest())
     show_evolution(evolution.run, reach.names)
     print_heading("Ranking quality")
-    worth, _ = describe_worth(await stub.GetStatus(pb.GetStatusRequest()))
-    print_text(worth, GAUGE)
+    worth = describe_worth(await stub.GetStatus(pb.GetStatusRequest()))
+    print_text(worth.sentence, GAUGE)
     PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
     print_text("", f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
 

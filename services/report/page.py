@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.plurals import pluralize
@@ -97,15 +97,22 @@ def _draw_tile(figure: int, label: str, *, bad: bool = False) -> Element:
     )
 
 
-def describe_worth(status: pb.GetStatusResponse) -> tuple[str, str]:
-    """Say in one sentence whether propagation helps.
+class Worth(NamedTuple):
+    """What propagation is worth.
 
-    Returns:
-        The sentence, and "good", "bad" or "".
+    Attributes:
+        judgement: "good", "bad" or "".
     """
+
+    sentence: str
+    judgement: str = ""
+
+
+def describe_worth(status: pb.GetStatusResponse) -> Worth:
+    """Say in one sentence whether propagation helps."""
     off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
     if not status.HasField("gauge"):
-        return f"Nothing was ranked yet, so the worth of propagation is not known.{off}", ""
+        return Worth(f"Nothing was ranked yet, so the worth of propagation is not known.{off}")
     gauge = status.gauge
     difference = gauge.with_propagation - gauge.without
     effect, judgement, spread = "makes no difference that can be told from chance", "", ""
@@ -120,12 +127,12 @@ def describe_worth(status: pb.GetStatusResponse) -> tuple[str, str]:
         f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
         f" ({difference:+.4f}{spread}).{off}"
     )
-    return sentence, judgement
+    return Worth(sentence, judgement)
 
 
 def _write_worth(status: pb.GetStatusResponse) -> Element:
-    sentence, judgement = describe_worth(status)
-    return make_element("p", sentence, class_=f"verdict {judgement}".rstrip())
+    worth = describe_worth(status)
+    return make_element("p", worth.sentence, class_=f"verdict {worth.judgement}".rstrip())
 
 
 def _note(text: str) -> Element:

@@ -93,7 +93,7 @@ class ColdStart:
     leases: Leases
     queue: DescriptionQueue = field(init=False)
     sweep: DescriptionSweep = field(init=False)
-    _writing_from: list[int] = field(default_factory=list)
+    _uncommitted_from: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.queue = DescriptionQueue(self.store)
@@ -133,7 +133,7 @@ class ColdStart:
         """
         if not self.sweep.is_describing:
             return self.get_described_through(reasoned)
-        return min(sequence - 1 for sequence in (reasoned, *self._writing_from))
+        return min(sequence - 1 for sequence in (reasoned, *self._uncommitted_from))
 
     async def describe(self, *, welcome: bool = True, wait_seconds: float = 0.0) -> int | None:
         """Describe the next clients that have text.
@@ -232,21 +232,23 @@ class ColdStart:
             if any(found.before[ref].profile.version for ref in found.own):
                 # Interactions may have written the texts at later sequences already.
                 sequence = await self.store.get_recorded_through()
-            async with self._find_sequence_behind_rounds(sequence) as behind:
-                await self._commit(found, (), behind, last_withdrawal)
+            async with self._reserve_commit_sequence(sequence) as commit_sequence:
+                await self._commit(found, (), commit_sequence, last_withdrawal)
             self.drafting.keep(found.own)
             await self.vectors.publish([*found.own.values()])
             receptions = await self._welcome(found.list_new(), found.clients, found.own)
         if receptions:
             welcomed = {reception.text.profile.ref: reception.text for reception in receptions}
-            async with self._find_sequence_behind_rounds(behind) as behind:
-                await self._commit(replace(found, own={}), receptions, behind, last_withdrawal)
+            async with self._reserve_commit_sequence(commit_sequence) as commit_sequence:
+                await self._commit(
+                    replace(found, own={}), receptions, commit_sequence, last_withdrawal
+                )
             self.drafting.keep(welcomed)
             await self.vectors.publish([*welcomed.values()])
         return found.failed
 
     @asynccontextmanager
-    async def _find_sequence_behind_rounds(self, least: int) -> AsyncIterator[int]:
+    async def _reserve_commit_sequence(self, least: int) -> AsyncIterator[int]:
         """Find the sequence of texts that the body commits.
 
         It is the end of what is reasoned, or `least`. While this process describes, no round that
@@ -254,12 +256,12 @@ class ColdStart:
         nothing else is described, a round may: then the next interaction of the client shows it.
         """
         earliest = await self.store.get_reasoned_through()
-        self._writing_from.append(earliest)
+        self._uncommitted_from.append(earliest)
         try:
             # Read again: a round may have begun before the line above.
             yield max(least, await self.store.get_reasoned_through())
         finally:
-            self._writing_from.remove(earliest)
+            self._uncommitted_from.remove(earliest)
 
     async def _read_and_extract(self, refs: Sequence[int]) -> Extracted:
         """Read clients and their texts, and ask for their catalogue lines."""
