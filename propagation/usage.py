@@ -67,6 +67,7 @@ class Usage:
     unused: frozenset[str] = frozenset()
 
     def __add__(self, other: "Usage") -> "Usage":
+        # Most sums of the offline reasoner have nothing on one side.
         if self is NO_USAGE or other is NO_USAGE:
             return other if self is NO_USAGE else self
         sums = dict(self.by_prompt)

@@ -27,6 +27,7 @@ def keep_gradients_of_participants(
     clients = {party.client.ref for party in parties}
     epochs = {message.router: message.epoch for party in parties for message in party.messages}
     return [
+        # A reasoner that knows the epoch spares a copy.
         replace(gradient, epoch=epochs[gradient.owner])
         if gradient.module is Module.ROUTER and gradient.epoch != epochs[gradient.owner]
         else gradient

@@ -161,10 +161,10 @@ def _find_closest(profile: Profile, names: Sequence[str]) -> Line | None:
     Returns:
         The first of equally close lines, or None if no overlap reaches a half.
     """
-    wanted, closest, most = frozenset(names), None, 0.0
+    named, closest, most = frozenset(names), None, 0.0
     for line in profile.lines:
         if line.author is Author.INTERACTION:
-            overlap = _measure_overlap(frozenset(line.attributes), wanted)
+            overlap = _measure_overlap(frozenset(line.attributes), named)
             if overlap >= LEAST_OVERLAP and overlap > most:
                 closest, most = line, overlap
     return closest

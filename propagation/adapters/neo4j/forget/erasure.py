@@ -58,7 +58,7 @@ WIPING_STATEMENTS = (
     "forget/wiping/finish_wiping",
 )
 
-SEARCH_STATEMENTS = (
+OTHER_STATEMENTS = (
     "forget/progress/last_withdrawal",
     "record/clients/client_refs",
     "record/clients/clients",
@@ -242,7 +242,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         ]
 
     async def prepare_withdrawal(self, *, search: bool) -> AsyncIterator[None]:
-        searching = SEARCH_STATEMENTS if search else ()
+        searching = OTHER_STATEMENTS if search else ()
         for name in (*COMMIT_STATEMENTS, *SWEEPS, *WIPING_STATEMENTS, *searching):
             await self._database.plan(name)
             yield

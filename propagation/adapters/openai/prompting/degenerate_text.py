@@ -157,6 +157,8 @@ ABOUT_PROFILES = re.compile(
     r"|ユーザーの?プロ(?:フィール|ファイル)",
     re.IGNORECASE,
 )
+ABOUT_EDITS = re.compile(r"\bthe (?:client|user)['’]s edits?\b", re.IGNORECASE)
+"""What no text may be about, a gradient or a rule neither: users make no edits."""
 NOTHING = frozenset(
     {
         "",
@@ -386,6 +388,8 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.CHATTER
     if _echoes(words, asked):
         return LossReason.ECHO
+    if _says(ABOUT_EDITS, text, asked):
+        return LossReason.ABOUT_PROFILE
     if YEAR.search(text) and is_like_title(text):
         return LossReason.BARE_TITLE
     return None

@@ -223,7 +223,7 @@ class SqliteErasure(SqliteWiping):
     async def prepare_withdrawal(self, *, search: bool) -> AsyncIterator[None]:
         """Do nothing: SQLite compiles each statement in microseconds."""
         pieces: tuple[None, ...] = ()
-        for piece in pieces:
+        for piece in pieces:  # a function without `yield` would be no iterator
             yield piece
 
     async def withdraw(

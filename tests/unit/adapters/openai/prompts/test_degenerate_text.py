@@ -262,6 +262,13 @@ def test_the_judgement_of_the_outcome_is_an_echo_in_any_text():
         assert find_reason(text, AskedTexts("", OUTCOMES[0])) is None, text
 
 
+def test_no_text_is_about_edits_unless_the_data_is():
+    text = "This is the user's edit to choose a movie."
+    assert find_reason(text) is LossReason.ABOUT_PROFILE
+    assert find_reason(text, AskedTexts(data=("the user's edit, a film",))) is None
+    assert find_reason("Keep what the user's lines say of edited films.") is None
+
+
 @pytest.mark.parametrize("outcome", [OUTCOMES[0], OUTCOMES[1]])
 def test_an_outcome_is_no_text_where_none_was_shown(outcome):
     assert find_reason(outcome) is LossReason.ECHO
