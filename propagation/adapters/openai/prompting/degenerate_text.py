@@ -9,7 +9,7 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -158,7 +158,7 @@ ABOUT_PROFILES = re.compile(
     re.IGNORECASE,
 )
 ABOUT_EDITS = re.compile(r"\bthe (?:client|user)['’]s edits?\b", re.IGNORECASE)
-"""What no text may be about, a gradient or a rule neither: users make no edits."""
+"""No text may speak of a user's edits, not even a gradient or a rule: users make none."""
 NOTHING = frozenset(
     {
         "",
@@ -305,16 +305,12 @@ class TextCheck:
         """Return a line; "" if it is degenerate or off the subject."""
         kept = self.keep_text(text)
         kept = self._keep(kept, find_profile_reason(kept, self._asked))
-        is_about = not kept or self._asked.subjects.are_in(kept) or self._asked.name_message(kept)
-        return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
+        return self._keep_about(kept, self._asked.subjects.are_in)
 
     def keep_gradient(self, text: str) -> str:
         """Return a gradient; "" if it is degenerate or says nothing."""
         kept = self.keep_text(text)
-        is_about = (
-            not kept or self._asked.subjects.are_in_gradient(kept) or self._asked.name_message(kept)
-        )
-        return self._keep(kept, None if is_about else LossReason.NAMES_NOTHING)
+        return self._keep_about(kept, self._asked.subjects.are_in_gradient)
 
     def require_text(self, text: str) -> str:
         """Return a router's text.
@@ -335,6 +331,10 @@ class TextCheck:
         """
         if not self._asked.subjects.are_in(text):
             raise DegenerateText(LossReason.NAMES_NOTHING)
+
+    def _keep_about(self, text: str, has_subject: Callable[[str], bool]) -> str:
+        is_about = not text or has_subject(text) or self._asked.name_message(text)
+        return self._keep(text, None if is_about else LossReason.NAMES_NOTHING)
 
     def _keep(self, text: str, reason: LossReason | None) -> str:
         if reason:
@@ -569,11 +569,8 @@ def _find_doubles(words: Sequence[str]) -> Iterator[tuple[int, int]]:
         ended = count - 2 * size - 1
         for start in range(count - 2 * size + 1):
             end = start + size
-            first = words[start]
-            if first != words[end] and (start != ended or first != words[end + 1]):
-                continue
-            again = words[end : end + size], words[end + 1 : end + 1 + size]
-            if words[start:end] in (again if start == ended else again[:1]):
+            said = words[start:end]
+            if said == words[end : end + size] or (start == ended and said == words[end + 1 :]):
                 yield start, end
 
 
