@@ -121,7 +121,7 @@ class ColdStart:
         entries = self.queue.entries
         return min(entries[0].sequence - 1, limit) if entries else limit
 
-    async def find_round_end(self, reasoned: int) -> int:
+    def find_round_end(self, reasoned: int) -> int:
         """Find the sequence up to which a round may cover texts.
 
         Descriptions beside interactions may take hours, and rounds do not wait for them: they are

@@ -74,7 +74,7 @@ class PropagationRound:
         vectors: VectorSync,
         settings: WorkflowSettings,
         leases: Leases,
-        find_end: Callable[[int], Awaitable[int]],
+        find_end: Callable[[int], int],
         yield_to_calls: Callable[[], Awaitable[None]],
     ) -> None:
         self._store = store
@@ -102,7 +102,7 @@ class PropagationRound:
         """Find the clients that changed since the last round."""
         last = await self._store.get_last_round()
         after = last.boundary if last else 0
-        through = max(after, await self._find_end(await self._store.get_reasoned_through()))
+        through = max(after, self._find_end(await self._store.get_reasoned_through()))
         if await self._lacks_first(last):
             return PendingChanges(
                 sorted(await self._store.get_text_versions()), after=0, through=through, first=True

@@ -306,7 +306,7 @@ async def test_a_description_that_is_committed_during_a_round_is_in_a_later_one(
         await begun.wait()
         await record(engine, 3, user="bob")
         await reason_all(engine)
-        # A round ends one sequence early, so an upsert without text lets it reach bob's interaction.
+        # A round ends one sequence early: an upsert without text lets it reach bob's event.
         await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.USER, id="cid"))])
         await engine.learn()
         await engine.run_round()
