@@ -1,5 +1,5 @@
 // name: reason/merges/merges_after
-// purpose: merges in commit order; waits for a running commit
+// purpose: merges in commit order, [number, sequence, ref, version of its profile, router, version of its message, outcome]; waits for a running commit
 // parameters: number, through, limit
 MATCH (t:Progress {name: 'texts'})
 SET t.locked = true
@@ -9,4 +9,5 @@ CALL (t) {
   WHERE g.number > $number AND g.number <= $through
   RETURN g, m, p ORDER BY g.number LIMIT $limit
 }
-RETURN g.number, g.sequence, p.ref, p.version, m.router, m.version, g.outcome ORDER BY g.number
+WITH g, m, p ORDER BY g.number
+RETURN collect([g.number, g.sequence, p.ref, p.version, m.router, m.version, g.outcome])

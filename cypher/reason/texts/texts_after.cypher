@@ -1,5 +1,5 @@
 // name: reason/texts/texts_after
-// purpose: versions of texts in commit order; waits for a running commit
+// purpose: versions of texts in commit order, [number, ref, version]; waits for a running commit
 // parameters: number, limit
 MATCH (t:Progress {name: 'texts'})
 SET t.locked = true
@@ -9,4 +9,5 @@ CALL (through) {
   WHERE p.number > $number AND p.number <= through
   RETURN p.number AS number, p.ref AS ref, p.version AS version ORDER BY p.number LIMIT $limit
 }
-RETURN number, ref, version ORDER BY number
+WITH number, ref, version ORDER BY number
+RETURN collect([number, ref, version])

@@ -1,5 +1,5 @@
 // name: rounds/messages/current_messages
-// purpose: for each (router, round) the message that was current in that round
+// purpose: for each (router, round) the message that was current in that round: [router, round, version, round of the message, lone, epoch]
 // parameters: pairs
 UNWIND $pairs AS pair
 CALL (pair) {
@@ -7,4 +7,4 @@ CALL (pair) {
   WHERE m.router = pair[0] AND m.round > 0 AND m.round <= pair[1]
   RETURN m.round AS round, m.version AS version, m.lone AS lone, m.epoch AS epoch ORDER BY m.router DESC, m.round DESC LIMIT 1
 }
-RETURN pair[0], pair[1], version, round, lone, epoch
+RETURN collect([pair[0], pair[1], version, round, lone, epoch])

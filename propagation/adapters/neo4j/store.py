@@ -22,7 +22,8 @@ from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from propagation.ports import Clock, GraphStore
+from propagation.model import StagedCheckpoint, Withdrawal, WithdrawalResult
+from propagation.ports import Clock, GraphStore, Lease
 
 
 class Neo4jStore(
@@ -56,6 +57,13 @@ class Neo4jStore(
 
     async def close(self) -> None:
         await self.database.close()
+
+    async def withdraw(
+        self, lease: Lease, withdrawal: Withdrawal, barrier: StagedCheckpoint
+    ) -> WithdrawalResult:
+        result = await super().withdraw(lease, withdrawal, barrier)
+        self.newest_texts.clear()  # they may hold what was withdrawn
+        return result
 
     async def check(self) -> list[str]:
         return await find_inconsistencies(self.database) + await find_damaged_texts(self.database)

@@ -6,6 +6,7 @@ import itertools
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
+from propagation.model import ClientText, Line, Profile
 from services.cli.operator.doctor import find_lasting
 from tests.contract.graph_store import (
     create_clients,
@@ -93,3 +94,18 @@ async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
     unconnected, lacking = await find_lasting(look)
     assert f"interaction {broken} is not connected to user" in unconnected
     assert "lacks 1 " in lacking
+
+
+async def test_nodes_follow_a_text_that_another_process_wrote_in_between(stores):
+    """A process compares a new text with the one that it stored last, if that is still current."""
+    here, there = stores
+    (sequence,) = await record_pairs(here, ("ann", "red"))
+    lines = [Line(id=number, text=f"Likes number {number}.") for number in range(4)]
+    for version, (store, *ids) in enumerate(
+        [(here, 1), (here, 1, 2), (there, 2, 3), (here, 3), (here, 3)], 1
+    ):
+        profile = Profile(
+            ref=user(0), version=version, lines=tuple(lines[id_] for id_ in ids), next_id=9
+        )
+        await store.commit_texts([ClientText(profile=profile)], [], sequence)
+        assert await here.check() == []

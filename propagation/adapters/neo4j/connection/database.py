@@ -39,6 +39,17 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+class Parameters(dict[str, Any]):
+    """The parameters of a statement, with a short `repr`.
+
+    The driver makes the `repr` of all parameters for a line of its log, even if nobody reads the
+    log. For thousands of texts that takes a tenth of the time of a commit.
+    """
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self)}>"
+
+
 class Transaction:
     """One attempt of a managed transaction.
 
@@ -87,7 +98,7 @@ class Transaction:
     async def _run(self, name: str, parameters: dict[str, Any]) -> AsyncResult:
         self.last_statement = name
         query = self._database.query(name, parameters)
-        return await self.driver_transaction.run(query, {PARAMETER_MAP: parameters})
+        return await self.driver_transaction.run(query, {PARAMETER_MAP: Parameters(parameters)})
 
     async def check_lease(self, lease: Lease) -> None:
         """Check that a lease is still held, and lock it.
@@ -333,7 +344,8 @@ class Neo4jDatabase:
             try:
                 query = Query(self.query(name, parameters), timeout=self.settings.answer_seconds)
                 with translate_deletions():
-                    return await (await session.run(query, {PARAMETER_MAP: parameters})).values()
+                    found = await session.run(query, {PARAMETER_MAP: Parameters(parameters)})
+                    return await found.values()
             except (Neo4jError, DriverError) as error:
                 if not error.is_retryable():
                     raise

@@ -255,7 +255,7 @@ class WithdrawalCommit:
         """
         await lock_clients(self.transaction, self.withdrawal.texts, self.withdrawal.refs)
         number = self.withdrawal.texts_read_through
-        while rows := await self.transaction.rows(
+        while rows := await self.transaction.table(
             "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ
         ):
             newer = await self.transaction.table(

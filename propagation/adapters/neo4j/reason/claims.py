@@ -5,10 +5,10 @@ A token identifies each claim.
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.connection import Neo4jDatabase, StorePart, Transaction
 from propagation.adapters.neo4j.learn.learn import unpack_draw_columns
 from propagation.adapters.neo4j.reason.text_changes import prepare_texts
-from propagation.adapters.neo4j.reason.texts import create_gradients, create_texts
+from propagation.adapters.neo4j.reason.texts import NewestTexts, create_gradients, create_texts
 from propagation.adapters.shared.reason_rows import list_authors
 from propagation.graph_rules import (
     Draw,
@@ -34,6 +34,10 @@ until the transaction ends. It returns (sequence, user) of each interaction, by 
 
 class Neo4jClaims(StorePart):
     """Makes, renews and commits claims."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        super().__init__(database)
+        self.newest_texts = NewestTexts()
 
     async def claim_reason(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
         async def find(
@@ -110,6 +114,7 @@ class Neo4jClaims(StorePart):
                 new,
                 [result.written_at for _, result in texts],
                 [(merge, result.written_at) for result in reasoned for merge in result.merges],
+                newest=self.newest_texts,
             )
             await create_gradients(transaction, reasoned)
             await _store_outcomes(transaction, reasoned)
@@ -117,6 +122,7 @@ class Neo4jClaims(StorePart):
                 await transaction.execute("reason/claims/finish_claim", token=claim.token)
 
         await self._database.write(work)
+        self.newest_texts.keep(new.texts)
 
 
 async def _store_outcomes(

@@ -47,12 +47,14 @@ class Neo4jReason(Neo4jClaims):
                 [sequence] * len(texts),
                 [(merge, sequence) for merge in merged],
                 written_by,
+                self.newest_texts,
             )
             # after `create_texts`, which takes the lock that a withdrawal waits for
             last = await transaction.value("forget/progress/last_withdrawal")
             check_no_withdrawal(texts, after_withdrawal, last)
 
         await self._database.write(work)
+        self.newest_texts.keep(texts)
 
     async def load_texts(self, refs: Sequence[int]) -> Mapping[int, ClientText]:
         found = await read_current_texts(self._database, refs)
@@ -69,7 +71,7 @@ class Neo4jReason(Neo4jClaims):
 
     async def get_texts_after(self, number: int, limit: int) -> Sequence[NumberedText]:
         rows = await self._database.write(
-            lambda transaction: transaction.rows(
+            lambda transaction: transaction.table(
                 "reason/texts/texts_after", number=number, limit=limit
             )
         )
@@ -82,7 +84,7 @@ class Neo4jReason(Neo4jClaims):
         self, number: int, through: int, limit: int
     ) -> Sequence[NumberedMerge]:
         rows = await self._database.write(
-            lambda transaction: transaction.rows(
+            lambda transaction: transaction.table(
                 "reason/merges/merges_after", number=number, through=through, limit=limit
             )
         )

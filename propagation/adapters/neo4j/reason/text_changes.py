@@ -4,16 +4,15 @@ The graph has the current lines and rules of each client as nodes, for queries i
 service reads a text, also an earlier version, from the body of its version.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientText, FilterRule, Line, group_pairs
 
-Nodes = tuple[int, Mapping[int, list[object]]]
-"""A version of a text, and the columns of its lines or rules by key."""
+Part = TypeVar("Part", bound=Line | FilterRule)
 
 
 @dataclass(frozen=True)
@@ -84,29 +83,39 @@ class NodeChanges:
     updated: list[list[Any]] = field(default_factory=list)
     created: list[list[Any]] = field(default_factory=list)
 
-    def add(self, ref: int, nodes: Sequence[Nodes]) -> None:
+    def add(
+        self,
+        ref: int,
+        nodes: Sequence[tuple[int, Mapping[int, Part]]],
+        build_columns: Callable[[Part], list[object]],
+    ) -> None:
         """Find the changes from stored nodes to those of the last text.
 
         Args:
-            nodes: Of the stored text and of each new one, the version, and the columns of nodes by
-                key.
+            nodes: Of the stored text and of each new one, the version, and the lines or rules by
+                key. Most are the same objects from one version to the next.
         """
-        (_, before), (_, after) = nodes[0], nodes[-1]
-        since = {
-            key: version
-            for (_, one), (version, next_) in pairwise(nodes)
-            for key, columns in next_.items()
-            if columns != one.get(key)
-        }
+        before, after = nodes[0][1], nodes[-1][1]
+        since = _find_versions(nodes)
         if gone := sorted(before.keys() - after.keys()):
             self.deleted.append([ref, gone])
-        if new := [[key, since[key], *after[key]] for key in after if key not in before]:
+        columns = {key: build_columns(after[key]) for key in after if key in since}
+        if new := [[key, since[key], *columns[key]] for key in after if key not in before]:
             self.created.append([ref, new])
         self.updated.extend(
-            [ref, key, since[key], *columns]
-            for key, columns in after.items()
-            if key in before and key in since
+            [ref, key, since[key], *columns[key]] for key in columns if key in before
         )
+
+
+def _find_versions(nodes: Sequence[tuple[int, Mapping[int, Part]]]) -> dict[int, int]:
+    """Return the version that wrote each line or rule, but for those that stayed throughout."""
+    written: dict[int, int] = {}
+    for (_, before), (version, after) in pairwise(nodes):
+        for key, part in after.items():
+            known = before.get(key)
+            if known is not part and known != part:
+                written[key] = version
+    return written
 
 
 def find_node_changes(
@@ -124,8 +133,8 @@ def find_node_changes(
     lines, rules = NodeChanges(), NodeChanges()
     for ref, texts in new.items():
         versions = [current.get(ref) or ClientText.empty(ref), *texts]
-        lines.add(ref, [(text.profile.version, list_line_columns(text)) for text in versions])
-        rules.add(ref, [(text.profile.version, list_rule_columns(text)) for text in versions])
+        lines.add(ref, [_index_lines(text) for text in versions], _build_line_columns)
+        rules.add(ref, [_index_rules(text) for text in versions], _build_rule_columns)
     return lines, rules
 
 
@@ -137,6 +146,14 @@ def list_line_columns(text: ClientText) -> dict[int, list[object]]:
 def list_rule_columns(text: ClientText) -> dict[int, list[object]]:
     """Return what the node of each rule holds, by the rule's place."""
     return dict(enumerate(map(_build_rule_columns, text.filter_memory.rules)))
+
+
+def _index_lines(text: ClientText) -> tuple[int, dict[int, Line]]:
+    return text.profile.version, {line.id: line for line in text.profile.lines}
+
+
+def _index_rules(text: ClientText) -> tuple[int, dict[int, FilterRule]]:
+    return text.profile.version, dict(enumerate(text.filter_memory.rules))
 
 
 def build_message_key(router: int, version: int) -> str:

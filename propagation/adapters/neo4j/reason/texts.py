@@ -6,7 +6,9 @@ from collections.abc import (
     Awaitable,
     Callable,
     Collection,
+    Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import orjson
+from cachetools import LRUCache
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
@@ -36,6 +39,7 @@ Key = TypeVar("Key")
 Request = TypeVar("Request")
 Found = TypeVar("Found")
 INTERACTIONS_PER_STATEMENT = 500
+LINES_KEPT = 40_960
 TEXTS_PER_READ, BODIES_PER_READ, CONCURRENT_READS = 2_000, 10_000, 2
 
 
@@ -73,9 +77,44 @@ def translate_row_errors(row: Sequence[Any]) -> Iterator[None]:
         ) from error
 
 
+class NewestTexts:
+    """The newest texts that this process stored.
+
+    A commit compares each new text with the stored one, which it need not read again if this
+    process stored it. The least recently used texts are dropped first.
+    """
+
+    def __init__(self) -> None:
+        # Most texts are the same objects as in the workflow's cache, which has this capacity, too.
+        self._texts: LRUCache[int, ClientText] = LRUCache(
+            LINES_KEPT, getsizeof=lambda text: min(1 + len(text.profile.lines), LINES_KEPT)
+        )
+
+    def find(self, versions: Mapping[int, int]) -> dict[int, ClientText]:
+        """Return those of the clients' texts that are kept in their stored versions.
+
+        Args:
+            versions: The stored version of each client's text.
+        """
+        kept = ((ref, version, self._texts.get(ref)) for ref, version in versions.items())
+        return {
+            ref: text
+            for ref, version, text in kept
+            if text is not None and text.profile.version == version
+        }
+
+    def keep(self, texts: Iterable[ClientText]) -> None:
+        """Keep texts that were committed; those of one client are ascending."""
+        self._texts.update((text.profile.ref, text) for text in texts)
+
+    def clear(self) -> None:
+        """Drop all texts."""
+        self._texts.clear()
+
+
 async def lock_clients(
     transaction: Transaction, texts: Sequence[ClientText], others: Collection[int] = ()
-) -> None:
+) -> dict[int, int]:
     """Lock the texts' clients, and others, until the commit.
 
     All writers lock clients in the order of their refs, so that they never deadlock.
@@ -83,12 +122,16 @@ async def lock_clients(
     Args:
         others: Refs of the other clients.
 
+    Returns:
+        The version of each client's stored text; 0 before the first one.
+
     Raises:
         VersionClash: A text does not follow its client's stored version.
     """
     refs = sorted({text.profile.ref for text in texts}.union(others))
     newest = dict(await transaction.table("reason/texts/lock_clients", refs=refs)) if refs else {}
     check_texts_follow([(text.profile.ref, text.profile.version) for text in texts], newest)
+    return newest
 
 
 async def create_texts(
@@ -97,6 +140,7 @@ async def create_texts(
     sequences: Sequence[int],
     merged: Sequence[tuple[MessageMerge, int]],
     written_by: str = "",
+    newest: NewestTexts | None = None,
 ) -> None:
     """Create versions of texts and merges, with the next commit numbers.
 
@@ -106,13 +150,14 @@ async def create_texts(
         sequences: The sequence of the log at which each text is written.
         merged: Merges with their sequences.
         written_by: The prompts or the fallback of texts that no interaction wrote.
+        newest: Texts that need not be read; the caller adds the new ones after the commit.
 
     Raises:
         VersionClash: A text does not follow its client's stored version.
     """
-    await lock_clients(transaction, new.texts)
+    versions = await lock_clients(transaction, new.texts)
     await enqueue_texts(transaction, new.texts)
-    await _change_parts(transaction, new)
+    await _change_parts(transaction, new, {} if newest is None else newest.find(versions))
     merges = [
         [
             merge.ref,
@@ -149,16 +194,23 @@ async def create_texts(
         )
 
 
-async def _change_parts(transaction: Transaction, new: NewTexts) -> None:
+async def _change_parts(
+    transaction: Transaction, new: NewTexts, known: Mapping[int, ClientText]
+) -> None:
     """Make the nodes of lines and rules those of the new texts.
 
-    The changes are found against the stored bodies, and before the commit numbers are locked, for
+    The changes are found against the stored texts, and before the commit numbers are locked, for
     which all other commits wait.
+
+    Args:
+        known: Stored texts that need not be read, by client.
     """
     if not new.texts:
         return
-    rows = await transaction.table("reason/texts/current_texts", refs=sorted(new.by_client))
-    lines, rules = find_node_changes({row[0]: build_text(row) for row in rows}, new.by_client)
+    unknown = sorted(new.by_client.keys() - known.keys())
+    rows = await transaction.table("reason/texts/current_texts", refs=unknown) if unknown else ()
+    current = {**known, **{row[0]: build_text(row) for row in rows}}
+    lines, rules = find_node_changes(current, new.by_client)
     await transaction.execute(
         "reason/texts/change_parts",
         deleted_lines=lines.deleted,

@@ -211,7 +211,7 @@ async def _read_waiting_keys(
     current = {
         (router, round_): SentMessage(router, *sent)
         for router, round_, *sent in (
-            await transaction.rows("rounds/messages/current_messages", pairs=rounds)
+            await transaction.table("rounds/messages/current_messages", pairs=rounds)
             if rounds
             else ()
         )
@@ -220,7 +220,7 @@ async def _read_waiting_keys(
     from_others = {
         own[place]: SentMessage(own[place].router, *sent)
         for place, *sent in (
-            await transaction.rows(
+            await transaction.table(
                 "rounds/messages/newest_from_others", spans=[list(window) for window in own]
             )
             if own
