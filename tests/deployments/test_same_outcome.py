@@ -28,7 +28,7 @@ pytestmark = pytest.mark.neo4j
 ML100K = Path(
     os.environ.get("ML100K") or Path(__file__).parents[3] / "shared" / "datasets" / "ml-100k"
 )
-SEED, EVENTS, LISTS = 7, 5_000, 100
+SEED, EVENTS, LISTS = 7, 3_000, 100
 GENRES = ("jazz", "opera", "folk", "punk", "soul", "ska")
 
 
