@@ -1,5 +1,5 @@
 // name: reason/texts/change_parts
-// purpose: make the nodes of lines and filter rules those of clients' new texts; deleted: [ref, keys]; updated: [ref, key, version, columns]; created: [ref, rows of a key, a version and columns]; the key is a line's id, or a rule's place
+// purpose: make the nodes of lines and filter rules those of clients' new texts; deleted: [ref, keys]; updated: [ref, key, properties that change]; created: [ref, rows of a key, a version and columns]; the key is a line's id, or a rule's place
 // parameters: deleted_lines, updated_lines, created_lines, deleted_rules, updated_rules, created_rules
 CALL () {
   UNWIND $deleted_lines AS row
@@ -11,8 +11,7 @@ CALL () {
   UNWIND $updated_lines AS row
   MATCH (l:Line)
   WHERE l.ref = row[0] AND l.id = row[1]
-  SET l.since = row[2], l.text = row[3], l.weight = row[4], l.author = row[5], l.attributes = row[6], l.interactions = row[7],
-    l.messages = row[8]
+  SET l += row[2]
 }
 CALL () {
   UNWIND $created_lines AS row
@@ -32,8 +31,7 @@ CALL () {
   UNWIND $updated_rules AS row
   MATCH (r:FilterRule)
   WHERE r.ref = row[0] AND r.place = row[1]
-  SET r.since = row[2], r.router = row[3], r.attribute = row[4], r.factor = row[5], r.text = row[6], r.evidence = row[7],
-    r.age = row[8]
+  SET r += row[2]
 }
 CALL () {
   UNWIND $created_rules AS row

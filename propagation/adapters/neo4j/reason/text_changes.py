@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientText, FilterRule, Line, group_pairs
 
+LINE_NAMES = ("text", "weight", "author", "attributes", "interactions", "messages")
+RULE_NAMES = ("router", "attribute", "factor", "text", "evidence", "age")
 Part = TypeVar("Part", bound=Line | FilterRule)
 
 
@@ -75,7 +77,7 @@ class NodeChanges:
 
     Attributes:
         deleted: [ref, keys of nodes]; the key of a line is its id, that of a rule its place.
-        updated: [ref, key, version, columns]; the version is the one that wrote the columns.
+        updated: [ref, key, properties that change]; `since` is the version that wrote them.
         created: [ref, rows of a key, a version and columns].
     """
 
@@ -88,12 +90,14 @@ class NodeChanges:
         ref: int,
         nodes: Sequence[tuple[int, Mapping[int, Part]]],
         build_columns: Callable[[Part], list[object]],
+        names: Sequence[str],
     ) -> None:
         """Find the changes from stored nodes to those of the last text.
 
         Args:
             nodes: Of the stored text and of each new one, the version, and the lines or rules by
                 key. Most are the same objects from one version to the next.
+            names: The columns' properties.
         """
         before, after = nodes[0][1], nodes[-1][1]
         since = _find_versions(nodes)
@@ -102,9 +106,16 @@ class NodeChanges:
         columns = {key: build_columns(after[key]) for key in after if key in since}
         if new := [[key, since[key], *columns[key]] for key in after if key not in before]:
             self.created.append([ref, new])
-        self.updated.extend(
-            [ref, key, since[key], *columns[key]] for key in columns if key in before
-        )
+        for key, after_columns in columns.items():
+            if key in before:
+                changed = {
+                    name: now
+                    for name, now, then in zip(
+                        names, after_columns, build_columns(before[key]), strict=True
+                    )
+                    if now != then
+                }
+                self.updated.append([ref, key, {"since": since[key], **changed}])
 
 
 def _find_versions(nodes: Sequence[tuple[int, Mapping[int, Part]]]) -> dict[int, int]:
@@ -133,8 +144,8 @@ def find_node_changes(
     lines, rules = NodeChanges(), NodeChanges()
     for ref, texts in new.items():
         versions = [current.get(ref) or ClientText.empty(ref), *texts]
-        lines.add(ref, [_index_lines(text) for text in versions], _build_line_columns)
-        rules.add(ref, [_index_rules(text) for text in versions], _build_rule_columns)
+        lines.add(ref, [_index_lines(text) for text in versions], _build_line_columns, LINE_NAMES)
+        rules.add(ref, [_index_rules(text) for text in versions], _build_rule_columns, RULE_NAMES)
     return lines, rules
 
 

@@ -44,7 +44,7 @@ def test_what_a_version_has_unchanged_is_not_written_again():
 def test_a_line_that_changes_keeps_its_node_and_one_that_goes_loses_it():
     heavier = replace(RAIN, weight=2.0)
     lines, _ = find_node_changes({8: text(4, RAIN, JAZZ)}, {8: [text(5, heavier)]})
-    assert lines.updated == [[8, 1, 5, *columns(heavier)[0]]]
+    assert lines.updated == [[8, 1, {"since": 5, "weight": 2.0}]]
     assert lines.deleted == [[8, [2]]]
     assert lines.created == []
 
@@ -53,7 +53,7 @@ def test_of_several_versions_the_one_that_wrote_a_line_as_it_is_counts():
     heavier = replace(RAIN, weight=2.0)
     new = [text(5, heavier), text(6, heavier, JAZZ), text(7, heavier, JAZZ)]
     lines, _ = find_node_changes({8: text(4, RAIN)}, {8: new})
-    assert lines.updated == [[8, 1, 5, *columns(heavier)[0]]]
+    assert lines.updated == [[8, 1, {"since": 5, "weight": 2.0}]]
     assert lines.created == [[8, [[2, 6, *columns(JAZZ)[0]]]]]
 
 
@@ -66,7 +66,7 @@ def test_the_first_text_of_a_client_creates_everything():
 def test_a_rule_belongs_to_its_place():
     other = replace(TRUST, router=5)
     _, rules = find_node_changes({8: text(1, rules=(TRUST, other))}, {8: [text(2, rules=(other,))]})
-    assert rules.updated == [[8, 0, 2, 5, None, 2.0, "Trust it.", [4], 4]]
+    assert rules.updated == [[8, 0, {"since": 2, "router": 5}]]
     assert rules.deleted == [[8, [1]]]
 
 
