@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
 BUF_VERSION := 1.75.0
 BUF := $(VENV)/buf-$(BUF_VERSION)/node_modules/.bin/buf
+BASELINES := propagation/laboratory/baselines/requirements.lock
 DATA ?=
 LLM ?=
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -52,10 +53,15 @@ test: $(COMPILED)  ## the fast tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m tests.neo4j_server.build
 
+baselines: $(RUNS)  ## the laboratory's baselines, in an environment of their own
+	$(PYTHON) -m venv --clear $(VENV)/baselines
+	@$(BIN)/uv pip install --quiet --python $(VENV)/baselines/bin/python --require-hashes -r $(BASELINES) || \
+		$(VENV)/baselines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BASELINES)
+
 test-versions: $(READY)  ## the fast tests on the oldest and on the newest Python that is found here, but for that of .venv
 	$(BIN)/python -m tests.versions
 
-test-slow: $(COMPILED)  ## the marked ones: crashes, whole replays, the demo
+test-slow: $(COMPILED) baselines  ## the marked ones: crashes, whole replays, the demo
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
 	$(BIN)/python -m pytest -m "slow and not alone" --numprocesses 3 --dist loadfile --durations 20
 	$(BIN)/python -m pytest -m "slow and alone" --durations 20
@@ -152,7 +158,7 @@ secrets/service/health.token secrets/prometheus/prometheus.token: | $(RUNS)
 down:  ## stop it; volumes stay
 	docker compose --profile '*' down
 
-lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image), requirements-uv.lock from pyproject.toml; tests/model/requirements.lock
+lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image), requirements-uv.lock from pyproject.toml; tests/model/requirements.lock; the baselines' lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-emit-package preference-propagation-client --all-extras pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
@@ -161,6 +167,8 @@ lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image
 		--constraint requirements.lock - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--no-deps tests/model/requirements.in -o tests/model/requirements.lock
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		propagation/laboratory/baselines/requirements.in -o $(BASELINES)
 
 clean:  ## everything that was made here
 	rm -rf $(VENV) .cache demo-out build dist *.egg-info client/build client/*.egg-info

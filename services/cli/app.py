@@ -29,6 +29,7 @@ from services.cli.query.inspect import inspect
 from services.cli.query.routing import routers, trace
 from services.cli.research.datasets import import_, replay
 from services.cli.research.evaluate import evaluate
+from services.cli.research.lab import lab
 from services.cli.research.model_check import model_check
 from services.cli.research.playground import demo, fake_llm
 
@@ -108,3 +109,4 @@ for name, command in COMMANDS.items():
     app.command(name, cls=Command)(command)
 app.add_typer(dead_letters, name="dead-letters")
 app.add_typer(token, name="token")
+app.add_typer(lab, name="lab")

@@ -1,0 +1,1 @@
+"""Baselines of maintained libraries, in an environment of their own (score.py)."""

@@ -1,0 +1,1 @@
+"""Protocols: which targets a method must predict, and among which candidates."""

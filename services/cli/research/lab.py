@@ -1,0 +1,227 @@
+"""`propagation lab`: experiments of the papers, on any data."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from services.cli.access import (
+    AsJson,
+    Assignments,
+    Config,
+    First,
+    check_output_file,
+    get_settings,
+)
+from services.cli.exits import Command
+from services.client.errors import UsageProblem
+from services.runtime.console import print_error, print_json, print_table, print_text, show_progress
+
+if TYPE_CHECKING:
+    from propagation.laboratory.experiments import Experiment, MethodFigures, RunPlan
+
+lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
+Run = Annotated[Path, typer.Argument(help="The folder of a run.", file_okay=False)]
+
+
+@lab.command("list", cls=Command)
+def list_experiments(json: AsJson = False) -> None:
+    """List the experiments, and what is built of them.
+
+    JSON: [{"name", "title", "source", "built", "methods", "missing"}].
+    """
+    from propagation.laboratory.experiments.catalogue import EXPERIMENTS
+
+    if json:
+        print_json(
+            [
+                {
+                    "name": one.name,
+                    "title": one.title,
+                    "source": one.source,
+                    "built": one.protocol is not None,
+                    "methods": list(one.methods),
+                    "missing": list(one.missing),
+                }
+                for one in EXPERIMENTS.values()
+            ]
+        )
+        return
+    headers = ("experiment", "what", "source", "methods")
+    rows = [
+        (
+            one.name,
+            one.title,
+            one.source,
+            ", ".join(one.methods) if one.protocol is not None else "not built yet",
+        )
+        for one in EXPERIMENTS.values()
+    ]
+    print_table("Experiments", headers, rows, ())
+
+
+@lab.command("run", cls=Command)
+def run_experiment(
+    experiment: Annotated[str, typer.Argument(help="A name of `propagation lab list`.")],
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FOLDER", help="The dataset: docs/data.md.")
+    ],
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run",
+            metavar="FOLDER",
+            file_okay=False,
+            help="Where results are kept; a stopped run goes on there. Default:"
+            " lab-runs/EXPERIMENT-DATA.",
+        ),
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Methods, or program:PATH; default: all that are built."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=100, help="Repetitions.")] = 3,
+    first: First = None,
+    config: Config = None,
+    assignments: Assignments = None,
+    json: AsJson = False,
+) -> None:
+    """Run an experiment's methods on the same targets, and compare them.
+
+    Each method and seed is kept as soon as it ends. After Ctrl-C, the same command goes on there.
+    docs/laboratory.md explains methods, figures and files.
+
+    JSON: {"experiment", "data", "reference", "methods": [{"method", "seeds", "targets", "means",
+    "against": {"mean", "t", "standard_error"}}]}.
+    """
+    from propagation.datasets.load import load_dataset
+    from propagation.laboratory.experiments import RunPlan, open_run, run_methods
+    from services.cli.research.datasets import check_events
+    from services.laboratory.methods import build_methods
+
+    chosen = _find_experiment(experiment)
+    if chosen.protocol is None:
+        raise UsageProblem(f"{experiment} is not built yet; `propagation lab list` says what is")
+    settings = get_settings(config, assignments)
+    dataset = load_dataset(data, settings.workflow.seed).first(first)
+    built = build_methods(
+        [name.strip() for name in methods.split(",")] if methods else chosen.methods,
+        dataset,
+        settings,
+        check_events,
+    )
+    numbers = range(1, seeds + 1)
+    plan = RunPlan(
+        experiment,
+        dataset.name,
+        len(dataset.users),
+        len(dataset.items),
+        len(dataset),
+        [method.name for method in built],
+        list(numbers),
+        list(assignments or ()),
+    )
+    folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
+    open_run(folder, plan)
+    print_error(*dataset.notes)
+    with show_progress(experiment) as progress:
+        absent = asyncio.run(
+            run_methods(
+                folder,
+                dataset,
+                chosen.protocol,
+                built,
+                numbers,
+                lambda name, done, total: progress(done, total),
+            )
+        )
+    print_error(*absent.values())
+    _show(folder, json=json)
+
+
+@lab.command("report", cls=Command)
+def report_run(
+    run: Run,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            dir_okay=False,
+            callback=check_output_file,
+            help="The page; default: report.html in the run's folder.",
+        ),
+    ] = None,
+) -> None:
+    """Write a run as one HTML page, which loads nothing from elsewhere."""
+    from services.laboratory.page import render_run
+
+    experiment, plan, figures, reference = _load(run)
+    path = output or run / "report.html"
+    path.write_text(render_run(experiment, plan, figures, reference), encoding="utf-8")
+    print_text(f"The page: {path.absolute()}")
+
+
+def _find_experiment(name: str) -> "Experiment":
+    from propagation.laboratory.experiments.catalogue import EXPERIMENTS
+
+    try:
+        return EXPERIMENTS[name]
+    except KeyError:
+        raise UsageProblem(
+            f"{name!r} is not an experiment; choose among {', '.join(EXPERIMENTS)}"
+        ) from None
+
+
+def _load(run: Path) -> "tuple[Experiment, RunPlan, list[MethodFigures], str]":
+    """Return a run's experiment, plan, figures, and the method that others are compared to."""
+    from propagation.laboratory.experiments import compare, read_parts, read_plan
+
+    plan = read_plan(run)
+    experiment = _find_experiment(plan.experiment)
+    reference = "recnet" if "recnet" in plan.methods else plan.methods[-1]
+    return (
+        experiment,
+        plan,
+        compare(read_parts(run, plan), experiment.measures, reference),
+        reference,
+    )
+
+
+def _show(run: Path, *, json: bool) -> None:
+    from services.laboratory.page import MEASURES, build_rows, describe_run, write_missing
+
+    experiment, plan, figures, reference = _load(run)
+    if json:
+        print_json(
+            {
+                "experiment": plan.experiment,
+                "data": plan.data,
+                "reference": reference,
+                "methods": [
+                    {
+                        "method": one.method,
+                        "seeds": one.seeds,
+                        "targets": one.targets,
+                        "means": dict(one.means),
+                        "against": one.against.model_dump() if one.against else None,
+                    }
+                    for one in figures
+                ],
+            }
+        )
+        return
+    headers = (
+        "method",
+        *(MEASURES[name] for name in experiment.measures),
+        f"over {reference} ± se, t",
+    )
+    print_table(
+        f"{experiment.name}: {experiment.title}",
+        headers,
+        build_rows(figures, experiment.measures),
+        headers[1:],
+    )
+    print_text(describe_run(plan, figures), write_missing(experiment, plan, figures))

@@ -1,0 +1,1 @@
+"""The laboratory's methods, built from settings, and its page."""

@@ -1,0 +1,1 @@
+"""The laboratory's baselines, in the environment that `make baselines` installs."""

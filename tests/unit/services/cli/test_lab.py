@@ -1,0 +1,103 @@
+"""`propagation lab`, as it is typed."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from propagation.errors import PropagationError
+from services.cli.app import app
+from services.client.errors import UsageProblem
+from tests.unit.laboratory.lab_data import build_dataset
+
+DOCS = Path(__file__).parents[4] / "docs" / "laboratory.md"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "halves"
+    data.mkdir()
+    lines = [
+        json.dumps(
+            {"user_id": event.user_id, "item_id": event.item_id, "time": event.time // 1_000}
+        )
+        for event in build_dataset().events
+    ]
+    (data / "events.jsonl").write_text("\n".join(lines))
+    return data
+
+
+def run_lab(*arguments):
+    """What a command printed on stdout and on stderr."""
+    done = CliRunner().invoke(app, ["lab", *map(str, arguments)], catch_exceptions=False)
+    return done.stdout, done.stderr
+
+
+def test_the_list_says_what_is_not_built():
+    listed = json.loads(run_lab("list", "--json")[0])
+    built = {one["name"]: one["built"] for one in listed}
+    assert built["recnet/table2"]
+    assert not built["afl/table4"]
+    assert "not built yet" in run_lab("list")[0]
+
+
+def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
+    run = tmp_path / "run"
+    command = ["run", "recnet/table2", "--data", folder, "--run", run, "--methods", "pop,recnet"]
+    printed, _ = run_lab(*command, "--seeds", 1)
+    assert "over recnet" in printed
+    assert "24 targets" in printed.replace("\n", " ")
+    found = json.loads(run_lab(*command, "--seeds", 1, "--json")[0])
+    pop, recnet = found["methods"]
+    assert recnet["means"]["n10"] > pop["means"]["n10"]
+    assert pop["against"]["mean"] < 0
+    assert recnet["against"] is None
+    run_lab("report", run)
+    page = (run / "report.html").read_text()
+    assert "0.5745" in page, "the paper's figures"
+    assert "<script" not in page
+    assert f"{pop['means']['n10']:.4f}" in page
+
+
+def test_a_method_that_is_not_installed_is_named_and_the_others_run(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("BASELINES_ENVIRONMENT", str(tmp_path / "nowhere"))
+    printed, said = run_lab(
+        *["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"],
+        *["--methods", "ease,random", "--seeds", 1],
+    )
+    assert "ease: not installed" in said
+    assert "`make baselines`" in said
+    assert re.search(r"random +0\.\d{4}", printed)
+    assert "No results yet: ease." in printed.replace("\n", " ")
+
+
+def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
+    program = tmp_path / "follow.py"
+    program.write_text(re.search(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)[1])
+    printed, _ = run_lab(
+        *["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"],
+        *["--methods", f"random,program:{program}", "--seeds", 2],
+    )
+    assert re.search(r"follow +0\.\d{4}", printed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
+        (["run", "afl/table4"], "not built yet"),
+        (["run", "recnet/table2", "--methods", "magic"], "'magic' is not a method"),
+        (["run", "recnet/table2", "--methods", "pop,pop"], "names a method twice"),
+    ],
+)
+def test_what_cannot_run_is_refused_in_one_sentence(folder, tmp_path, arguments, said):
+    with pytest.raises(UsageProblem, match=re.escape(said)):
+        run_lab(*arguments, "--data", folder, "--run", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_without_a_run_has_no_report(tmp_path):
+    with pytest.raises(PropagationError, match="holds no run of the laboratory"):
+        run_lab("report", tmp_path)
