@@ -43,7 +43,7 @@ def render_run(
 
 
 def build_rows(figures: Sequence[MethodFigures], measures: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the rows of the table: means, then the difference with its standard error and t."""
+    """Return the rows: means, then the difference and its t."""
     return [
         (
             one.method,

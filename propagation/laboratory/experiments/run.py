@@ -1,4 +1,4 @@
-"""Runs an experiment's methods, and keeps what is done, so that a stopped run goes on.
+"""Runs an experiment's methods; a stopped run goes on where it was.
 
 A run is a folder: run.json says what is compared, and each method and seed has a file with every
 target's result.
@@ -103,7 +103,9 @@ async def run_methods(
     seeds: Sequence[int],
     progress: Callable[[str, int, int], None],
 ) -> dict[str, str]:
-    """Run each method with each seed, but for those that an earlier run has ended.
+    """Run each method with each seed, but not twice.
+
+    What an earlier run of the folder has ended is left as it is.
 
     Args:
         folder: Of `open_run`.

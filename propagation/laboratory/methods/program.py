@@ -1,4 +1,4 @@
-"""A method that is a program: it reads a folder and writes a file of scores.
+"""A method that is a program, which writes a file of scores.
 
 So a method may have an environment of its own, with packages that the service does not install.
 `docs/laboratory.md` describes the files, for one's own method.

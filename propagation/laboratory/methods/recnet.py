@@ -27,7 +27,7 @@ Convert = Callable[[Iterable[Event]], Iterable[NewInteraction]]
 
 @dataclass(frozen=True)
 class RecNet:
-    """Replays the history through an engine on an empty database, and asks it.
+    """Replays the history through a new engine, and asks it.
 
     Attributes:
         dataset: The dataset that the rows belong to.

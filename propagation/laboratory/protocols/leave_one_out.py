@@ -81,7 +81,7 @@ def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> flo
 
 
 def _expect_gains(above: I64, pool: int, drawn: int, cut: int) -> F64:
-    """Return the expected N@cut for each number of items above the target, [A]."""
+    """Return the expected N@cut for each number of better items, [A]."""
     counts = np.arange(min(cut, drawn + 1))
     logs = _log_factorials(pool)
 

@@ -176,7 +176,7 @@ def _find_experiment(name: str) -> "Experiment":
 
 
 def _load(run: Path) -> "tuple[Experiment, RunPlan, list[MethodFigures], str]":
-    """Return a run's experiment, plan, figures, and the method that others are compared to."""
+    """Return a run's experiment, plan, figures and reference method."""
     from propagation.laboratory.experiments import compare, read_parts, read_plan
 
     plan = read_plan(run)

@@ -119,7 +119,7 @@ class NodeChanges:
 
 
 def _find_versions(nodes: Sequence[tuple[int, Mapping[int, Part]]]) -> dict[int, int]:
-    """Return the version that wrote each line or rule, but for those that stayed throughout."""
+    """Return the version that wrote each line or rule that changed."""
     written: dict[int, int] = {}
     for (_, before), (version, after) in pairwise(nodes):
         for key, part in after.items():

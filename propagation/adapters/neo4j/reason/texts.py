@@ -91,7 +91,7 @@ class NewestTexts:
         )
 
     def find(self, versions: Mapping[int, int]) -> dict[int, ClientText]:
-        """Return those of the clients' texts that are kept in their stored versions.
+        """Return the kept texts whose version is still the stored one.
 
         Args:
             versions: The stored version of each client's text.
