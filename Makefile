@@ -53,10 +53,13 @@ test: $(COMPILED)  ## the fast tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 	@$(BIN)/python -m tests.neo4j_server.build
 
-baselines: $(RUNS)  ## the laboratory's baselines, in an environment of their own
+baselines: $(VENV)/baselines/.ready  ## the laboratory's baselines, in an environment of their own
+
+$(VENV)/baselines/.ready: $(BASELINES) | $(RUNS)
 	$(PYTHON) -m venv --clear $(VENV)/baselines
 	@$(BIN)/uv pip install --quiet --python $(VENV)/baselines/bin/python --require-hashes -r $(BASELINES) || \
 		$(VENV)/baselines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BASELINES)
+	@touch $@
 
 test-versions: $(READY)  ## the fast tests on the oldest and on the newest Python that is found here, but for that of .venv
 	$(BIN)/python -m tests.versions

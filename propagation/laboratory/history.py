@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from propagation.arrays import I64
-from propagation.datasets.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -62,32 +61,3 @@ class Questions(NamedTuple):
     user: I64
     time: I64
     candidates: I64
-
-
-def split_last(dataset: Dataset) -> tuple[History, Targets]:
-    """Split a dataset for leave-last-one-out.
-
-    Each user's last interaction is a target, and all others are known. A user with one interaction
-    has no target.
-
-    Source:
-        RecNet, 3.1.3.
-    """
-    user, item, time = dataset.rows()
-    users, events = len(dataset.users), len(user)
-    last = np.full(users, -1)
-    last[user] = np.arange(events)
-    chosen = np.sort(last[np.bincount(user, minlength=users) > 1])
-    known = np.ones(events, np.bool_)
-    known[chosen] = False
-    return (
-        History(
-            users,
-            len(dataset.items),
-            user[known],
-            item[known],
-            time[known],
-            np.flatnonzero(known),
-        ),
-        Targets(user[chosen], item[chosen], time[chosen]),
-    )

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from propagation.laboratory.experiments.catalogue import LIGHT_BASELINES, RECNET
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.recnet import Convert, RecNet
 from propagation.workflow.engine import Engine
-from services.assembly import build_engine
+from services.assembly import FITTABLE_EMBEDDERS, build_engine
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
-from services.runtime.process import SystemClock
+from services.runtime.process import SystemClock, release
 
 ENVIRONMENT = "BASELINES_ENVIRONMENT"
 """The variable that names the baselines' environment, if it is not beside this one."""
@@ -33,7 +34,8 @@ def build_methods(
         convert: Checks events and converts them for recording.
 
     Raises:
-        UsageProblem: A name is not known, or comes twice.
+        UsageProblem: A name is not known, two methods have one name, a program is missing, or the
+            settings name a model.
     """
     for name in names:
         if name not in KNOWN and not name.startswith(OWN_PROGRAM):
@@ -41,9 +43,11 @@ def build_methods(
                 f"--methods: {name!r} is not a method; choose among {', '.join(KNOWN)}, or give"
                 " program:PATH for a program of your own (docs/laboratory.md)"
             )
-    if len(set(names)) < len(names):
-        raise UsageProblem("--methods names a method twice")
-    return [_build(name, dataset, settings, convert) for name in names]
+    methods = [_build(name, dataset, settings, convert) for name in names]
+    built = [method.name for method in methods]
+    if twice := sorted({name for name in built if built.count(name) > 1}):
+        raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
+    return methods
 
 
 def _build(name: str, dataset: Dataset, settings: Settings, convert: Convert) -> Method:
@@ -52,13 +56,37 @@ def _build(name: str, dataset: Dataset, settings: Settings, convert: Convert) ->
     if name == "pop":
         return Popularity()
     if name in RECNET:
-        return RecNet(name, dataset, partial(_open_engine, settings), convert, name != "recnet-off")
+        return _build_recnet(name, dataset, settings, convert)
     if name in LIGHT_BASELINES:
         return _build_baseline(name)
-    path = Path(name.removeprefix(OWN_PROGRAM))
-    command = [sys.executable] if path.suffix == ".py" else []
-    return Program(
-        path.stem, [*command, str(path.absolute())], f"{path} is no program that can be run"
+    return _build_program(Path(name.removeprefix(OWN_PROGRAM)))
+
+
+def _build_recnet(name: str, dataset: Dataset, settings: Settings, convert: Convert) -> Method:
+    if settings.reasoner != "offline" or settings.embedder not in FITTABLE_EMBEDDERS:
+        raise UsageProblem(
+            f"{name} asks no model yet, but reasoner is {settings.reasoner!r} and embedder"
+            f" {settings.embedder!r}: set reasoner=offline and embedder=fitted, or leave it out of"
+            " --methods"
+        )
+    deciding = f"{release()} {settings.embedder} {settings.workflow.model_dump_json()}"
+    version = blake2b(deciding.encode(), digest_size=16).hexdigest()
+    open_engine = partial(_open_engine, settings)
+    return RecNet(name, version, dataset, open_engine, convert, name != "recnet-off")
+
+
+def _open_engine(settings: Settings, database: Path, seed: int) -> Engine:
+    workflow = settings.workflow.model_copy(update={"seed": seed})
+    return build_engine(
+        settings.model_copy(
+            update={
+                "store": "sqlite",
+                "index": "numpy",
+                "database": database,
+                "workflow": workflow,
+            }
+        ),
+        clock=SystemClock(),
     )
 
 
@@ -66,18 +94,23 @@ def _build_baseline(name: str) -> Method:
     """Build a baseline, which runs in an environment of its own."""
     folder = os.environ.get(ENVIRONMENT) or Path(sys.prefix) / "baselines"
     python = Path(folder) / "bin" / "python"
-    script = files("propagation.laboratory.baselines") / "score.py"
+    script = Path(str(files("propagation.laboratory.baselines") / "score.py"))
     return Program(
         name,
         [str(python), "-W", "ignore", str(script), name],
+        script,
         f"not installed: {python} is missing; `make baselines` installs it, or leave the method out"
-        " with --methods",
+        " of --methods",
     )
 
 
-def _open_engine(settings: Settings, database: Path, seed: int) -> Engine:
-    workflow = settings.workflow.model_copy(update={"seed": seed})
-    return build_engine(
-        settings.model_copy(update={"database": database, "workflow": workflow}),
-        clock=SystemClock(),
+def _build_program(path: Path) -> Method:
+    if not path.is_file():
+        raise UsageProblem(f"--methods: {str(path)!r} is no file")
+    command = [sys.executable] if path.suffix == ".py" else []
+    return Program(
+        path.stem,
+        [*command, str(path.absolute())],
+        path,
+        f"{path} cannot be run: a file that does not end in .py must be executable",
     )

@@ -11,7 +11,7 @@ MEASURES = {"n1": "N@1", "n5": "N@5", "n10": "N@10", "n10_of_100": "N@10 of 100"
 
 
 def render_run(
-    experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str
+    experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str | None
 ) -> str:
     """Render the document, which loads no files and runs no scripts."""
     style = make_element("style")
@@ -30,16 +30,26 @@ def render_run(
     main = make_element(
         "main",
         make_element("h1", f"{experiment.name}: {experiment.title}"),
-        make_element("p", describe_run(plan, figures)),
+        *(make_element("p", line) for line in describe_run(experiment, plan)),
         table(
-            ("method", *(MEASURES[name] for name in experiment.measures), f"over {reference}, t"),
+            build_headers(experiment, reference),
             build_rows(figures, experiment.measures),
-            range(1, len(experiment.measures) + 2),
+            range(1, len(experiment.measures) + 4),
         ),
         _write_published(experiment),
-        make_element("p", write_missing(experiment, plan, figures)),
     )
     return to_html(make_element("html", head, make_element("body", main), lang="en"))
+
+
+def build_headers(experiment: Experiment, reference: str | None) -> tuple[str, ...]:
+    """Return the headers of the table."""
+    return (
+        "method",
+        "seeds",
+        "targets",
+        *(MEASURES[name] for name in experiment.measures),
+        f"less {reference} ± se, t" if reference else "",
+    )
 
 
 def build_rows(figures: Sequence[MethodFigures], measures: Sequence[str]) -> list[tuple[str, ...]]:
@@ -47,7 +57,9 @@ def build_rows(figures: Sequence[MethodFigures], measures: Sequence[str]) -> lis
     return [
         (
             one.method,
-            *(f"{one.means[name]:.4f}" for name in measures),
+            f"{one.seeds}",
+            f"{one.targets:,}",
+            *("-" if (mean := one.means[name]) is None else f"{mean:.4f}" for name in measures),
             _describe_difference(one),
         )
         for one in figures
@@ -62,27 +74,18 @@ def _describe_difference(one: MethodFigures) -> str:
     return f"{pair.mean:+.4f} ± {pair.standard_error:.4f}, {t}"
 
 
-def describe_run(plan: RunPlan, figures: Sequence[MethodFigures]) -> str:
-    """Describe the data and what the figures are means of."""
-    targets = figures[0].targets if figures else 0
-    return (
+def describe_run(experiment: Experiment, plan: RunPlan) -> list[str]:
+    """Describe the data, what was ranked, and what is missing."""
+    described = experiment.protocol.description if experiment.protocol else ""
+    lines = [
         f"{plan.data}: {pluralize(plan.users, 'user')}, {pluralize(plan.items, 'item')},"
-        f" {pluralize(plan.events, 'event')}. Each user's last event is ranked against 9 items, and"
-        " against 99, that the user never had, in expectation over all draws:"
-        f" {pluralize(targets, 'target')},"
-        f" {pluralize(len(plan.seeds), 'seed')}."
-    )
-
-
-def write_missing(experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures]) -> str:
-    """Name the methods without a row, and why."""
-    ran = {one.method for one in figures}
-    lines = []
-    if waiting := [name for name in plan.methods if name not in ran]:
-        lines.append(f"No results yet: {', '.join(waiting)}.")
+        f" {pluralize(plan.events, 'event')}. {described} `recnet` is this service without a"
+        " language model.",
+        *plan.notes,
+    ]
     if experiment.missing:
         lines.append(f"Not built yet: {', '.join(experiment.missing)}.")
-    return " ".join(lines)
+    return lines
 
 
 def _write_published(experiment: Experiment) -> list[Child]:

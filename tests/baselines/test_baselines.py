@@ -9,8 +9,8 @@ import pytest
 
 from propagation.datasets.load import load_dataset
 from propagation.laboratory.experiments.catalogue import LIGHT_BASELINES
-from propagation.laboratory.history import Questions, split_last
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
+from propagation.laboratory.history import Questions
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
 from services.config.settings import Settings
 from services.laboratory.methods import build_methods
 from tests.unit.laboratory.lab_data import ITEMS, build_dataset
@@ -58,5 +58,5 @@ async def test_a_baseline_is_as_good_as_it_must_be_on_movielens(name):
     dataset = load_dataset(ML100K, 7)
     history, targets = split_last(dataset)
     values = await LeaveOneOut().run(build(name, dataset), history, targets, 1)
-    assert (values["n10"].mean(), values["n10_of_100"].mean()) >= LEAST[name]
+    assert values["n10"].mean() >= LEAST[name][0]
     assert values["n10_of_100"].mean() >= LEAST[name][1]

@@ -3,8 +3,8 @@
 Usage: python score.py METHOD FOLDER SEED. FOLDER holds history.npz and questions.npz; scores.npy is
 written there (methods/program.py). This file imports nothing of the project.
 
-The parameters were chosen on MovieLens 100k and cds-dense, by N@10 of each user's last but one
-interaction; docs/laboratory.md has what was tried.
+The parameters were chosen on MovieLens 100k, by N@10 of each user's last but one interaction;
+docs/laboratory.md has what was tried.
 """
 
 import sys
@@ -77,6 +77,10 @@ def score_bm25(known: Any, seed: int) -> Any:
 
 
 def _sum_similar(model: Any, known: Any) -> Any:
+    """Sum the similarities to each item's own neighbours.
+
+    implicit itself sums those to the neighbours of what the user had, which ranks worse.
+    """
     model.fit(known, show_progress=False)
     return (known @ model.similarity.T).toarray()
 

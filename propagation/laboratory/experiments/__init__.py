@@ -3,9 +3,11 @@
 from propagation.laboratory.experiments.catalogue import EXPERIMENTS, Experiment
 from propagation.laboratory.experiments.comparison import MethodFigures, compare
 from propagation.laboratory.experiments.run import (
+    Outcome,
     Part,
     RunPlan,
     open_run,
+    plan_run,
     read_parts,
     read_plan,
     run_methods,
@@ -15,10 +17,12 @@ __all__ = [
     "EXPERIMENTS",
     "Experiment",
     "MethodFigures",
+    "Outcome",
     "Part",
     "RunPlan",
     "compare",
     "open_run",
+    "plan_run",
     "read_parts",
     "read_plan",
     "run_methods",

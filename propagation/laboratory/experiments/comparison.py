@@ -1,22 +1,23 @@
 """Compares methods on the same targets: means, and differences by user."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from propagation.arrays import F64
-from propagation.evaluation.protocols.metrics import Paired, pair_up
+from propagation.evaluation.protocols.metrics import Paired, compute_mean, pair_up
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.run import Part
+from propagation.model import PropagationError
 
 
-@dataclass(frozen=True)
-class MethodFigures:
+class MethodFigures(NamedTuple):
     """One method's row of a table.
 
     Attributes:
-        means: Mean over targets and seeds, by measure.
+        targets: How many targets could be ranked.
+        means: Mean over targets and seeds, by measure; None if nothing could be ranked.
         against: The difference to the reference in the last measure, paired by user; None for the
             reference itself.
     """
@@ -24,17 +25,28 @@ class MethodFigures:
     method: str
     seeds: int
     targets: int
-    means: Mapping[str, float]
+    means: Mapping[str, float | None]
     against: Paired | None
 
 
-def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> list[MethodFigures]:
+def compare(
+    parts: Sequence[Part], measures: Sequence[str], reference: str | None
+) -> list[MethodFigures]:
     """Compare methods by the means of their seeds.
 
     Args:
-        reference: The method to which the others are compared; if it has no results, nothing is
-            compared.
+        reference: The method to which the others are compared; None, or one without results:
+            nothing is compared.
+
+    Raises:
+        PropagationError: Parts have other targets or measures than the first one.
     """
+    for part in parts:
+        if part.target != parts[0].target or not set(measures) <= part.values.keys():
+            raise PropagationError(
+                f"the results of {part.method}, seed {part.seed}, have other targets or measures"
+                f" than those of {parts[0].method}; delete them, and the next run makes them again"
+            )
     by_method = group_pairs((part.method, part) for part in parts)
     last = measures[-1]
     base = _average(by_method[reference], last) if reference in by_method else None
@@ -42,8 +54,8 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
         MethodFigures(
             method,
             len(some),
-            len(some[0].user),
-            {name: float(_average(some, name).mean()) for name in measures},
+            int((~np.isnan(_average(some, last))).sum()),
+            {name: compute_mean(_average(some, name)) for name in measures},
             None
             if base is None or method == reference
             else pair_up(_average(some, last), base, np.arange(len(base))),

@@ -1,35 +1,38 @@
 """Runs an experiment's methods; a stopped run goes on where it was.
 
-A run is a folder: run.json says what is compared, and each method and seed has a file with every
-target's result.
+A run is a folder: run.json says what is predicted, and each method and seed has a file with every
+target's result. Methods and seeds can be added later.
 """
 
+import fcntl
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from pydantic import ValidationError
 
 from propagation.arrays import F64
 from propagation.atomic_file import write_atomically
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.history import split_last
-from propagation.laboratory.methods import Method, MethodNotInstalled
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
-from propagation.model import InvalidInput, PropagationError, pluralize
+from propagation.laboratory.methods import Method, MethodFailed, MethodNotInstalled
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, count_tied
+from propagation.model import PropagationError, Term, pluralize
 
-LEAST_TARGETS = 10
-ABOUT = "run.json"
+ABOUT, LOCK = "run.json", "run.lock"
 
 
-@dataclass(frozen=True)
-class RunPlan:
-    """What a run compares.
+class RunPlan(Term):
+    """What a run predicts.
 
     Attributes:
         data: The dataset's name; `users`, `items` and `events` are its sizes.
-        settings: What else decides the results, such as settings of the service.
+        digest: A digest of the dataset's clients, and of its events in their order.
+        notes: Remarks on the data.
     """
 
     experiment: str
@@ -37,60 +40,117 @@ class RunPlan:
     users: int
     items: int
     events: int
-    methods: Sequence[str]
-    seeds: Sequence[int]
-    settings: Sequence[str] = ()
+    digest: str
+    notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The results of one method and seed.
 
     Attributes:
-        user: [T] the id of each target's user; likewise item.
+        version: Of the method.
+        target: [T] the user's id and the item's of each target.
         values: [T] each measure of each target.
     """
 
     method: str
     seed: int
-    user: Sequence[str]
-    item: Sequence[str]
+    version: str
+    target: Sequence[tuple[str, str]]
     values: Mapping[str, F64]
 
 
-def open_run(folder: Path, plan: RunPlan) -> None:
-    """Create a run's folder, or check that it holds this run.
+class Outcome(NamedTuple):
+    """What became of a run's methods.
+
+    Attributes:
+        absent: By method that is not installed: what to do.
+        failed: By method that failed: why.
+        repeated: Methods that ran again, because their results were of another version.
+    """
+
+    absent: Mapping[str, str]
+    failed: Mapping[str, str]
+    repeated: Sequence[str]
+
+
+def plan_run(experiment: str, dataset: Dataset, protocol: LeaveOneOut) -> RunPlan:
+    """Describe a run on a dataset.
 
     Raises:
-        PropagationError: The folder holds another run, or other files.
+        InvalidInput: The dataset does not suit the protocol.
     """
-    about = json.dumps(asdict(plan), indent=2)
+    tied = count_tied(*protocol.split(dataset))
+    digest = blake2b(digest_size=16)
+    for client in dataset.clients:
+        digest.update(client.model_dump_json().encode() + b"\n")
+    for event in dataset.events:
+        digest.update(repr((event.user_id, event.item_id, event.time)).encode())
+    note = (
+        f"{pluralize(tied, 'target')} had other events of their user at the same time; the setting"
+        " `seed` decides which is the last."
+    )
+    return RunPlan(
+        experiment=experiment,
+        data=dataset.name,
+        users=len(dataset.users),
+        items=len(dataset.items),
+        events=len(dataset),
+        digest=digest.hexdigest(),
+        notes=[*dataset.notes, *([note] if tied else ())],
+    )
+
+
+@contextmanager
+def open_run(folder: Path, plan: RunPlan) -> Iterator[None]:
+    """Create a run's folder, or go on there; keep other processes out.
+
+    Raises:
+        PropagationError: The folder holds another run, or other files; or another process uses it.
+    """
     path = folder / ABOUT
     if path.exists():
-        if path.read_text(encoding="utf-8") != about:
-            raise PropagationError(
-                f"{folder} holds a run of another experiment, data, methods, seeds or settings;"
-                " name another folder"
-            )
-        return
-    if folder.exists() and any(folder.iterdir()):
+        _check_same(folder, read_plan(folder), plan)
+    elif folder.exists() and not {one.name for one in folder.iterdir()} <= {
+        LOCK,
+        f"{ABOUT}.partial",
+    }:
         raise PropagationError(f"{folder} is not empty and holds no run; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    with write_atomically(path, replace=False) as partial:
-        partial.write_text(about, encoding="utf-8")
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PropagationError(
+                f"another process runs in {folder}; wait until it ends"
+            ) from error
+        if not path.exists():
+            with write_atomically(path, replace=False) as partial:
+                partial.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
+        yield
+
+
+def _check_same(folder: Path, known: RunPlan, plan: RunPlan) -> None:
+    differs = [name for name in RunPlan.model_fields if getattr(known, name) != getattr(plan, name)]
+    if differs:
+        raise PropagationError(
+            f"{folder} holds another run: it differs in {', '.join(differs)}; name another folder"
+            " with --run"
+        )
 
 
 def read_plan(folder: Path) -> RunPlan:
-    """Read what a run compares.
+    """Read what a run predicts.
 
     Raises:
         PropagationError: The folder holds no run.
     """
     try:
         return RunPlan(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, ValidationError) as error:
+        reason = "a field is wrong" if isinstance(error, ValidationError) else error
         raise PropagationError(
-            f"{folder} holds no run of the laboratory ({ABOUT}: {error}); `propagation lab run`"
+            f"{folder} holds no run of the laboratory ({ABOUT}: {reason}); `propagation lab run`"
             " makes one"
         ) from error
 
@@ -102,79 +162,83 @@ async def run_methods(
     methods: Sequence[Method],
     seeds: Sequence[int],
     progress: Callable[[str, int, int], None],
-) -> dict[str, str]:
+) -> Outcome:
     """Run each method with each seed, but not twice.
 
-    What an earlier run of the folder has ended is left as it is.
+    A method whose results are of another version runs again.
 
     Args:
         folder: Of `open_run`.
         progress: Called with the name of the method that runs next, how many parts are done, and
             how many there are.
-
-    Returns:
-        By method that is not installed: what to do.
-
-    Raises:
-        InvalidInput: The dataset has too few targets.
-        MethodFailed: A method ended with an error; what is done is kept.
     """
-    history, targets = split_last(dataset)
-    if len(targets.user) < LEAST_TARGETS:
-        raise InvalidInput(
-            "events",
-            f"{dataset.name} has {pluralize(len(targets.user), 'user')} with two events or more;"
-            f" leave-last-one-out needs at least {LEAST_TARGETS}",
-        )
+    history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
     items = np.array([client.key.id for client in dataset.items])[targets.item]
     total = len(methods) * len(seeds)
     absent: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    repeated: list[str] = []
     for number, (method, seed) in enumerate((m, s) for m in methods for s in seeds):
         progress(method.name, number, total)
-        path = _get_path(folder, method.name, seed)
-        if path.exists() or method.name in absent:
+        path = folder / f"{method.name}-{seed}.npz"
+        if method.name in absent or method.name in failed:
             continue
         try:
+            version = method.version
+            if path.exists():
+                if _read_part(path).version == version:
+                    continue
+                repeated.append(method.name)
             values = await protocol.run(method, history, targets, seed)
         except MethodNotInstalled as error:
             absent[method.name] = str(error)
+            continue
+        except MethodFailed as error:
+            failed[method.name] = str(error)
             continue
         with (
             write_atomically(path, replace=True) as partial,
             partial.open("wb") as binary,
         ):
-            np.savez_compressed(binary, user=users, item=items, **values)  # type: ignore[arg-type]
+            np.savez_compressed(
+                binary,
+                allow_pickle=False,
+                version=np.array(version),
+                user=users,
+                item=items,
+                **values,
+            )
     progress("", total, total)
-    return absent
+    return Outcome(absent, failed, list(dict.fromkeys(repeated)))
 
 
-def read_parts(folder: Path, plan: RunPlan) -> list[Part]:
-    """Read the results of a run that are there."""
-    return [
-        _read_part(path, method, seed)
-        for method in plan.methods
-        for seed in plan.seeds
-        if (path := _get_path(folder, method, seed)).exists()
-    ]
+def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]:
+    """Read the results of a run.
+
+    Args:
+        methods: Their names, in the order of the parts; None: all, in the order of their names.
+
+    Raises:
+        PropagationError: A file is damaged.
+    """
+    parts = [_read_part(path) for path in sorted(folder.glob("*-*.npz"))]
+    if methods is None:
+        return parts
+    return [part for name in methods for part in parts if part.method == name]
 
 
-def _get_path(folder: Path, method: str, seed: int) -> Path:
-    return folder / f"{method}-{seed}.npz"
-
-
-def _read_part(path: Path, method: str, seed: int) -> Part:
+def _read_part(path: Path) -> Part:
+    method, _, seed = path.stem.rpartition("-")
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             columns = {name: found[name] for name in found.files}
-        return Part(
-            method,
-            seed,
-            columns.pop("user").tolist(),
-            columns.pop("item").tolist(),
-            columns,
-        )
-    except (OSError, ValueError, KeyError) as error:
+        version = str(columns.pop("version"))
+        target = list(zip(columns.pop("user").tolist(), columns.pop("item").tolist(), strict=True))
+        if any(column.shape != (len(target),) for column in columns.values()):
+            raise ValueError("its columns have different lengths")
+        return Part(method, int(seed), version, target, columns)
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
         raise PropagationError(
             f"{path} cannot be read ({error}); delete it, and the next run makes it again"
         ) from error

@@ -22,6 +22,13 @@ class Method(Protocol):
     def name(self) -> str:
         """The name in tables and files of results."""
 
+    @property
+    def version(self) -> str:
+        """What else decides the scores, such as settings.
+
+        Results of another version are stale.
+        """
+
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         """Learn a history and score the candidates of each question.
 

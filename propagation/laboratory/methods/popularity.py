@@ -10,6 +10,7 @@ class Popularity:
     """Scores an item by how many users chose it."""
 
     name = "pop"
+    version = ""
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         pairs = np.unique(history.user * history.items + history.item)

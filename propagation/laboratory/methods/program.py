@@ -5,9 +5,14 @@ So a method may have an environment of its own, with packages that the service d
 """
 
 import asyncio
+import os
+import signal
 import tempfile
+import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +21,8 @@ from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.method import MethodFailed, MethodNotInstalled
 
-HISTORY, QUESTIONS, SCORES = "history.npz", "questions.npz", "scores.npy"
+HISTORY, QUESTIONS, SCORES, ERRORS = "history.npz", "questions.npz", "scores.npy", "stderr.txt"
+LAST_BYTES, MOST_SHOWN = 10_000, 300
 
 
 @dataclass(frozen=True)
@@ -25,41 +31,62 @@ class Program:
 
     Attributes:
         command: The program with its arguments; the folder and the seed are added.
-        missing: What to do if the program does not exist.
+        source: The file whose content decides the scores.
+        missing: What to do if the program or the file does not exist.
     """
 
     name: str
     command: Sequence[str]
+    source: Path
     missing: str
 
-    async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        with tempfile.TemporaryDirectory(prefix="propagation-lab-") as folder:
-            write_task(Path(folder), history, questions)
-            await self._run(folder, str(seed))
-            return read_scores(Path(folder) / SCORES, self.name, questions.candidates.shape)
+    @property
+    def version(self) -> str:
+        try:
+            return blake2b(self.source.read_bytes(), digest_size=16).hexdigest()
+        except OSError as error:
+            raise MethodNotInstalled(f"{self.name}: {self.missing}") from error
 
-    async def _run(self, *arguments: str) -> None:
+    async def score(self, history: History, questions: Questions, seed: int) -> F64:
+        with tempfile.TemporaryDirectory(
+            prefix="propagation-lab-", ignore_cleanup_errors=True
+        ) as name:
+            folder = Path(name)
+            write_task(folder, history, questions)
+            with (folder / ERRORS).open("wb") as errors:
+                code = await self._run(errors.fileno(), name, str(seed))
+            if code:
+                raise MethodFailed(
+                    f"{self.name}: the program ended with {code}: {_read_last_line(folder)}"
+                )
+            return read_scores(folder / SCORES, self.name, questions.candidates.shape)
+
+    async def _run(self, errors: int, *arguments: str) -> int:
+        """Run the program with all that it starts; return its exit code."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *self.command,
                 *arguments,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
             )
-        except (FileNotFoundError, PermissionError) as error:
-            raise MethodNotInstalled(f"{self.name}: {self.missing}") from error
+        except OSError as error:
+            raise MethodNotInstalled(f"{self.name}: {self.missing} ({error})") from error
         try:
-            _, errors = await process.communicate()
-        except BaseException:
-            process.kill()
-            await process.wait()
-            raise
-        if process.returncode:
-            said = errors.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-            raise MethodFailed(
-                f"{self.name}: the program ended with {process.returncode}: {said[-1]}"
-            )
+            return await process.wait()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def _read_last_line(folder: Path) -> str:
+    try:
+        said = (folder / ERRORS).read_bytes()[-LAST_BYTES:].decode(errors="replace")
+    except OSError:
+        said = ""
+    return (said.strip().splitlines() or ["it said nothing"])[-1][:MOST_SHOWN]
 
 
 def write_task(folder: Path, history: History, questions: Questions) -> None:
@@ -82,12 +109,14 @@ def read_scores(path: Path, name: str, shape: tuple[int, ...]) -> F64:
         MethodFailed: The file is missing, or does not hold a finite score for each candidate.
     """
     try:
-        scores = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        with path.open("rb") as file:
+            scores = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise MethodFailed(f"{name}: {path.name} cannot be read: {error}") from error
+    if not isinstance(scores, np.ndarray):
+        raise MethodFailed(f"{name}: {path.name} holds several arrays; write one with numpy.save")
     if scores.shape != shape:
         raise MethodFailed(f"{name}: {path.name} has shape {scores.shape}; it must have {shape}")
-    if not np.issubdtype(scores.dtype, np.number) or not np.isfinite(scores).all():
-        raise MethodFailed(f"{name}: {path.name} has scores that are not finite numbers")
-    checked: F64 = scores.astype(np.float64)
-    return checked
+    if scores.dtype.kind not in "fiub" or not np.isfinite(scores).all():
+        raise MethodFailed(f"{name}: {path.name} has scores that are not finite real numbers")
+    return scores.astype(np.float64)

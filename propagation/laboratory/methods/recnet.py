@@ -30,11 +30,13 @@ class RecNet:
     """Replays the history through a new engine, and asks it.
 
     Attributes:
+        version: The settings that decide the scores.
         dataset: The dataset that the rows belong to.
         propagate: Rank with propagation, or by the other features only.
     """
 
     name: str
+    version: str
     dataset: Dataset
     open_engine: OpenEngine
     convert: Convert

@@ -1,6 +1,6 @@
 """Leave-last-one-out: each user's last item among items that the user never had.
 
-Figures are expectations over all draws of the other candidates, so that no draw adds noise.
+Figures are expectations over all draws of the other items, so that no draw adds noise.
 
 Source:
     RecNet 3.1.3; AgentCF, experiments.
@@ -12,11 +12,16 @@ from functools import cache
 import numpy as np
 
 from propagation.arrays import F64, I64
+from propagation.datasets.dataset import Dataset
 from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
+from propagation.model import InvalidInput, pluralize
 
 CUTS = (1, 5, 10)
 MANY = 99
+LEAST_TARGETS = 10
+MOST_SCORES = 200_000_000
+"""Every item is scored for every target, which takes 16 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +29,40 @@ class LeaveOneOut:
     """Ranks each target against drawn items.
 
     Attributes:
-        negatives: How many items each target is ranked against; fewer if there are not so many.
+        negatives: How many items each target is ranked against.
     """
 
     negatives: int = 9
+
+    @property
+    def description(self) -> str:
+        """What is ranked, in a sentence."""
+        return (
+            f"Each user's last event is ranked against {self.negatives} items, and against {MANY},"
+            " that the user never had, in expectation over all draws."
+        )
+
+    def split(self, dataset: Dataset) -> tuple[History, Targets]:
+        """Split a dataset into what is known and the targets.
+
+        Raises:
+            InvalidInput: There are too few targets, or too many users and items.
+        """
+        history, targets = split_last(dataset)
+        if len(targets.user) < LEAST_TARGETS:
+            raise InvalidInput(
+                "events",
+                f"{dataset.name} has {pluralize(len(targets.user), 'user')} with two events or"
+                f" more; leave-last-one-out needs at least {LEAST_TARGETS}",
+            )
+        if len(targets.user) * history.items > MOST_SCORES:
+            raise InvalidInput(
+                "events",
+                f"{dataset.name} has {pluralize(len(targets.user), 'target')} and"
+                f" {pluralize(history.items, 'item')}; every item is scored for every target, of"
+                f" which {MOST_SCORES:,} fit in memory. Take fewer events with --first",
+            )
+        return history, targets
 
     async def run(
         self, method: Method, history: History, targets: Targets, seed: int
@@ -35,14 +70,11 @@ class LeaveOneOut:
         """Return each measure of each target, [T].
 
         They are N@1, N@5 and N@10 as `n1`, `n5` and `n10`, and N@10 against MANY items as
-        `n10_of_100`.
+        `n10_of_100`; NaN for a user who lacks so few items that they cannot be drawn.
         """
-        everything = np.broadcast_to(
-            np.arange(history.items), (len(targets.user), history.items)
-        ).copy()
-        scores = await method.score(
-            history, Questions(targets.user, targets.time, everything), seed
-        )
+        everything = np.tile(np.arange(history.items), (len(targets.user), 1))
+        questions = Questions(targets.user, targets.time, everything)
+        scores = await method.score(history, questions, seed)
         had = history.list_items_by_user()
         values = np.array(
             [
@@ -62,9 +94,42 @@ class LeaveOneOut:
         equal = int((others == scores[target]).sum())
         pairs = [*((self.negatives, cut) for cut in CUTS), (MANY, CUTS[-1])]
         return [
-            expect_gain(better, equal, len(others), min(drawn, len(others)), cut)
+            expect_gain(better, equal, len(others), drawn, cut) if drawn <= len(others) else np.nan
             for drawn, cut in pairs
         ]
+
+
+def split_last(dataset: Dataset) -> tuple[History, Targets]:
+    """Split a dataset at each user's last interaction.
+
+    The last ones are targets, and all others are known. A user with one interaction has no target.
+    The dataset's seed orders interactions of one moment.
+    """
+    user, item, time = dataset.rows()
+    users, events = len(dataset.users), len(user)
+    last = np.full(users, -1)
+    last[user] = np.arange(events)
+    chosen = np.sort(last[np.bincount(user, minlength=users) > 1])
+    known = np.ones(events, np.bool_)
+    known[chosen] = False
+    return (
+        History(
+            users,
+            len(dataset.items),
+            user[known],
+            item[known],
+            time[known],
+            np.flatnonzero(known),
+        ),
+        Targets(user[chosen], item[chosen], time[chosen]),
+    )
+
+
+def count_tied(history: History, targets: Targets) -> int:
+    """Count targets with other interactions of their user at the same time."""
+    newest = np.full(history.users, np.iinfo(np.int64).min)
+    np.maximum.at(newest, history.user, history.time)
+    return int((newest[targets.user] == targets.time).sum())
 
 
 def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> float:

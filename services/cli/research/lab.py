@@ -14,14 +14,20 @@ from services.cli.access import (
     check_output_file,
     get_settings,
 )
-from services.cli.exits import Command
+from services.cli.exits import Command, ExitCode
 from services.client.errors import UsageProblem
 from services.runtime.console import print_error, print_json, print_table, print_text, show_progress
 
 if TYPE_CHECKING:
-    from propagation.laboratory.experiments import Experiment, MethodFigures, RunPlan
+    from collections.abc import Sequence
+
+    from propagation.laboratory.experiments import Experiment, MethodFigures, Outcome, RunPlan
 
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
+Against = Annotated[
+    str,
+    typer.Option(metavar="METHOD", help="The method from which the others' differences are taken."),
+]
 Run = Annotated[Path, typer.Argument(help="The folder of a run.", file_okay=False)]
 
 
@@ -82,6 +88,7 @@ def run_experiment(
         typer.Option(metavar="A,B", help="Methods, or program:PATH; default: all that are built."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Repetitions.")] = 3,
+    against: Against = "recnet",
     first: First = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -89,14 +96,17 @@ def run_experiment(
 ) -> None:
     """Run an experiment's methods on the same targets, and compare them.
 
-    Each method and seed is kept as soon as it ends. After Ctrl-C, the same command goes on there.
-    docs/laboratory.md explains methods, figures and files.
+    Each method and seed is kept as soon as it ends. After Ctrl-C, the same command goes on there,
+    and methods and seeds can be added. A method runs again if its file, its settings or the
+    service's version changed. Exit code 1 if a method failed. docs/laboratory.md explains methods,
+    figures and files.
 
-    JSON: {"experiment", "data", "reference", "methods": [{"method", "seeds", "targets", "means",
-    "against": {"mean", "t", "standard_error"}}]}.
+    JSON: {"experiment", "data", "notes", "against", "absent", "failed", "methods": [{"method",
+    "seeds", "targets", "means", "against": {"mean", "t", "standard_error"}}]}.
     """
     from propagation.datasets.load import load_dataset
-    from propagation.laboratory.experiments import RunPlan, open_run, run_methods
+    from propagation.laboratory.experiments import compare, open_run, plan_run, read_parts
+    from propagation.laboratory.experiments import run_methods as run_all
     from services.cli.research.datasets import check_events
     from services.laboratory.methods import build_methods
 
@@ -105,39 +115,35 @@ def run_experiment(
         raise UsageProblem(f"{experiment} is not built yet; `propagation lab list` says what is")
     settings = get_settings(config, assignments)
     dataset = load_dataset(data, settings.workflow.seed).first(first)
-    built = build_methods(
-        [name.strip() for name in methods.split(",")] if methods else chosen.methods,
-        dataset,
-        settings,
-        check_events,
-    )
-    numbers = range(1, seeds + 1)
-    plan = RunPlan(
-        experiment,
-        dataset.name,
-        len(dataset.users),
-        len(dataset.items),
-        len(dataset),
-        [method.name for method in built],
-        list(numbers),
-        list(assignments or ()),
-    )
+    names = chosen.methods if methods is None else [name.strip() for name in methods.split(",")]
+    built = build_methods(names, dataset, settings, check_events)
+    plan = plan_run(experiment, dataset, chosen.protocol)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
-    open_run(folder, plan)
-    print_error(*dataset.notes)
-    with show_progress(experiment) as progress:
-        absent = asyncio.run(
-            run_methods(
+    with open_run(folder, plan), show_progress(experiment) as progress:
+        outcome = asyncio.run(
+            run_all(
                 folder,
                 dataset,
                 chosen.protocol,
                 built,
-                numbers,
+                range(1, seeds + 1),
                 lambda name, done, total: progress(done, total),
             )
         )
-    print_error(*absent.values())
-    _show(folder, json=json)
+    print_error(
+        *outcome.absent.values(),
+        *outcome.failed.values(),
+        *(f"{name} ran again: it has changed since." for name in outcome.repeated),
+    )
+    figures = compare(
+        read_parts(folder, [method.name for method in built]), chosen.measures, against
+    )
+    if json:
+        _print_json(plan, figures, against, outcome)
+    else:
+        _print(chosen, plan, figures, against)
+    if outcome.failed:
+        raise typer.Exit(ExitCode.WRONG)
 
 
 @lab.command("report", cls=Command)
@@ -154,13 +160,19 @@ def report_run(
             help="The page; default: report.html in the run's folder.",
         ),
     ] = None,
+    against: Against = "recnet",
 ) -> None:
     """Write a run as one HTML page, which loads nothing from elsewhere."""
+    from propagation.laboratory.experiments import compare, read_parts, read_plan
     from services.laboratory.page import render_run
 
-    experiment, plan, figures, reference = _load(run)
+    plan = read_plan(run)
+    experiment = _find_experiment(plan.experiment)
+    if experiment.protocol is None:
+        raise UsageProblem(f"{run} holds a run of {plan.experiment}, which is not built")
+    figures = compare(read_parts(run), experiment.measures, against)
     path = output or run / "report.html"
-    path.write_text(render_run(experiment, plan, figures, reference), encoding="utf-8")
+    path.write_text(render_run(experiment, plan, figures, against), encoding="utf-8")
     print_text(f"The page: {path.absolute()}")
 
 
@@ -175,53 +187,41 @@ def _find_experiment(name: str) -> "Experiment":
         ) from None
 
 
-def _load(run: Path) -> "tuple[Experiment, RunPlan, list[MethodFigures], str]":
-    """Return a run's experiment, plan, figures and reference method."""
-    from propagation.laboratory.experiments import compare, read_parts, read_plan
+def _print(
+    experiment: "Experiment", plan: "RunPlan", figures: "Sequence[MethodFigures]", against: str
+) -> None:
+    from services.laboratory.page import build_headers, build_rows, describe_run
 
-    plan = read_plan(run)
-    experiment = _find_experiment(plan.experiment)
-    reference = "recnet" if "recnet" in plan.methods else plan.methods[-1]
-    return (
-        experiment,
-        plan,
-        compare(read_parts(run, plan), experiment.measures, reference),
-        reference,
-    )
-
-
-def _show(run: Path, *, json: bool) -> None:
-    from services.laboratory.page import MEASURES, build_rows, describe_run, write_missing
-
-    experiment, plan, figures, reference = _load(run)
-    if json:
-        print_json(
-            {
-                "experiment": plan.experiment,
-                "data": plan.data,
-                "reference": reference,
-                "methods": [
-                    {
-                        "method": one.method,
-                        "seeds": one.seeds,
-                        "targets": one.targets,
-                        "means": dict(one.means),
-                        "against": one.against.model_dump() if one.against else None,
-                    }
-                    for one in figures
-                ],
-            }
-        )
-        return
-    headers = (
-        "method",
-        *(MEASURES[name] for name in experiment.measures),
-        f"over {reference} ± se, t",
-    )
+    headers = build_headers(experiment, against)
     print_table(
         f"{experiment.name}: {experiment.title}",
         headers,
         build_rows(figures, experiment.measures),
         headers[1:],
     )
-    print_text(describe_run(plan, figures), write_missing(experiment, plan, figures))
+    print_text(*describe_run(experiment, plan))
+
+
+def _print_json(
+    plan: "RunPlan", figures: "Sequence[MethodFigures]", against: str, outcome: "Outcome"
+) -> None:
+    print_json(
+        {
+            "experiment": plan.experiment,
+            "data": plan.data,
+            "notes": list(plan.notes),
+            "against": against,
+            "absent": dict(outcome.absent),
+            "failed": dict(outcome.failed),
+            "methods": [
+                {
+                    "method": one.method,
+                    "seeds": one.seeds,
+                    "targets": one.targets,
+                    "means": dict(one.means),
+                    "against": one.against.model_dump() if one.against else None,
+                }
+                for one in figures
+            ],
+        }
+    )

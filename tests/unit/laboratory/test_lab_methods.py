@@ -1,12 +1,13 @@
 """Every method of the laboratory, against one suite."""
 
+import asyncio
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from propagation.laboratory.history import Questions, split_last
+from propagation.laboratory.history import Questions
 from propagation.laboratory.methods import (
     MethodFailed,
     MethodNotInstalled,
@@ -15,6 +16,7 @@ from propagation.laboratory.methods import (
     Random,
 )
 from propagation.laboratory.methods.recnet import RecNet
+from propagation.laboratory.protocols.leave_one_out import split_last
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
@@ -33,7 +35,7 @@ np.save(sys.argv[1] + "/scores.npy", counts[questions["candidates"]])
 def build_program(folder, text, name="counting"):
     path = Path(folder) / f"{name}.py"
     path.write_text(text)
-    return Program(name, [sys.executable, str(path)], "missing")
+    return Program(name, [sys.executable, str(path)], path, "missing")
 
 
 def build_recnet(dataset):
@@ -42,7 +44,7 @@ def build_recnet(dataset):
         workflow = settings.workflow.model_copy(update={"seed": seed})
         return build_engine(settings.model_copy(update={"workflow": workflow}), clock=SystemClock())
 
-    return RecNet("recnet", dataset, open_engine, check_events)
+    return RecNet("recnet", "", dataset, open_engine, check_events)
 
 
 @pytest.fixture(params=["random", "pop", "program", "recnet"])
@@ -74,8 +76,8 @@ async def test_the_same_seed_gives_the_same_scores(method):
     assert np.array_equal(first, second)
 
 
-async def test_no_method_sees_the_future(method):
-    """Scores are the same whatever the targets are."""
+async def test_no_method_sees_its_target(method):
+    """Scores are the same whatever the targets are, which the history does not hold."""
     history, targets = split_last(build_dataset())
     questions = ask_all(targets)
     before = await method.score(history, questions, 3)
@@ -108,6 +110,15 @@ async def test_recnet_learns_the_communities():
         ("import sys, numpy as np\nnp.save(sys.argv[1] + '/scores.npy', np.zeros(3))", "shape"),
         (COUNTING.replace("counts[quest", "np.inf * counts[quest"), "not finite"),
         (COUNTING.replace("counts[questions", "np.array(['a'])[0 * questions"), "not finite"),
+        (COUNTING.replace("counts[questions", "1j * counts[questions"), "not finite real"),
+        ("import sys\nopen(sys.argv[1] + '/scores.npy', 'w').close()", "cannot be read"),
+        (
+            "import sys, numpy as np\n"
+            "with open(sys.argv[1] + '/scores.npy', 'wb') as file: np.savez(file, a=1)",
+            "several arrays",
+        ),
+        ("import sys, shutil\nshutil.rmtree(sys.argv[1])", "cannot be read"),
+        ("import sys\nsys.stderr.write('x' * 10_000)\nsys.exit(2)", "ended with 2: x{300}$"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value")
@@ -120,6 +131,39 @@ async def test_a_program_that_fails_is_told_in_one_sentence(tmp_path, text, said
 
 async def test_a_program_that_is_missing_is_not_installed(tmp_path):
     history, targets = split_last(build_dataset())
-    program = Program("ease", [str(tmp_path / "python")], "`make baselines` installs it")
+    nowhere = tmp_path / "python"
+    program = Program("ease", [str(nowhere)], nowhere, "`make baselines` installs it")
     with pytest.raises(MethodNotInstalled, match="ease: `make baselines` installs it"):
         await program.score(history, ask_all(targets), 1)
+
+
+async def wait_for(is_done):
+    for _ in range(500):
+        if is_done():
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+def has_ended(pid):
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+async def test_a_program_that_is_cancelled_ends_with_all_that_it_started(tmp_path):
+    history, targets = split_last(build_dataset())
+    mark = tmp_path / "child"
+    program = build_program(
+        tmp_path,
+        "import subprocess, pathlib, sys\n"
+        "child = subprocess.Popen(['sleep', '77'])\n"
+        f"pathlib.Path({str(mark)!r}).write_text(str(child.pid))\n"
+        "child.wait()",
+    )
+    running = asyncio.create_task(program.score(history, ask_all(targets), 1))
+    assert await wait_for(lambda: mark.exists() and mark.read_text())
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    child = int(mark.read_text())
+    assert await wait_for(lambda: has_ended(child)), "the program's child runs on"
