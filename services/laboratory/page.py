@@ -11,7 +11,7 @@ MEASURES = {"n1": "N@1", "n5": "N@5", "n10": "N@10", "n10_of_100": "N@10 of 100"
 
 
 def render_run(
-    experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str | None
+    experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str
 ) -> str:
     """Render the document, which loads no files and runs no scripts."""
     style = make_element("style")
@@ -32,7 +32,7 @@ def render_run(
         make_element("h1", f"{experiment.name}: {experiment.title}"),
         *(make_element("p", line) for line in describe_run(experiment, plan)),
         table(
-            build_headers(experiment, reference),
+            build_headers(experiment, figures, reference),
             build_rows(figures, experiment.measures),
             range(1, len(experiment.measures) + 4),
         ),
@@ -41,14 +41,17 @@ def render_run(
     return to_html(make_element("html", head, make_element("body", main), lang="en"))
 
 
-def build_headers(experiment: Experiment, reference: str | None) -> tuple[str, ...]:
-    """Return the headers of the table."""
+def build_headers(
+    experiment: Experiment, figures: Sequence[MethodFigures], reference: str
+) -> tuple[str, ...]:
+    """Return the headers; the last one is empty if nothing is compared."""
+    compared = any(one.method == reference for one in figures)
     return (
         "method",
         "seeds",
         "targets",
         *(MEASURES[name] for name in experiment.measures),
-        f"less {reference} ± se, t" if reference else "",
+        f"less {reference} ± se, t" if compared else "",
     )
 
 

@@ -29,14 +29,12 @@ class MethodFigures(NamedTuple):
     against: Paired | None
 
 
-def compare(
-    parts: Sequence[Part], measures: Sequence[str], reference: str | None
-) -> list[MethodFigures]:
+def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> list[MethodFigures]:
     """Compare methods by the means of their seeds.
 
     Args:
-        reference: The method to which the others are compared; None, or one without results:
-            nothing is compared.
+        reference: The method to which the others are compared; if it has no results, nothing is
+            compared.
 
     Raises:
         PropagationError: Parts have other targets or measures than the first one.

@@ -79,6 +79,7 @@ class Program:
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
 
 
 def _read_last_line(folder: Path) -> str:

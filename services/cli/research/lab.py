@@ -192,7 +192,7 @@ def _print(
 ) -> None:
     from services.laboratory.page import build_headers, build_rows, describe_run
 
-    headers = build_headers(experiment, against)
+    headers = build_headers(experiment, figures, against)
     print_table(
         f"{experiment.name}: {experiment.title}",
         headers,

@@ -96,3 +96,22 @@ async def test_every_statement_of_the_commit_is_planned_before(tmp_path, monkeyp
         assert {*commit} <= {*planned}, "none of them is planned while the log is locked"
     finally:
         await store.close()
+
+
+async def test_a_withdrawal_leaves_no_text_in_memory(tmp_path):
+    store = MAKERS["neo4j"](tmp_path, TurnedClock())
+    await store.open()
+    try:
+        await record_history(store)
+        assert store.newest_texts.find({ANN: 1, BOB: 1}).keys() == {ANN, BOB}
+        lease = await store.acquire_lease("learn", "test", 10_000)
+        withdrawal = Withdrawal(
+            kind=EntryKind.RETRACTION,
+            refs=(ANN,),
+            interactions=await store.get_interactions_of_clients([ANN]),
+            texts_read_through=await store.get_texts_through(),
+        )
+        await withdraw(store, lease, withdrawal, checkpoint(3, barrier=True))
+        assert store.newest_texts.find({ANN: 1, BOB: 1}) == {}
+    finally:
+        await store.close()

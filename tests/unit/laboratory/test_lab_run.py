@@ -154,12 +154,12 @@ async def test_parts_with_other_targets_are_not_compared(tmp_path):
     parts, _ = await run(tmp_path / "run", build_dataset(), [Random(), Popularity()], [1])
     moved = parts[1]._replace(target=parts[1].target[::-1])
     with pytest.raises(PropagationError, match="of pop, seed 1, have other targets"):
-        compare([parts[0], moved], MEASURES, None)
+        compare([parts[0], moved], MEASURES, "recnet")
 
 
 async def test_a_user_with_too_few_unseen_items_is_left_out(tmp_path):
     parts, _ = await run(tmp_path / "run", build_dataset(), [Random()], [1])
-    (row,) = compare(parts, ("n10", "n10_of_100"), None)
+    (row,) = compare(parts, ("n10", "n10_of_100"), "recnet")
     assert row.means["n10_of_100"] is None, "there are 30 items"
     assert row.targets == 0
     assert row.means["n10"] == pytest.approx(sum(1 / np.log2(np.arange(2, 12))) / 10)
