@@ -12,7 +12,7 @@ from propagation.arrays import I64
 class History:
     """Interactions in the order of time.
 
-    Users and items are rows of the dataset's lists, whose order means nothing.
+    Users and items are row numbers in the dataset's lists. The order of rows means nothing.
 
     Attributes:
         users: How many users there are, those without interactions here included; likewise items.

@@ -90,10 +90,15 @@ def _open_engine(settings: Settings, database: Path, seed: int) -> Engine:
     )
 
 
-def _build_baseline(name: str) -> Method:
-    """Build a baseline, which runs in an environment of its own."""
+def find_baselines_python() -> Path:
+    """Return the Python of the baselines' environment, which may be missing."""
     folder = os.environ.get(ENVIRONMENT) or Path(sys.prefix) / "baselines"
-    python = Path(folder) / "bin" / "python"
+    return Path(folder) / "bin" / "python"
+
+
+def _build_baseline(name: str) -> Method:
+    """Build a baseline, which runs as a program of its environment."""
+    python = find_baselines_python()
     script = Path(str(files("propagation.laboratory.baselines") / "score.py"))
     return Program(
         name,

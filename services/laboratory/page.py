@@ -1,11 +1,10 @@
 """The page of a run: its table beside the paper's."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 from propagation.laboratory.experiments import Experiment, MethodFigures, RunPlan
 from propagation.plurals import pluralize
-from services.report.html import Child, make_element, table, to_html
+from services.report.html import Child, make_element, table, write_document
 
 MEASURES = {"n1": "N@1", "n5": "N@5", "n10": "N@10", "n10_of_100": "N@10 of 100"}
 
@@ -13,23 +12,11 @@ MEASURES = {"n1": "N@1", "n5": "N@5", "n10": "N@10", "n10_of_100": "N@10 of 100"
 def render_run(
     experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str
 ) -> str:
-    """Render the document, which loads no files and runs no scripts."""
-    style = make_element("style")
-    style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = make_element(
-        "head",
-        make_element("meta", charset="utf-8"),
-        make_element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content="default-src 'none'; style-src 'unsafe-inline'",
-        ),
-        make_element("title", f"{experiment.name}: {experiment.title}"),
-        style,
-    )
-    main = make_element(
-        "main",
-        make_element("h1", f"{experiment.name}: {experiment.title}"),
+    """Render the whole document."""
+    title = f"{experiment.name}: {experiment.title}"
+    return write_document(
+        title,
+        make_element("h1", title),
         *(make_element("p", line) for line in describe_run(experiment, plan)),
         table(
             build_headers(experiment, figures, reference),
@@ -38,7 +25,6 @@ def render_run(
         ),
         _write_published(experiment),
     )
-    return to_html(make_element("html", head, make_element("body", main), lang="en"))
 
 
 def build_headers(

@@ -4,6 +4,7 @@ The serialiser escapes all text; no other code writes markup.
 """
 
 from collections.abc import Collection, Iterable
+from importlib.resources import files
 from xml.etree.ElementTree import Element, tostring
 
 from services.runtime.console import make_printable_lines
@@ -35,8 +36,28 @@ def make_element(tag: str, *children: Child | Iterable[Child], **attributes: obj
     return made
 
 
+def write_document(title: str, *children: Child | Iterable[Child]) -> str:
+    """Write a document, which loads no files and runs no scripts."""
+    style = make_element("style")
+    style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
+    head = make_element(
+        "head",
+        make_element("meta", charset="utf-8"),
+        make_element(
+            "meta",
+            http_equiv="Content-Security-Policy",
+            content="default-src 'none'; style-src 'unsafe-inline'",
+        ),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("title", title),
+        style,
+    )
+    body = make_element("body", make_element("main", *children))
+    return to_html(make_element("html", head, body, lang="en"))
+
+
 def to_html(page: Element) -> str:
-    """Write the document as HTML."""
+    """Write an element as an HTML document."""
     return "<!DOCTYPE html>\n" + tostring(page, encoding="unicode", method="html") + "\n"
 
 

@@ -1,7 +1,6 @@
 """The page of the report, from top to bottom."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -14,7 +13,7 @@ from services.report.charts import (
     draw_verdicts,
 )
 from services.report.collect import ReportData
-from services.report.html import Child, make_element, table, to_html
+from services.report.html import Child, make_element, table, write_document
 from services.report.language_model import write_language_model
 from services.report.router_map import draw_router_map, get_name
 from services.report.slice_chart import draw_slices_legend, draw_slices_panel
@@ -27,27 +26,13 @@ CLEAR_ERRORS = 2.0
 
 
 def render_page(data: ReportData, results: "SlicedResults | None" = None) -> str:
-    """Render the whole document, which loads no files and runs no scripts.
+    """Render the whole document.
 
     Args:
         results: An evaluation, whose slices are shown behind the service's quality.
     """
-    style = make_element("style")
-    style.text = files("services.report").joinpath("style.css").read_text(encoding="utf-8")
-    head = make_element(
-        "head",
-        make_element("meta", charset="utf-8"),
-        make_element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content="default-src 'none'; style-src 'unsafe-inline'",
-        ),
-        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        make_element("title", "Preference propagation: report"),
-        style,
-    )
-    main = make_element(
-        "main",
+    return write_document(
+        "Preference propagation: report",
         _write_summary(data),
         _write_quality(data.status),
         _write_slices(results) if results is not None else (),
@@ -57,7 +42,6 @@ def render_page(data: ReportData, results: "SlicedResults | None" = None) -> str
         _parts(data.status),
         _write_evolution(data.runs),
     )
-    return to_html(make_element("html", head, make_element("body", main), lang="en"))
 
 
 def _write_summary(data: ReportData) -> list[Child]:

@@ -1,7 +1,6 @@
 """Baselines from their libraries: as good as published, and nothing of the future."""
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,18 +11,17 @@ from propagation.laboratory.experiments.catalogue import LIGHT_BASELINES
 from propagation.laboratory.history import Questions
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
 from services.config.settings import Settings
-from services.laboratory.methods import build_methods
+from services.laboratory.methods import build_methods, find_baselines_python
 from tests.unit.laboratory.lab_data import ITEMS, build_dataset
 
 ML100K = Path(
     os.environ.get("ML100K") or Path(__file__).parents[3] / "shared" / "datasets" / "ml-100k"
 )
-PYTHON = (
-    Path(os.environ.get("BASELINES_ENVIRONMENT") or Path(sys.prefix) / "baselines") / "bin/python"
-)
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not PYTHON.exists(), reason="`make baselines` installs what this needs"),
+    pytest.mark.skipif(
+        not find_baselines_python().exists(), reason="`make baselines` installs what this needs"
+    ),
 ]
 LEAST = {  # N@10 of 10 and of 100 candidates; bm25 has no published figure
     "pop": (0.672, 0.224),

@@ -118,12 +118,23 @@ def find_last_of_each_user(stream: Stream) -> Bools:
     Returns:
         Bools [E].
     """
-    events = len(stream.user)
-    last = np.full(stream.users, -1)
-    last[stream.user] = np.arange(events)
-    targets = np.zeros(events, np.bool_)
-    targets[last[np.bincount(stream.user, minlength=stream.users) > 1]] = True
-    return targets
+    return find_last(stream.user, stream.users)
+
+
+def find_last(user: I64, users: int) -> Bools:
+    """Find the last event of each user with at least two.
+
+    Args:
+        user: [E] row of each event's user, in the order of time.
+
+    Returns:
+        Bools [E].
+    """
+    last = np.full(users, -1)
+    last[user] = np.arange(len(user))
+    found = np.zeros(len(user), np.bool_)
+    found[last[np.bincount(user, minlength=users) > 1]] = True
+    return found
 
 
 def leave_one_out(stream: Stream, targets: Bools) -> Schedule:

@@ -51,7 +51,7 @@ class Results:
         }
         if path.suffix.lower() == ".npz":
             with path.open("wb") as binary:
-                np.savez_compressed(binary, **columns)  # type: ignore[arg-type]  # "allow_pickle"
+                np.savez_compressed(binary, allow_pickle=False, **columns)
             return
         with path.open("w", encoding="utf-8", newline="") as text:
             writer = csv.writer(text)

@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 
 def score_als(known: Any, seed: int) -> Any:
-    """ALS of weighted implicit feedback, by implicit."""
+    """ALS for weighted implicit feedback, from implicit."""
     from implicit.als import AlternatingLeastSquares
 
     return _multiply(
@@ -34,7 +34,7 @@ def score_als(known: Any, seed: int) -> Any:
 
 
 def score_bpr(known: Any, seed: int) -> Any:
-    """BPR with uniform negatives, by Cornac.
+    """BPR with uniform negatives, from Cornac.
 
     The one of implicit draws negatives by their popularity, and reaches less (docs/laboratory.md).
     """
@@ -63,14 +63,14 @@ def _multiply(model: Any, known: Any) -> Any:
 
 
 def score_itemknn(known: Any, seed: int) -> Any:
-    """Item-kNN by cosine, by implicit."""
+    """Item-kNN with cosine similarities, from implicit."""
     from implicit.nearest_neighbours import CosineRecommender
 
     return _sum_similar(CosineRecommender(K=100, num_threads=1), known)
 
 
 def score_bm25(known: Any, seed: int) -> Any:
-    """Item-kNN by BM25, by implicit."""
+    """Item-kNN with BM25 weights, from implicit."""
     from implicit.nearest_neighbours import BM25Recommender
 
     return _sum_similar(BM25Recommender(K=100, K1=1.2, B=0.2, num_threads=1), known)
@@ -86,7 +86,7 @@ def _sum_similar(model: Any, known: Any) -> Any:
 
 
 def score_ease(known: Any, seed: int) -> Any:
-    """EASE, by RecTools."""
+    """EASE, from RecTools."""
     import pandas as pd
     from rectools import Columns
     from rectools.dataset import Dataset

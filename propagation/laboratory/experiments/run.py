@@ -5,7 +5,6 @@ target's result. Methods and seeds can be added later.
 """
 
 import fcntl
-import json
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from propagation.arrays import F64
-from propagation.atomic_file import write_atomically
+from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.methods import Method, MethodFailed, MethodNotInstalled
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, count_tied
@@ -113,7 +112,7 @@ def open_run(folder: Path, plan: RunPlan) -> Iterator[None]:
         _check_same(folder, read_plan(folder), plan)
     elif folder.exists() and not {one.name for one in folder.iterdir()} <= {
         LOCK,
-        f"{ABOUT}.partial",
+        ABOUT + PARTIAL,
     }:
         raise PropagationError(f"{folder} is not empty and holds no run; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,8 +145,8 @@ def read_plan(folder: Path) -> RunPlan:
         PropagationError: The folder holds no run.
     """
     try:
-        return RunPlan(**json.loads((folder / ABOUT).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, ValidationError) as error:
+        return RunPlan.model_validate_json((folder / ABOUT).read_bytes())
+    except (OSError, ValidationError) as error:
         reason = "a field is wrong" if isinstance(error, ValidationError) else error
         raise PropagationError(
             f"{folder} holds no run of the laboratory ({ABOUT}: {reason}); `propagation lab run`"
@@ -161,7 +160,7 @@ async def run_methods(
     protocol: LeaveOneOut,
     methods: Sequence[Method],
     seeds: Sequence[int],
-    progress: Callable[[str, int, int], None],
+    progress: Callable[[int, int], None],
 ) -> Outcome:
     """Run each method with each seed, but not twice.
 
@@ -169,8 +168,7 @@ async def run_methods(
 
     Args:
         folder: Of `open_run`.
-        progress: Called with the name of the method that runs next, how many parts are done, and
-            how many there are.
+        progress: Called with how many parts are done, and how many there are.
     """
     history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
@@ -180,7 +178,7 @@ async def run_methods(
     failed: dict[str, str] = {}
     repeated: list[str] = []
     for number, (method, seed) in enumerate((m, s) for m in methods for s in seeds):
-        progress(method.name, number, total)
+        progress(number, total)
         path = folder / f"{method.name}-{seed}.npz"
         if method.name in absent or method.name in failed:
             continue
@@ -209,7 +207,7 @@ async def run_methods(
                 item=items,
                 **values,
             )
-    progress("", total, total)
+    progress(total, total)
     return Outcome(absent, failed, list(dict.fromkeys(repeated)))
 
 

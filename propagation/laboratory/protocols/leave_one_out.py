@@ -13,6 +13,8 @@ import numpy as np
 
 from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset
+from propagation.evaluation.kernels.arms import log_factorials
+from propagation.evaluation.protocols.passes import find_last
 from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
 from propagation.model import InvalidInput, pluralize
@@ -70,7 +72,7 @@ class LeaveOneOut:
         """Return each measure of each target, [T].
 
         They are N@1, N@5 and N@10 as `n1`, `n5` and `n10`, and N@10 against MANY items as
-        `n10_of_100`; NaN for a user who lacks so few items that they cannot be drawn.
+        `n10_of_100`; NaN for a user with too few unseen items to draw.
         """
         everything = np.tile(np.arange(history.items), (len(targets.user), 1))
         questions = Questions(targets.user, targets.time, everything)
@@ -106,22 +108,12 @@ def split_last(dataset: Dataset) -> tuple[History, Targets]:
     The dataset's seed orders interactions of one moment.
     """
     user, item, time = dataset.rows()
-    users, events = len(dataset.users), len(user)
-    last = np.full(users, -1)
-    last[user] = np.arange(events)
-    chosen = np.sort(last[np.bincount(user, minlength=users) > 1])
-    known = np.ones(events, np.bool_)
-    known[chosen] = False
+    users = len(dataset.users)
+    last = find_last(user, users)
+    known = np.flatnonzero(~last)
     return (
-        History(
-            users,
-            len(dataset.items),
-            user[known],
-            item[known],
-            time[known],
-            np.flatnonzero(known),
-        ),
-        Targets(user[chosen], item[chosen], time[chosen]),
+        History(users, len(dataset.items), user[known], item[known], time[known], known),
+        Targets(user[last], item[last], time[last]),
     )
 
 
@@ -134,6 +126,8 @@ def count_tied(history: History, targets: Targets) -> int:
 
 def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> float:
     """Return the expected N@cut of a target among drawn items.
+
+    `compute_expected` of the evaluation's kernels computes N@10 and HR@1 alike, compiled.
 
     Args:
         better: How many items of the pool have a higher score than the target; `equal` have its
@@ -148,7 +142,7 @@ def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> flo
 def _expect_gains(above: I64, pool: int, drawn: int, cut: int) -> F64:
     """Return the expected N@cut for each number of better items, [A]."""
     counts = np.arange(min(cut, drawn + 1))
-    logs = _log_factorials(pool)
+    logs = _load_log_factorials(pool)
 
     def log_choose(total: I64, chosen: I64) -> F64:
         possible = (chosen >= 0) & (chosen <= total)
@@ -166,6 +160,4 @@ def _expect_gains(above: I64, pool: int, drawn: int, cut: int) -> F64:
     return gains
 
 
-@cache
-def _log_factorials(largest: int) -> F64:
-    return np.concatenate([np.zeros(1), np.cumsum(np.log(np.arange(1.0, largest + 1)))])
+_load_log_factorials = cache(log_factorials)

@@ -127,7 +127,7 @@ def run_experiment(
                 chosen.protocol,
                 built,
                 range(1, seeds + 1),
-                lambda name, done, total: progress(done, total),
+                progress,
             )
         )
     print_error(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from propagation.evaluation.kernels.arms import compute_expected, log_factorials
 from propagation.laboratory.protocols.leave_one_out import expect_gain
 
 
@@ -42,3 +43,11 @@ def test_without_any_knowledge_every_rank_is_as_likely():
     assert expect_gain(0, 1_681, 1_681, 9, 1) == pytest.approx(0.1)
     ranks = [1 / log2(rank + 1) for rank in range(1, 11)]
     assert expect_gain(0, 1_681, 1_681, 9, 10) == pytest.approx(sum(ranks) / 10)
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 300), st.sampled_from([9, 99]))
+def test_the_laboratory_and_the_evaluation_expect_the_same(better, equal, worse, drawn):
+    pool = better + equal + worse
+    gain, hit = compute_expected(better, equal, pool, drawn, log_factorials(pool + 1))
+    assert expect_gain(better, equal, pool, min(drawn, pool), 10) == pytest.approx(gain)
+    assert expect_gain(better, equal, pool, min(drawn, pool), 1) == pytest.approx(hit)

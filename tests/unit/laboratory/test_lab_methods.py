@@ -77,7 +77,7 @@ async def test_the_same_seed_gives_the_same_scores(method):
 
 
 async def test_no_method_sees_its_target(method):
-    """Scores are the same whatever the targets are, which the history does not hold."""
+    """The scores do not depend on the targets, and the targets are not in the history."""
     history, targets = split_last(build_dataset())
     questions = ask_all(targets)
     before = await method.score(history, questions, 3)

@@ -24,8 +24,10 @@ async def run(folder, dataset, methods, seeds):
     seen = []
     with open_run(folder, plan_run("recnet/table2", dataset, PROTOCOL)):
         outcome = await run_methods(
-            folder, dataset, PROTOCOL, methods, seeds, lambda *report: seen.append(report)
+            folder, dataset, PROTOCOL, methods, seeds, lambda *counts: seen.append(counts)
         )
+    parts = len(methods) * len(seeds)
+    assert seen == [(done, parts) for done in range(parts + 1)]
     return read_parts(folder, [method.name for method in methods]), outcome
 
 

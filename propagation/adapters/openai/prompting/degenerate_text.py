@@ -158,7 +158,7 @@ ABOUT_PROFILES = re.compile(
     re.IGNORECASE,
 )
 ABOUT_EDITS = re.compile(r"\bthe (?:client|user)['’]s edits?\b", re.IGNORECASE)
-"""No text may speak of a user's edits, not even a gradient or a rule: users make none."""
+"""No text may speak of a user's edits, not even a gradient or a rule: users edit nothing."""
 NOTHING = frozenset(
     {
         "",
