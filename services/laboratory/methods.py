@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.experiments.catalogue import LIGHT_BASELINES, RECNET
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, RECNET
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.recnet import Convert, RecNet
 from propagation.workflow.engine import Engine

@@ -6,8 +6,6 @@ from propagation.laboratory.experiments import Experiment, MethodFigures, RunPla
 from propagation.plurals import pluralize
 from services.report.html import Child, make_element, table, write_document
 
-MEASURES = {"n1": "N@1", "n5": "N@5", "n10": "N@10", "n10_of_100": "N@10 of 100"}
-
 
 def render_run(
     experiment: Experiment, plan: RunPlan, figures: Sequence[MethodFigures], reference: str
@@ -36,7 +34,7 @@ def build_headers(
         "method",
         "seeds",
         "targets",
-        *(MEASURES[name] for name in experiment.measures),
+        *(experiment.headers[name] for name in experiment.measures),
         f"less {reference} ± se, t" if compared else "",
     )
 
@@ -80,6 +78,7 @@ def describe_run(experiment: Experiment, plan: RunPlan) -> list[str]:
 def _write_published(experiment: Experiment) -> list[Child]:
     if not experiment.published:
         return []
+    headers = ("method", *(experiment.headers[name] for name in experiment.published_measures))
     return [
         make_element("h2", f"{experiment.source}, as published"),
         make_element(
@@ -91,9 +90,12 @@ def _write_published(experiment: Experiment) -> list[Child]:
                 "section",
                 make_element("h3", data),
                 table(
-                    ("method", *(MEASURES[name] for name in experiment.published_measures)),
+                    (
+                        "method",
+                        *(experiment.headers[name] for name in experiment.published_measures),
+                    ),
                     [(name, *(f"{one:.4f}" for one in row)) for name, row in rows.items()],
-                    range(1, len(experiment.published_measures) + 1),
+                    range(1, len(headers)),
                 ),
             )
             for data, rows in experiment.published.items()

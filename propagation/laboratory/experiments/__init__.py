@@ -1,7 +1,8 @@
 """Experiments: the papers' tables, run and compared."""
 
-from propagation.laboratory.experiments.catalogue import EXPERIMENTS, Experiment
+from propagation.laboratory.experiments.catalogue import EXPERIMENTS
 from propagation.laboratory.experiments.comparison import MethodFigures, compare
+from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.run import (
     Outcome,
     Part,

@@ -19,7 +19,8 @@ from propagation.arrays import F64
 from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.methods import Method, MethodFailed, MethodNotInstalled
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, count_tied
+from propagation.laboratory.protocols.leave_one_out import count_tied
+from propagation.laboratory.protocols.protocol import Protocol
 from propagation.model import PropagationError, Term, pluralize
 
 ABOUT, LOCK = "run.json", "run.lock"
@@ -73,7 +74,7 @@ class Outcome(NamedTuple):
     repeated: Sequence[str]
 
 
-def plan_run(experiment: str, dataset: Dataset, protocol: LeaveOneOut) -> RunPlan:
+def plan_run(experiment: str, dataset: Dataset, protocol: Protocol) -> RunPlan:
     """Describe a run on a dataset.
 
     Raises:
@@ -157,7 +158,7 @@ def read_plan(folder: Path) -> RunPlan:
 async def run_methods(
     folder: Path,
     dataset: Dataset,
-    protocol: LeaveOneOut,
+    protocol: Protocol,
     methods: Sequence[Method],
     seeds: Sequence[int],
     progress: Callable[[int, int], None],

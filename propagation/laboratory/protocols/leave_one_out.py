@@ -6,6 +6,7 @@ Source:
     RecNet 3.1.3; AgentCF, experiments.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -35,6 +36,11 @@ class LeaveOneOut:
     """
 
     negatives: int = 9
+
+    @property
+    def measures(self) -> Mapping[str, str]:
+        """The header of each measure."""
+        return {**{f"n{cut}": f"N@{cut}" for cut in CUTS}, "n10_of_100": "N@10 of 100"}
 
     @property
     def description(self) -> str:
@@ -84,8 +90,7 @@ class LeaveOneOut:
                 for row, user, target in zip(scores, targets.user, targets.item, strict=True)
             ]
         ).reshape(-1, len(CUTS) + 1)
-        names = [*(f"n{cut}" for cut in CUTS), "n10_of_100"]
-        return {name: values[:, place] for place, name in enumerate(names)}
+        return {name: values[:, place] for place, name in enumerate(self.measures)}
 
     def _rate(self, scores: F64, target: int, had: I64) -> list[float]:
         unseen = np.ones(len(scores), np.bool_)

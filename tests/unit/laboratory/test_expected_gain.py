@@ -4,7 +4,7 @@ from itertools import combinations
 from math import log2
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.evaluation.kernels.arms import compute_expected, log_factorials
@@ -45,6 +45,7 @@ def test_without_any_knowledge_every_rank_is_as_likely():
     assert expect_gain(0, 1_681, 1_681, 9, 10) == pytest.approx(sum(ranks) / 10)
 
 
+@settings(deadline=None)  # The first call loads the kernel.
 @given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 300), st.sampled_from([9, 99]))
 def test_the_laboratory_and_the_evaluation_expect_the_same(better, equal, worse, drawn):
     pool = better + equal + worse

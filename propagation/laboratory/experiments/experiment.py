@@ -1,0 +1,38 @@
+"""What an experiment is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from propagation.laboratory.protocols.protocol import Protocol
+
+Row = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper.
+
+    Attributes:
+        source: Where it stands in the paper.
+        protocol: What is ranked; None: not built yet.
+        measures: The protocol's measures that are columns; methods are compared by the last one.
+        methods: Compared unless others are named.
+        missing: Methods of the paper's table that are not built yet.
+        published: The paper's figures by dataset and method, as `published_measures`. Their
+            samples are not public, so they can be compared in order only.
+    """
+
+    name: str
+    title: str
+    source: str
+    protocol: Protocol | None = None
+    measures: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    published_measures: Sequence[str] = ()
+    published: Mapping[str, Mapping[str, Row]] = field(default_factory=dict)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The header of each measure."""
+        return self.protocol.measures if self.protocol else {}
