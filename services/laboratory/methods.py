@@ -16,6 +16,8 @@ from propagation.workflow.engine import Engine
 from services.assembly import FITTABLE_EMBEDDERS, build_engine
 from services.client.errors import UsageProblem
 from services.config.settings import Settings
+from services.laboratory.asking_methods import FORMS, AskingMethods, asks_model
+from services.laboratory.model import LabModel
 from services.runtime.process import SystemClock, release
 
 ENVIRONMENT = "BASELINES_ENVIRONMENT"
@@ -25,29 +27,43 @@ KNOWN = ("random", "pop", *LIGHT_BASELINES, *RECNET)
 
 
 def build_methods(
-    names: Sequence[str], dataset: Dataset, settings: Settings, convert: Convert
+    names: Sequence[str],
+    dataset: Dataset,
+    settings: Settings,
+    convert: Convert,
+    model: LabModel | None = None,
 ) -> list[Method]:
     """Build methods.
 
     Args:
-        names: Names in KNOWN, or `program:PATH` for one's own program.
+        names: Names in KNOWN, of methods that ask a model, or `program:PATH` for one's own program.
+        settings: Of the methods that ask no model.
         convert: Checks events and converts them for recording.
+        model: What the others ask; None: they are refused.
 
     Raises:
         UsageProblem: A name is not known, two methods have one name, a program is missing, or the
             settings name a model.
     """
-    for name in names:
-        if name not in KNOWN and not name.startswith(OWN_PROGRAM):
-            raise UsageProblem(
-                f"--methods: {name!r} is not a method; choose among {', '.join(KNOWN)}, or give"
-                " program:PATH for a program of your own (docs/laboratory.md)"
-            )
-    methods = [_build(name, dataset, settings, convert) for name in names]
+
+    def build_base(name: str) -> Method:
+        _check_name(name)
+        return _build(name, dataset, settings, convert)
+
+    asking = AskingMethods(dataset, model, build_base)
+    methods = [asking.build(name) if asks_model(name) else build_base(name) for name in names]
     built = [method.name for method in methods]
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
     return methods
+
+
+def _check_name(name: str) -> None:
+    if name not in KNOWN and not name.startswith(OWN_PROGRAM):
+        raise UsageProblem(
+            f"--methods: {name!r} is not a method; choose among {', '.join((*KNOWN, *FORMS))}, or"
+            " give program:PATH for a program of your own (docs/laboratory.md)"
+        )
 
 
 def _build(name: str, dataset: Dataset, settings: Settings, convert: Convert) -> Method:

@@ -155,6 +155,22 @@ def read_plan(folder: Path) -> RunPlan:
         ) from error
 
 
+def list_parts(methods: Sequence[Method], seeds: Sequence[int]) -> list[tuple[Method, int]]:
+    """List the parts of a run in the order in which they run."""
+    return [(method, seed) for method in methods for seed in seeds]
+
+
+def has_result(folder: Path, method: Method, seed: int) -> bool:
+    """Return whether a part has a result of the method's present version.
+
+    Raises:
+        MethodNotInstalled: The method's packages are missing.
+        PropagationError: The file is damaged.
+    """
+    path = folder / f"{method.name}-{seed}.npz"
+    return path.exists() and _read_part(path).version == method.version
+
+
 async def run_methods(
     folder: Path,
     dataset: Dataset,
@@ -174,12 +190,12 @@ async def run_methods(
     history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
     items = np.array([client.key.id for client in dataset.items])[targets.item]
-    total = len(methods) * len(seeds)
+    parts = list_parts(methods, seeds)
     absent: dict[str, str] = {}
     failed: dict[str, str] = {}
     repeated: list[str] = []
-    for number, (method, seed) in enumerate((m, s) for m in methods for s in seeds):
-        progress(number, total)
+    for number, (method, seed) in enumerate(parts):
+        progress(number, len(parts))
         path = folder / f"{method.name}-{seed}.npz"
         if method.name in absent or method.name in failed:
             continue
@@ -208,7 +224,7 @@ async def run_methods(
                 item=items,
                 **values,
             )
-    progress(total, total)
+    progress(len(parts), len(parts))
     return Outcome(absent, failed, list(dict.fromkeys(repeated)))
 
 
