@@ -85,4 +85,3 @@ async def planted_server(planted, script=None):
     async with fake_llm(script, kind=PlantedLLM) as server:
         server.planted = planted
         yield server
-
