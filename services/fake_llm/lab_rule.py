@@ -17,7 +17,7 @@ def _count_shared(history: Sequence[str], text: str) -> int:
 
 
 def _order(history: Sequence[str], items: Mapping[str, str]) -> list[int]:
-    """Order numbered items by shared words, equal ones by a checksum of their text."""
+    """Order numbered items by shared words, then by a checksum."""
     return sorted(
         map(int, items),
         key=lambda number: (

@@ -23,7 +23,7 @@ FORMS = ("llmrank", "rec(BASE)", "user(REWARD)", "afl(BASE)", "afl(BASE+REWARD)"
 
 
 def asks_model(name: str) -> bool:
-    """Return whether a name is that of a method that asks a language model."""
+    """Return whether a method of this name asks a model."""
     return name == "llmrank" or AGENTS.fullmatch(name) is not None
 
 

@@ -66,7 +66,7 @@ def _is_done(folder: Path, method: Method, seed: int) -> bool:
 def describe_costs(
     parts: Sequence[PartEstimate], model: LabModel, seconds_a_call: float | None
 ) -> list[str]:
-    """Describe what methods will ask at most, a line a method and one for all.
+    """Describe what methods will ask at most, in lines.
 
     Answers that an earlier run kept cost nothing, but how many there are is not known here.
 

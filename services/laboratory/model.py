@@ -1,4 +1,4 @@
-"""The language model of a run, with answers that are kept in the run's folder.
+"""The language model of a run, with answers in the run's folder.
 
 A stopped run asks no answered question again: each answer is on disk before the method goes on. So
 of a run that is killed, only answers that arrived in that moment are lost.
@@ -37,6 +37,12 @@ ANSWERS = "answers.db"
 PLACES = 1 << 60
 """Places of the cache of answers: so many that no two questions share one."""
 FIRST_ANSWERS = 12
+BEGUN_A_SLOT = 2
+"""How many questions are begun for each call that may run.
+
+Enough that a slot never waits for an answer to be kept, and so few that a model that cannot be
+used is soon not asked.
+"""
 PATIENCE_SECONDS, PAUSE_SECONDS = 30.0, 1.0
 KEPT = "what was answered is kept, and the same command goes on there"
 
@@ -87,7 +93,7 @@ class LabModel:
         return self._settings.openai.calls_per_minute
 
     def price(self, prompt_tokens: int, answer_tokens: int) -> float:
-        """Return the price of so many tokens; 0 if the settings have no prices."""
+        """Return the price of so many tokens; 0 without prices."""
         options = self._settings.openai
         return (
             prompt_tokens * options.price_prompt + answer_tokens * options.price_completion
@@ -103,7 +109,8 @@ class LabModel:
 
         async def ask(question: Question) -> Answered:
             try:
-                return await self._ask(question)
+                async with self._begun:
+                    return await self._ask(question)
             finally:
                 self.note_answer(method)
 
@@ -119,6 +126,7 @@ class LabModel:
             self._asker = QuestionAsker(self._endpoint, store)
             self._unusable = BlobCache(store, "unusable", PLACES)
             self._failure, self._is_usable, self._first_failures = "", False, []
+            self._begun = asyncio.Semaphore(BEGUN_A_SLOT * self.in_flight)
             try:
                 yield
             finally:
@@ -130,7 +138,7 @@ class LabModel:
             await store.close()
 
     async def read_pace(self, folder: Path) -> float | None:
-        """Return how many seconds a call took in earlier runs; None if there was none."""
+        """Return the seconds of a call in earlier runs, if any."""
         if not (folder / ANSWERS).exists():
             return None
         store = self._build_store(folder)

@@ -9,7 +9,7 @@ Show = Callable[[int, int | None, str], None]
 
 
 class RunProgress:
-    """Counts the calls of a run, or its parts if it makes no calls.
+    """Counts the calls of a run, or else its parts.
 
     A part that made fewer calls than estimated counts as a whole when it ends.
 

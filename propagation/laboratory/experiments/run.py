@@ -156,7 +156,7 @@ def read_plan(folder: Path) -> RunPlan:
 
 
 def list_parts(methods: Sequence[Method], seeds: Sequence[int]) -> list[tuple[Method, int]]:
-    """List the parts of a run in the order in which they run."""
+    """List the parts of a run in their order."""
     return [(method, seed) for method in methods for seed in seeds]
 
 

@@ -23,8 +23,9 @@ class ItemScores(NamedTuple):
 
 
 class ItemScorer:
-    """Asks a method to score all items; the same request is answered once.
+    """Asks a method to score all items.
 
+    The same request is answered once.
     A recommendation agent and a feedback loop around one method ask for the same scores, and some
     methods take minutes.
     """
@@ -59,7 +60,7 @@ class ItemScorer:
 
 
 def compute_shares(scores: F64, had: I64) -> F64:
-    """Return for each item the share of unseen items with a lower score.
+    """Compute each item's share of unseen items with lower scores.
 
     Args:
         scores: [items]

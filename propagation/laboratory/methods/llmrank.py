@@ -1,4 +1,6 @@
-"""LLMRank: a language model ranks the candidates from the user's history, without examples.
+"""LLMRank: a language model ranks candidates by the user's history.
+
+The prompt has no examples (zero-shot).
 
 Source:
     The baseline "LLMRank" of RecNet 3.1.2 and AgentCF 3.1; the prompt is this project's.

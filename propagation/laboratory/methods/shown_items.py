@@ -1,4 +1,4 @@
-"""How prompts show items and histories: by titles and genres, never by ids."""
+"""Show items and histories in prompts, by titles and genres."""
 
 from collections.abc import Mapping, Sequence
 
@@ -37,7 +37,7 @@ class ShownItems:
         return self._texts[item]
 
     def number(self, items: I64) -> Mapping[str, str]:
-        """Return texts by number from 1, in the order of the items [C]."""
+        """Return the items' texts [C] by number from 1."""
         return {str(place): self._texts[item] for place, item in enumerate(items.tolist(), 1)}
 
     def list_histories(self, history: History) -> Sequence[Sequence[str]]:

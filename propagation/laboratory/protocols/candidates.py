@@ -30,7 +30,7 @@ def draw_candidates(
     seed: int,
     position: Position = "random",
 ) -> DrawnCandidates:
-    """Draw items that each user never had, and put the target among them.
+    """Draw items that each user never had, beside the target.
 
     Negatives are drawn uniformly, without replacement. The draw for a user depends on the seed and
     the user's row alone, so that another position or another set of users draws the same items.
@@ -54,7 +54,7 @@ def draw_candidates(
 
 
 def find_drawable(history: History, targets: Targets, negatives: int) -> Bools:
-    """Return for each target whether its user has enough unseen items to draw, [T]."""
+    """Find the targets whose users have enough unseen items, [T]."""
     had = history.list_items_by_user()
     return np.array(
         [

@@ -132,7 +132,11 @@ class LeaveOneOut:
         return out
 
     def _draw(self, history: History, targets: Targets, seed: int) -> tuple[I64, DrawnCandidates]:
-        """Draw candidates; return the rows of the targets that have enough, and theirs."""
+        """Draw candidates.
+
+        Returns:
+            The rows of the targets whose users have enough unseen items, and their candidates.
+        """
         rows = np.flatnonzero(find_drawable(history, targets, self.negatives))
         some = Targets(targets.user[rows], targets.item[rows], targets.time[rows])
         return rows, draw_candidates(history, some, self.negatives, seed)

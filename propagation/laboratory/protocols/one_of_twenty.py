@@ -1,4 +1,4 @@
-"""One item of twenty: the user's last item among drawn items, by HitRatio@1.
+"""One item of twenty: the last item among drawn ones, by HitRatio@1.
 
 Source:
     AFL 4.1.2, 4.3.3 and 4.4.

@@ -40,9 +40,9 @@ class Protocol(typing.Protocol):
 
 @typing.runtime_checkable
 class EstimatingProtocol(Protocol, typing.Protocol):
-    """A protocol that knows what it will ask of a method with a language model."""
+    """A protocol that can estimate how much a method will ask."""
 
     def estimate(
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
-        """Estimate the calls of `run` by prompt, rather too many than too few."""
+        """Estimate the most calls of `run`, by prompt."""

@@ -1,4 +1,4 @@
-"""User simulation: yes or no to items that the user took, and to others.
+"""User simulation: yes or no to taken and to other items.
 
 Each user has twenty items, of which 1 in 1+k is one that the user took and that is held out.
 
@@ -64,8 +64,9 @@ class UserSimulation:
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
-        """Hold out each user's last 10, 5 or 2 items, as many as leave no fewer known.
+        """Hold out each user's last 10, 5 or 2 items.
 
+        As many are held out as leave no fewer known.
         Repeats of held-out items are held out, too. A target's item is the last one.
 
         Raises:
@@ -148,7 +149,11 @@ class UserSimulation:
 
 
 def _choose_depth(distinct: int) -> int:
-    """Return how many of a user's items are held out; 0 if there are too few."""
+    """Return how many items of a user are held out.
+
+    Args:
+        distinct: How many different items the user has; of too few none is held out.
+    """
     depths = [SHOWN // (1 + ratio) for ratio in RATIOS]
     return next((depth for depth in depths if 2 * depth <= distinct), 0)
 
@@ -205,7 +210,9 @@ async def _prepare(method: Method, history: History, targets: Targets, seed: int
 
 
 async def choose_threshold(scorer: ItemScorer, history: History, seed: int) -> float:
-    """Choose from which share of lower-scored unseen items on a method says yes.
+    """Choose the share above which a method says yes.
+
+    It is the share of unseen items with lower scores.
 
     The last event of each user in the history is hidden, and the method learns the rest. Of all
     items that the user never had, a share 1-t is above the threshold t. The one is chosen for which
@@ -232,7 +239,10 @@ async def choose_threshold(scorer: ItemScorer, history: History, seed: int) -> f
 
 
 def _rate(yes: Bools, took: Bools, rows: I64, targets: int, ratio: int) -> dict[str, F64]:
-    """Return the counts of each target, and its shares of the figures; NaN without a part."""
+    """Return each target's counts, and its shares of the figures.
+
+    They are NaN for a target without a part in the ratio.
+    """
     counts = {
         "right": (yes & took).sum(axis=1),
         "yes": yes.sum(axis=1),
@@ -255,8 +265,9 @@ def _rate(yes: Bools, took: Bools, rows: I64, targets: int, ratio: int) -> dict[
 
 
 def share_ratio(above: I64, below: I64) -> F64:
-    """Share a ratio of sums among users, so that the mean of the shares is the ratio.
+    """Share a ratio of sums among users.
 
+    The mean of the shares is the ratio.
     Each user's share is the ratio plus the user's influence on it, so differences of shares have
     the standard error of a ratio of sums (the delta method).
 

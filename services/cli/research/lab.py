@@ -211,7 +211,10 @@ def report_run(
 def _open_model(
     config: Path | None, assignments: list[str] | None, name: str | None, reasoner: str | None
 ) -> "LabModel | None":
-    """Return the model that the options or the settings name, not opened; None: none.
+    """Return the model that the options or the settings name, not opened.
+
+    Returns:
+        None if they name none.
 
     Raises:
         UsageProblem: The options contradict each other.
@@ -253,7 +256,7 @@ def _choose_names(
 def _confirm_costs(
     parts: "Sequence[PartEstimate]", model: "LabModel", folder: Path, *, yes: bool
 ) -> None:
-    """Print what a run will cost at most, and ask whether to go on.
+    """Print what a run costs at most, and ask to go on.
 
     Raises:
         UsageProblem: There is no terminal to ask on.
@@ -265,11 +268,16 @@ def _confirm_costs(
     print_error(*describe_costs(parts, model, pace))
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not has_terminal():
         raise UsageProblem(
             f"{model.name} would be asked, and there is no terminal to ask you on; add --yes"
         )
     typer.confirm("Go on?", abort=True, err=True)
+
+
+def has_terminal() -> bool:
+    """Return whether somebody can be asked."""
+    return sys.stdin.isatty()
 
 
 def _find_experiment(name: str) -> "Experiment":

@@ -167,7 +167,11 @@ class Agents:
         return decided
 
     async def like(self, case: Case, place: int, memory: Sequence[Rejected]) -> float:
-        """Ask the user agent about one item; NaN if no answer is usable."""
+        """Ask the user agent whether it likes an item.
+
+        Returns:
+            1 for yes and 0 for no; NaN if no answer is usable.
+        """
         question = ask_liking(case.history, case.show(place), case.reward(place), memory)
         decided: Decided | None = await ask_for_part(self.ask, question, "decision")
         return np.nan if decided is None else float(decided.yes)
@@ -210,7 +214,7 @@ class Agents:
     def estimate_loops(
         self, history: History, questions: Questions, iterations: int, *, decide_last: bool
     ) -> list[Calls]:
-        """Estimate the calls if the user agent always says no, which is the most."""
+        """Estimate the most calls: the user agent always says no."""
         cases = self._describe_roughly(history, questions)
         asked = [
             ask_recommendation(one.history, one.candidates, one.suggested, ()) for one in cases
@@ -228,7 +232,11 @@ class Agents:
         ]
 
     def estimate_likings(self, history: History, questions: Questions, rounds: int) -> list[Calls]:
-        """Estimate a call for each candidate, with so many rounds in the memory."""
+        """Estimate a call for each candidate.
+
+        Args:
+            rounds: How many rounds the memory has.
+        """
         cases = self._describe_roughly(history, questions)
         each = questions.candidates.shape[1]
         asked = [ask_liking(one.history, one.show(0), one.reward(0), ()) for one in cases]
@@ -253,7 +261,9 @@ def _fill(trace: Trace, place: int, iterations: int) -> Trace:
 
 
 def _estimate(label: str, prompt_tokens: int, users: int, iterations: int) -> Calls:
-    """Estimate a prompt that is asked once an iteration, each with one more round in memory.
+    """Estimate a prompt that is asked once an iteration.
+
+    Each time the memory has one round more.
 
     Args:
         prompt_tokens: Of all users' first calls together.

@@ -36,7 +36,7 @@ class RecommendationAgent:
         return await self.agents.run_loops(cases, 1)
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        """Score the chosen item above the others, which are equal; NaN where invalid."""
+        """Score the chosen item above the others; NaN where invalid."""
         return score_choices(await self.choose(history, questions, seed), questions)
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
@@ -71,7 +71,7 @@ class FeedbackLoop:
         return await self.agents.run_loops(cases, self.iterations)
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        """Score the item after the last iteration above the others; NaN where invalid."""
+        """Score the last iteration's item above the others; NaN where invalid."""
         return score_choices(await self.choose(history, questions, seed), questions)
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
@@ -91,7 +91,7 @@ class FeedbackLoop:
         )
 
     def estimate_decisions(self, history: History, questions: Questions) -> Sequence[Calls]:
-        """Estimate the most calls: the user agent always says no in the loop."""
+        """Estimate the most calls: the user agent always says no."""
         return [
             *self.agents.estimate_loops(history, questions, self.iterations, decide_last=True),
             *self.agents.estimate_likings(history, questions, self.iterations),
@@ -99,7 +99,11 @@ class FeedbackLoop:
 
 
 def score_choices(chosen: I64, questions: Questions) -> F64:
-    """Score the last choice 1 and the others 0, [Q,C]; a row of NaN where it is invalid."""
+    """Score the last choice 1 and the other candidates 0.
+
+    Returns:
+        [Q,C]; a row of NaN where the choice is invalid.
+    """
     scores = np.zeros(questions.candidates.shape)
     last = chosen[:, -1]
     valid = np.flatnonzero(last != INVALID)

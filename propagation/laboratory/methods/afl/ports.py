@@ -1,4 +1,4 @@
-"""What a method may do besides scoring: choose one item, or decide about each item.
+"""Ports of methods that choose an item, or decide about items.
 
 These ports have no properties, since looking for one would read it (Python 3.11), and a method's
 version raises an error if its packages are missing.
@@ -16,7 +16,7 @@ INVALID = -1
 
 @runtime_checkable
 class ChoosingMethod(Protocol):
-    """A method that recommends one of the candidates, in one or more iterations."""
+    """A method that recommends one of the candidates."""
 
     async def choose(self, history: History, questions: Questions, seed: int) -> I64:
         """Choose a candidate of each question.

@@ -166,7 +166,9 @@ def ask_decision(
     reward: float | None,
     memory: Sequence[Rejected],
 ) -> Question:
-    """Ask whether the item is the most preferred one, as the only part `decision`.
+    """Ask whether an item is the most preferred candidate.
+
+    The only part is `decision`.
 
     Args:
         reward: The reward model's score; None: there is no such model.

@@ -38,7 +38,11 @@ class UserAgent:
         return np.array(decisions).reshape(questions.candidates.shape)
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        """Score what the user agent likes 1 and the rest 0; a row of NaN where it has gaps."""
+        """Score what the user agent likes 1 and the rest 0.
+
+        Returns:
+            [Q,C]; a row of NaN where a decision is invalid.
+        """
         decisions = await self.decide(history, questions, seed)
         decisions[np.isnan(decisions).any(axis=1)] = np.nan
         return decisions
