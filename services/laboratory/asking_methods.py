@@ -31,32 +31,26 @@ class AskingMethods:
     """Builds methods around one model.
 
     Args:
-        model: None: the settings name no model.
         build_base: Builds a method with scores by its name.
+
+    Raises:
+        InvalidInput: The items have no titles.
     """
 
     def __init__(
-        self, dataset: Dataset, model: LabModel | None, build_base: Callable[[str], Method]
+        self, dataset: Dataset, model: LabModel, build_base: Callable[[str], Method]
     ) -> None:
-        self._dataset = dataset
+        self._items = ShownItems(dataset)
         self._model = model
         self._build_base = build_base
-        self._items: ShownItems | None = None
         self._scorers: dict[str, ItemScorer] = {}
 
     def build(self, name: str) -> Method:
         """Build a method.
 
         Raises:
-            UsageProblem: There is no model, or a method inside is not known.
-            InvalidInput: The items have no titles.
+            UsageProblem: A method inside is not known, or has no scores.
         """
-        if self._model is None:
-            raise UsageProblem(
-                f"--methods: {name} asks a language model: name one with --model NAME and --set"
-                " openai.base_url=ADDRESS, or leave it out"
-            )
-        self._items = self._items or ShownItems(self._dataset)
         if name == "llmrank":
             return LLMRank(self._model.ask_for(name), self._model.identity, self._items)
         kind, inside = AGENTS.fullmatch(name).groups()  # type: ignore[union-attr]  # asks_model
@@ -82,8 +76,6 @@ class AskingMethods:
     def _build_agents(
         self, name: str, base: ItemScorer | None, reward: ItemScorer | None
     ) -> Agents:
-        assert self._model is not None
-        assert self._items is not None
         return Agents(self._model.ask_for(name), self._model.identity, self._items, base, reward)
 
     def _find_scorer(self, name: str, inside: str) -> ItemScorer | None:

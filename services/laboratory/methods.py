@@ -50,8 +50,16 @@ def build_methods(
         _check_name(name)
         return _build(name, dataset, settings, convert)
 
-    asking = AskingMethods(dataset, model, build_base)
-    methods = [asking.build(name) if asks_model(name) else build_base(name) for name in names]
+    asking = [name for name in names if asks_model(name)]
+    if asking and model is None:
+        raise UsageProblem(
+            f"--methods: {asking[0]} asks a language model: name one with --model NAME and --set"
+            " openai.base_url=ADDRESS, or leave it out"
+        )
+    builder = AskingMethods(dataset, model, build_base) if asking and model else None
+    methods = [
+        builder.build(name) if builder and asks_model(name) else build_base(name) for name in names
+    ]
     built = [method.name for method in methods]
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
