@@ -2,7 +2,7 @@
 
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.candidates import Position
-from propagation.laboratory.protocols.one_of_twenty import GROUPS, ITERATIONS, OneOfTwenty
+from propagation.laboratory.protocols.one_of_twenty import ITERATIONS, OneOfTwenty
 from propagation.laboratory.protocols.user_simulation import FIGURES, RATIOS, UserSimulation
 
 BASES = ("pop", "ease", "recnet")
@@ -58,7 +58,7 @@ EXPERIMENTS = (
         "user simulation: reward model, user agent, AFL",
         "AFL, Table 5",
         UserSimulation(),
-        ("invalid", *(f"{name}_{ratio}" for ratio in reversed(RATIOS) for name in FIGURES)),
+        ("invalid", *(f"{name}_{ratio}" for ratio in RATIOS for name in FIGURES)),
         ("ease", "recnet", "user(ease)", "afl(ease)"),
         ("sasrec",),
         tuple(f"{name}_{ratio}" for ratio in RATIOS for name in FIGURES),
@@ -157,10 +157,10 @@ EXPERIMENTS = (
     ),
     Experiment(
         "afl/figure5",
-        "popularity of the recommended items by iteration",
+        "popularity of the recommended items by iteration (the middle is the rest)",
         "AFL, Figure 5",
         OneOfTwenty(),
-        ("invalid", *(f"random_{group}_{step}" for group in GROUPS for step in STEPS)),
+        ("invalid", *(f"random_{group}_{step}" for group in ("rare", "popular") for step in STEPS)),
         ("ease", "afl(ease)"),
         ("sasrec",),
     ),

@@ -48,11 +48,11 @@ class OneOfTwenty:
         """The header of each measure."""
         out = {"invalid": "invalid"}
         for position in self.positions:
-            start = "" if position == "random" else f"{position} "
+            hit = "HR@1" if position == "random" else position
             for number in range(1, ITERATIONS + 1):
-                out[f"{position}_hit_{number}"] = f"{start}HR@1 ({number})"
+                out[f"{position}_hit_{number}"] = f"{hit} ({number})"
                 for group in GROUPS:
-                    out[f"{position}_{group}_{number}"] = f"{start}{group} ({number})"
+                    out[f"{position}_{group}_{number}"] = f"{group} ({number})"
         return out
 
     @property
@@ -65,6 +65,11 @@ class OneOfTwenty:
             " An invalid answer, after asking once more, counts as a miss. Of equal scores each"
             " item counts by its share. Popular: the most taken fifth of the items; rare: the less"
             " taken half."
+            + (
+                ""
+                if self.positions == ("random",)
+                else " First, last: HR@1 with the right item there."
+            )
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
