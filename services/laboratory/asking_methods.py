@@ -11,7 +11,7 @@ from propagation.laboratory.methods.afl import (
     RecommendationAgent,
     UserAgent,
 )
-from propagation.laboratory.methods.item_scores import ItemScorer
+from propagation.laboratory.methods.item_scores import ItemScorer, ScoredOnce
 from propagation.laboratory.methods.llmrank import LLMRank
 from propagation.laboratory.methods.shown_items import ShownItems
 from services.client.errors import UsageProblem
@@ -63,6 +63,14 @@ class AskingMethods:
             return RecommendationAgent(shown, self._build_agents(shown, scorer, None))
         shown = f"user({self._name(scorer)})"
         return UserAgent(shown, self._build_agents(shown, None, scorer))
+
+    def build_plain(self, name: str) -> Method:
+        """Build a method that asks no model.
+
+        If agents are around it, it learns once for all of them. Build those first.
+        """
+        scorer = self._scorers.get(name)
+        return ScoredOnce(scorer) if scorer else self._build_base(name)
 
     def _build_loop(self, base: str, reward: str) -> Method:
         name = f"afl({base}{JOINT}{reward})"

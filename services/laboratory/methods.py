@@ -57,9 +57,9 @@ def build_methods(
             " openai.base_url=ADDRESS, or leave it out"
         )
     builder = AskingMethods(dataset, model, build_base) if asking and model else None
-    methods = [
-        builder.build(name) if builder and asks_model(name) else build_base(name) for name in names
-    ]
+    around = {name: builder.build(name) for name in asking} if builder else {}
+    build_plain = builder.build_plain if builder else build_base
+    methods = [around[name] if name in around else build_plain(name) for name in names]
     built = [method.name for method in methods]
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")

@@ -1,5 +1,6 @@
 """Scores of all items for users, by any method, and their ranks."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,9 @@ import numpy as np
 from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.method import Method
+
+MOST_KEPT = 50_000_000
+"""Of more scores, those of earlier seeds are forgotten; a score and its share take 16 bytes."""
 
 
 class ItemScores(NamedTuple):
@@ -25,15 +29,14 @@ class ItemScores(NamedTuple):
 class ItemScorer:
     """Asks a method to score all items.
 
-    The same request is answered once.
-    A recommendation agent and a feedback loop around one method ask for the same scores, and some
-    methods take minutes.
+    The same request is answered once. A recommendation agent, a feedback loop and the method itself
+    ask for the same scores, and some methods take minutes.
     """
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self._asked: tuple[History, I64, int] | None = None
-        self._found: ItemScores | None = None
+        self._history: History | None = None
+        self._found: dict[tuple[int, bytes], ItemScores] = {}
 
     async def score(self, history: History, user: I64, time: I64, seed: int) -> ItemScores:
         """Learn a history, and score all items for users at moments.
@@ -45,18 +48,37 @@ class ItemScorer:
             MethodNotInstalled: The method's packages are missing.
             MethodFailed: The method ended with an error.
         """
-        if self._found is not None and self._asked is not None:
-            known, users, known_seed = self._asked
-            if known is history and known_seed == seed and np.array_equal(users, user):
-                return self._found
-        everything = np.tile(np.arange(history.items), (len(user), 1))
-        scores = await self.method.score(history, Questions(user, time, everything), seed)
-        had = history.list_items_by_user()
-        shares = np.array(
-            [compute_shares(row, had[one]) for row, one in zip(scores, user, strict=True)]
-        ).reshape(scores.shape)
-        self._asked, self._found = (history, user, seed), ItemScores(scores, shares)
-        return self._found
+        if history is not self._history:
+            self._history, self._found = history, {}
+        key = (seed, user.tobytes() + time.tobytes())
+        if key not in self._found:
+            if sum(one.scores.size for one in self._found.values()) > MOST_KEPT:
+                self._found.clear()
+            everything = np.tile(np.arange(history.items), (len(user), 1))
+            scores = await self.method.score(history, Questions(user, time, everything), seed)
+            had = history.list_items_by_user()
+            shares = [compute_shares(row, had[one]) for row, one in zip(scores, user, strict=True)]
+            self._found[key] = ItemScores(scores, np.array(shares).reshape(scores.shape))
+        return self._found[key]
+
+
+@dataclass(frozen=True)
+class ScoredOnce:
+    """A method whose scores are also those of agents around it."""
+
+    scorer: ItemScorer
+
+    @property
+    def name(self) -> str:
+        return self.scorer.method.name
+
+    @property
+    def version(self) -> str:
+        return self.scorer.method.version
+
+    async def score(self, history: History, questions: Questions, seed: int) -> F64:
+        found = await self.scorer.score(history, questions.user, questions.time, seed)
+        return found.scores[np.arange(len(questions.user))[:, None], questions.candidates]
 
 
 def compute_shares(scores: F64, had: I64) -> F64:

@@ -2,10 +2,12 @@
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from propagation.laboratory.methods import Popularity
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty
 from services.fake_llm.planted import PlantedAnswers
@@ -24,6 +26,7 @@ from tests.unit.laboratory.titled_data import (
 
 DATASET = build_titled_dataset(users=20, items=60, each=6)
 PROTOCOL = OneOfTwenty()
+NOWHERE = SimpleNamespace(base_url="http://127.0.0.1:9/v1")
 PLANTED = PlantedAnswers(find_right_items(DATASET, PROTOCOL), knows=0.5)
 
 
@@ -166,3 +169,23 @@ async def test_users_are_asked_at_the_same_time_up_to_the_limit(tmp_path):
     async with planted_server(PLANTED, Script(latency=0.1)) as server:
         await run_planted(tmp_path / "run", DATASET, PROTOCOL, ["rec(pop)"], server, in_flight=7)
         assert server.seen.most_at_once == 7
+
+
+async def test_a_base_model_learns_once_for_itself_and_all_agents_around_it(tmp_path, monkeypatch):
+    learned = []
+    right = Popularity.score
+
+    async def score(self, history, questions, seed):
+        learned.append(seed)
+        return await right(self, history, questions, seed)
+
+    alone, _ = await run_planted(tmp_path / "alone", DATASET, PROTOCOL, ["pop"], NOWHERE, (1, 2))
+    monkeypatch.setattr(Popularity, "score", score)
+    async with planted_server(PLANTED) as server:
+        names = ["pop", "rec(pop)", "afl(pop)"]
+        parts, _ = await run_planted(tmp_path / "run", DATASET, PROTOCOL, names, server, (1, 2))
+    assert learned == [1, 2]
+    for part, same in zip(alone, parts, strict=False):
+        assert (part.method, part.seed, part.version) == (same.method, same.seed, same.version)
+        for name, values in part.values.items():
+            assert np.array_equal(values, same.values[name])
