@@ -13,6 +13,7 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
+from services.fake_llm.agentcf_rule import AGENTCF_MARKS
 from services.fake_llm.lab_rule import LAB_MARKS
 from services.fake_llm.rule import (
     change_by_habit,
@@ -38,6 +39,7 @@ MARKS = {
     "router_1": "summarize",
     "candidates": "rank",
     **LAB_MARKS,
+    **AGENTCF_MARKS,
 }
 REFUSAL = "I'm sorry, but I can't help with that."
 

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable
 
+from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.datasets.dataset import Dataset
+from propagation.laboratory.agentcf import AgentCF, list_variants
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.afl import (
     Agents,
@@ -19,12 +21,12 @@ from services.laboratory.model import LabModel
 
 NONE, JOINT = "none", "+"
 AGENTS = re.compile(r"(rec|user|afl)\((.*)\)")
-FORMS = ("llmrank", "rec(BASE)", "user(REWARD)", "afl(BASE)", "afl(BASE+REWARD)")
+FORMS = ("llmrank", *list_variants(), "rec(BASE)", "user(REWARD)", "afl(BASE)", "afl(BASE+REWARD)")
 
 
 def asks_model(name: str) -> bool:
     """Return whether a method of this name asks a model."""
-    return name == "llmrank" or AGENTS.fullmatch(name) is not None
+    return name in ("llmrank", *list_variants()) or AGENTS.fullmatch(name) is not None
 
 
 class AskingMethods:
@@ -40,6 +42,7 @@ class AskingMethods:
     def __init__(
         self, dataset: Dataset, model: LabModel, build_base: Callable[[str], Method]
     ) -> None:
+        self._dataset = dataset
         self._items = ShownItems(dataset)
         self._model = model
         self._build_base = build_base
@@ -51,6 +54,15 @@ class AskingMethods:
         Raises:
             UsageProblem: A method inside is not known, or has no scores.
         """
+        if name in list_variants():
+            return AgentCF(
+                name,
+                list_variants()[name],
+                self._dataset,
+                self._model.ask_for(name),
+                self._model.identity,
+                HashedEmbedder(),
+            )
         if name == "llmrank":
             return LLMRank(self._model.ask_for(name), self._model.identity, self._items)
         kind, inside = AGENTS.fullmatch(name).groups()  # type: ignore[union-attr]  # asks_model

@@ -1,5 +1,71 @@
-"""AgentCF's tables and figures."""
+"""AgentCF's tables and figures.
 
+The paper's figures are not repeated here: the copy at hand has no tables.
+"""
+
+from propagation.laboratory.agentcf.cold_items import ColdItems
+from propagation.laboratory.agentcf.reviews import Reviews
 from propagation.laboratory.experiments.experiment import Experiment
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
+from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
+from propagation.laboratory.protocols.ranking_bias import RankingBias
+from propagation.laboratory.protocols.two_way_choice import TwoWayChoice
 
-EXPERIMENTS = (Experiment("agentcf/overall", "overall performance", "AgentCF, Table 2"),)
+INFERENCE = ("agentcf", "agentcf-r", "agentcf-h")
+"""The basic prompting, with retrieval of long-term memory, and with the history (B, B+R, B+H)."""
+ABLATIONS = ("agentcf-no-interaction", "agentcf-no-users", "agentcf-no-items")
+AGENTCF = (*INFERENCE, *ABLATIONS)
+RANKED = ("invalid", "n1", "n5", "n10")
+EXPERIMENTS = (
+    Experiment(
+        "agentcf/overall",
+        "overall performance",
+        "AgentCF 4.2, overall performance",
+        DrawnNegatives(negatives=9),
+        RANKED,
+        ("random", "pop", *LIGHT_BASELINES, "llmrank", *INFERENCE),
+        ("sasrec",),
+    ),
+    Experiment(
+        "agentcf/ablations",
+        "without autonomous interaction, user agents or item agents",
+        "AgentCF 4.3.1, ablation study",
+        DrawnNegatives(negatives=9),
+        RANKED,
+        ("agentcf", *ABLATIONS),
+    ),
+    Experiment(
+        "agentcf/bias",
+        "position bias and popularity bias",
+        "AgentCF 4.3.2, position and popularity bias",
+        RankingBias(negatives=9),
+        tuple(RankingBias().measures),
+        ("random", "pop", "llmrank", "agentcf"),
+    ),
+    Experiment(
+        "agentcf/reflection",
+        "right choices before and after reflection",
+        "AgentCF 4.3.3, collaborative reflection",
+        TwoWayChoice(steps=3),
+        tuple(TwoWayChoice(steps=3).measures),
+        ("agentcf", "agentcf-no-users", "agentcf-no-items"),
+    ),
+    Experiment(
+        "agentcf/user-user",
+        "reviews change decisions",
+        "AgentCF 4.4.1, user-user interaction",
+        Reviews(),
+        tuple(Reviews().measures),
+        ("agentcf",),
+    ),
+    Experiment(
+        "agentcf/item-item",
+        "a new item learns from popular ones",
+        "AgentCF 4.4.2, item-item interaction",
+        ColdItems(negatives=9),
+        tuple(ColdItems().measures),
+        ("agentcf",),
+    ),
+    Experiment("agentcf/spread", "spread of a seed preference", "AgentCF 4.4.3"),
+    Experiment("agentcf/advertisements", "advertisements made together", "AgentCF 4.4.4"),
+)

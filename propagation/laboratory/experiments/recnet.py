@@ -12,8 +12,8 @@ EXPERIMENTS = (
         "RecNet, Table 2",
         LeaveOneOut(negatives=9),
         ("n10_of_100", "invalid", "n1", "n5", "n10"),
-        ("random", "pop", *LIGHT_BASELINES, "llmrank", *RECNET),
-        ("sasrec", "agentcf"),
+        ("random", "pop", *LIGHT_BASELINES, "llmrank", "agentcf", *RECNET),
+        ("sasrec",),
         ("n1", "n5", "n10"),
         {
             "CDs": {

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
 
 
@@ -13,6 +13,10 @@ class Popularity:
     version = ""
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        pairs = np.unique(history.user * history.items + history.item)
-        adopters = np.bincount(pairs % history.items, minlength=history.items)
-        return adopters[questions.candidates].astype(np.float64)
+        return count_adopters(history)[questions.candidates].astype(np.float64)
+
+
+def count_adopters(history: History) -> I64:
+    """Count the users who took each item, [items]."""
+    pairs = np.unique(history.user * history.items + history.item)
+    return np.bincount(pairs % history.items, minlength=history.items)

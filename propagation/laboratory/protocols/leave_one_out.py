@@ -181,9 +181,12 @@ def split_last(dataset: Dataset) -> tuple[History, Targets]:
 
 
 def count_tied(history: History, targets: Targets) -> int:
-    """Count targets with other interactions of their user at the same time."""
+    """Count targets whose user had another item at the same time."""
     newest = np.full(history.users, np.iinfo(np.int64).min)
-    np.maximum.at(newest, history.user, history.time)
+    target = np.full(history.users, -1, np.int64)
+    target[targets.user] = targets.item
+    other = history.item != target[history.user]  # a history may hold the target itself
+    np.maximum.at(newest, history.user[other], history.time[other])
     return int((newest[targets.user] == targets.time).sum())
 
 

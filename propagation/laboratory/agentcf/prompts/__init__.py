@@ -1,0 +1,1 @@
+"""AgentCF's prompts: what they say, and how their answers are read."""

@@ -1,0 +1,132 @@
+"""Leave-last-one-out with drawn candidates, for methods that rank by one call.
+
+Source:
+    RecNet 3.1.3; AgentCF 4.1.2.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from propagation.arrays import F64, I64
+from propagation.datasets.dataset import Dataset
+from propagation.laboratory.history import History, Questions, Targets
+from propagation.laboratory.methods import Method
+from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.protocols.candidates import (
+    DrawnCandidates,
+    Position,
+    draw_candidates,
+    find_drawable,
+)
+from propagation.laboratory.protocols.leave_one_out import (
+    CUTS,
+    LEAST_TARGETS,
+    expect_gain,
+    split_last,
+)
+from propagation.model import InvalidInput, pluralize
+
+
+@dataclass(frozen=True)
+class DrawnNegatives:
+    """Ranks each target among items that were drawn once for all methods.
+
+    Attributes:
+        negatives: How many items each target is ranked against.
+    """
+
+    negatives: int = 9
+
+    @property
+    def measures(self) -> Mapping[str, str]:
+        """The header of each measure."""
+        return {"invalid": "invalid", **{f"n{cut}": f"N@{cut}" for cut in CUTS}}
+
+    @property
+    def description(self) -> str:
+        """What is ranked, in a sentence."""
+        return (
+            f"Each user's last event is ranked among {self.negatives} drawn items that the user"
+            " never had; the seed of a repetition draws them, and the order in which they are"
+            " shown. An unusable answer counts as `invalid`, and gains 0."
+        )
+
+    def split(self, dataset: Dataset) -> tuple[History, Targets]:
+        """Split a dataset at each user's last interaction.
+
+        Raises:
+            InvalidInput: Too few users have a target and enough unseen items.
+        """
+        history, targets = split_last(dataset)
+        enough = int(find_drawable(history, targets, self.negatives).sum())
+        if enough < LEAST_TARGETS:
+            raise InvalidInput(
+                "events",
+                f"{dataset.name} has {pluralize(enough, 'user')} with two events or more and"
+                f" {self.negatives} items that the user never had; this experiment needs at least"
+                f" {LEAST_TARGETS}",
+            )
+        return history, targets
+
+    async def run(
+        self, method: Method, history: History, targets: Targets, seed: int
+    ) -> dict[str, F64]:
+        """Return each measure of each target, [T].
+
+        They are N@1, N@5 and N@10, and whether the ranking was unusable. NaN for a user with
+        too few unseen items to draw.
+        """
+        asked, some, drawn = draw_for_rankable(history, targets, self.negatives, seed)
+        scores = await method.score(history, Questions(some.user, some.time, drawn.items), seed)
+        gains = rate_rankings(scores, drawn.place)
+        out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
+        out["invalid"][asked] = find_invalid(scores)
+        for place, cut in enumerate(CUTS):
+            out[f"n{cut}"][asked] = gains[:, place]
+        return out
+
+    def estimate(
+        self, method: AskingMethod, history: History, targets: Targets, seed: int
+    ) -> Sequence[Calls]:
+        """Estimate the calls of `run`."""
+        _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed)
+        return method.estimate(history, Questions(some.user, some.time, drawn.items))
+
+
+def draw_for_rankable(
+    history: History, targets: Targets, negatives: int, seed: int, position: Position = "random"
+) -> tuple[I64, Targets, DrawnCandidates]:
+    """Draw candidates for the targets whose user has enough unseen items.
+
+    Returns:
+        The places [Q] of these targets, themselves, and their candidates.
+    """
+    places = np.flatnonzero(find_drawable(history, targets, negatives))
+    some = Targets(targets.user[places], targets.item[places], targets.time[places])
+    return places, some, draw_candidates(history, some, negatives, seed, position)
+
+
+def find_invalid(scores: F64) -> F64:
+    """Return for each ranking whether the method gave no usable answer, [Q]."""
+    return np.isnan(scores).any(axis=1) + np.zeros(len(scores))
+
+
+def rate_rankings(scores: F64, place: I64) -> F64:
+    """Return N@1, N@5 and N@10 of each ranking, [Q,3].
+
+    They are 0 for a ranking without a usable answer. Equal scores share their ranks.
+
+    Args:
+        scores: [Q,C].
+        place: [Q] of the target.
+    """
+    out = np.zeros((len(scores), len(CUTS)))
+    for row, (some, target) in enumerate(zip(scores, place.tolist(), strict=True)):
+        if np.isnan(some).any():
+            continue
+        own, pool = float(some[target]), len(some) - 1
+        better, equal = int((some > own).sum()), int((some == own).sum()) - 1
+        out[row] = [expect_gain(better, equal, pool, pool, cut) for cut in CUTS]
+    return out
