@@ -37,7 +37,7 @@ def apply_optimization(
 
 
 def drop_rules(answer: AnswerPart[OptimizeAnswer]) -> AnswerPart[OptimizeAnswer]:
-    """Leave out the rules of an answer, where no filter memory is kept.
+    """Leave out an answer's rules, where no filter memory is kept.
 
     Source: RecNet 3.3, "w/o Filter Memory".
     """

@@ -64,7 +64,7 @@ def draw_series_chart(heading: str, series: Sequence[SeriesReport]) -> Element:
 
 
 def average_seeds(series: SeriesReport) -> F64:
-    """Return the mean over seeds of each step, as far as all seeds have it."""
+    """Return each step's mean over seeds, as far as all have it."""
     steps = min(len(one) for one in series.seeds)
     mean: F64 = np.mean([one[:steps] for one in series.seeds], axis=0)
     return mean if steps else np.zeros(1)

@@ -145,7 +145,7 @@ def _digest(deciding: str) -> str:
 
 
 def _open_engine(settings: Settings, described: int, database: Path, seed: int) -> Engine:
-    """Build an engine, which makes its first routers also of a small catalogue.
+    """Build an engine whose first routers need no large catalogue.
 
     An operator would run `propagation init` there.
 

@@ -1,4 +1,4 @@
-"""The page of a run: its figures beside the paper's, claims, plots, data and cost."""
+"""The page of a run: figures beside the paper's, claims, plots, cost."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a paper claims about its figures, and whether it holds in a run.
+"""What a paper claims of its figures, and whether it holds.
 
 A claim is data. It is judged by differences that are paired by user, after the mean over seeds.
 """
@@ -28,6 +28,7 @@ class Verdict(Enum):
     HOLDS = "holds"
     FAILS = "does not hold"
     UNDECIDED = "cannot be told"
+    NO_TARGETS = "no such targets"
     NOT_RUN = "not run"
 
 
@@ -130,7 +131,7 @@ def judge(claim: Claim, parts: Sequence["Part"], known: "Known | None") -> Judge
 
 
 def _collect(measure: str, parts: Sequence["Part"]) -> Mapping[str, F64] | None:
-    """Return the values of units by seed, or of seeds under one key.
+    """Return values of targets under one key, or counts by seed.
 
     Measures of targets are averaged over seeds, under the key "".
     """
@@ -142,7 +143,7 @@ def _collect(measure: str, parts: Sequence["Part"]) -> Mapping[str, F64] | None:
 
 
 def get_count(measure: str, part: "Part") -> float | None:
-    """Return seconds, or one of a method's own counts, of one seed; None if not measured."""
+    """Return a seed's seconds or one of its counts, if measured."""
     return part.seconds if measure == "seconds" else part.measured.counts.get(measure)
 
 
@@ -157,7 +158,9 @@ def _match(greater: Mapping[str, F64], less: Mapping[str, F64]) -> tuple[F64, F6
 
 
 def _decide(claim: Claim, difference: Paired | None) -> Verdict:
-    if difference is None or difference.standard_error is None:
+    if difference is None:
+        return Verdict.NO_TARGETS
+    if difference.standard_error is None:
         return Verdict.UNDECIDED
     if difference.t is None:  # every unit has the same difference
         told = difference.mean != 0

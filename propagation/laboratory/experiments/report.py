@@ -1,4 +1,4 @@
-"""The content of a run's report, as data: the page and the JSON file say the same."""
+"""The content of a run's report, as data for page and file."""
 
 from collections.abc import Mapping, Sequence
 
@@ -53,7 +53,7 @@ class SliceReport(Term):
 
 
 class SeriesReport(Term):
-    """A method's series over the time of learning, a list for each seed."""
+    """A method's series over the time of learning, by seed."""
 
     name: str
     method: str
@@ -191,7 +191,7 @@ def _report_method(
 def _report_slice(
     experiment: Experiment, part: Slice, parts: Sequence[Part], known: Known, reference: str
 ) -> SliceReport:
-    """Return the figures of the targets of a slice, in the last measure."""
+    """Return the figures of a slice's targets in the last measure."""
     selected = part.select(known)
     last = experiment.measures[-1]
     inside = [

@@ -59,7 +59,7 @@ def test_a_claim_about_a_slice_sees_its_targets_only():
     judged = judge(Claim("good", "bad", among=warm), [good, bad], KNOWN)
     assert (judged.verdict, judged.units) == ("cannot be told", USERS // 2)
     none = Slice("adopters", 9, None)
-    assert judge(Claim("good", "bad", among=none), [good, bad], KNOWN).verdict == "cannot be told"
+    assert judge(Claim("good", "bad", among=none), [good, bad], KNOWN).verdict == "no such targets"
     assert judge(Claim("good", "bad", among=cold), [good, bad], None).verdict == "not run"
 
 

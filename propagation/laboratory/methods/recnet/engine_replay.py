@@ -1,4 +1,4 @@
-"""A replay of a history through a new engine, shared by methods that differ in the asking."""
+"""A replay through a new engine, shared by methods that ask differently."""
 
 import tempfile
 import time
@@ -89,7 +89,7 @@ class ReplayCache:
     async def replay(
         self, plan: ReplayPlan, history: History, questions: Questions, seed: int
     ) -> Replayed:
-        """Replay the history and ask as methods expect, unless the newest replay was the same."""
+        """Replay the history and ask, unless the newest replay was this one."""
         key = _digest(plan.version, history, questions, seed)
         if self._newest is None or self._newest[0] != key:
             self._newest = None
@@ -158,7 +158,7 @@ class ReplayCache:
         return rounds, routers
 
     async def _merge_all(self, engine: Engine) -> None:
-        """Merge what waits for each client, as a reader of all profiles would."""
+        """Merge what waits for clients, as reading every profile would."""
         found = await engine.store.find_refs([client.key for client in self.dataset.clients])
         refs = [ref for ref in found if ref is not None]
         for ref in refs:

@@ -19,7 +19,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import create_evaluation_combiner
 from propagation.evaluation.kernels.controls import create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
-from propagation.evaluation.protocols.passes import start_state
+from propagation.evaluation.protocols.passes import compile_pass, start_state
 from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.method import Measured
@@ -54,8 +54,8 @@ class NumbersMethod:
         self.embedder.restore(self.embedder.fit(stream.item_texts, seed))
         content = await self.embedder.embed(stream.item_texts)
         attributes = await self.embedder.embed(stream.attribute_texts)
+        compile_pass()
         begun = time.monotonic()
-        # The last events are not learned, but a user whose only event is the last one has a row.
         state = start_state(stream, content, attributes, self.settings, seed)
         combiner = create_evaluation_combiner({self.name: self.features})
         controls = create_controls(state, stream.users, stream.items, seed, self.settings.tau)

@@ -1,4 +1,4 @@
-"""Counts the questions to a reasoner, as calls of a language model would be counted.
+"""Counts the questions to a reasoner, as calls would be counted.
 
 The offline reasoner makes no calls. What it is asked is what a model would be asked, one call for
 each question, if forward and backward propagation are fused (docs/llm.md).
