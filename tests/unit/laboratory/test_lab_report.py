@@ -19,7 +19,9 @@ from propagation.laboratory.experiments import (
     run_methods,
 )
 from propagation.laboratory.experiments.claims import Slice
+from propagation.laboratory.experiments.report import SeriesReport
 from propagation.laboratory.methods import Measured, Popularity, Random
+from services.laboratory.charts import draw_series_chart
 from services.laboratory.page import render_run
 from tests.unit.laboratory.lab_data import EACH, USERS, build_dataset
 
@@ -105,3 +107,18 @@ def test_a_run_without_what_is_known_of_its_targets_is_named(tmp_path):
     np.savez(tmp_path / "targets.npz", history=np.ones(3))
     with pytest.raises(PropagationError, match="cannot be read"):
         read_known(tmp_path)
+
+
+def test_labels_of_lines_that_end_together_do_not_overlap():
+    ends = [1.0, 1.0, 1.0, 30.0]
+    series = [
+        SeriesReport(name="routers", method=f"k{n}", seeds=[[5.0, end]])
+        for n, end in enumerate(ends)
+    ]
+    chart = draw_series_chart("routers", series)
+    places = sorted(
+        float(text.get("y")) for text in chart.iter("text") if (text.text or "").startswith("k")
+    )
+    assert len(places) == len(ends)
+    assert np.diff(places).min() >= 15
+    assert places[-1] <= 300
