@@ -71,11 +71,11 @@ def average_seeds(series: SeriesReport) -> F64:
 
 
 def _spread_labels(places: Sequence[float]) -> list[float]:
-    """Move labels down until no two overlap."""
+    """Move labels up from the bottom until no two overlap."""
     moved = list(places)
-    last = -LABEL_HEIGHT
-    for number in sorted(range(len(moved)), key=lambda one: moved[one]):
-        moved[number] = last = max(moved[number], last + LABEL_HEIGHT)
+    last = HEIGHT - BOTTOM + LABEL_HEIGHT
+    for number in sorted(range(len(moved)), key=lambda one: -moved[one]):
+        moved[number] = last = min(moved[number], last - LABEL_HEIGHT)
     return moved
 
 

@@ -112,8 +112,8 @@ def _write_claims(report: RunReport) -> list[Child]:
         make_element(
             "p",
             f"An order holds from t = {T_LIMIT:g} on, and does not hold from -{T_LIMIT:g} on. “No"
-            f" difference” (=) does not hold from |t| = {T_LIMIT:g} on; below, none was found,"
-            " which does not show that there is none. Differences are paired by user, after the"
+            f" difference” (=) does not hold from |t| = {T_LIMIT:g} on; that none was found"
+            " does not show that there is none. Differences are paired by user, after the"
             " mean over seeds; those of seconds and counts are paired by seed. Nothing is corrected"
             " for the number of claims.",
         ),

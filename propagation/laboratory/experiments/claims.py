@@ -28,6 +28,7 @@ class Verdict(Enum):
     HOLDS = "holds"
     FAILS = "does not hold"
     UNDECIDED = "cannot be told"
+    NO_DIFFERENCE = "no difference was found"
     NO_TARGETS = "no such targets"
     NOT_RUN = "not run"
 
@@ -103,8 +104,8 @@ def judge(claim: Claim, parts: Sequence["Part"], known: "Known | None") -> Judge
     """Judge a claim by the results of a run.
 
     An order holds if the difference has its sign and |t| is at least T_LIMIT, and does not hold if
-    it has the other sign with such a t. "No difference" does not hold from T_LIMIT on; below it,
-    none was found, which does not show that there is none.
+    it has the other sign with such a t. That no
+    difference was found does not show that there is none.
 
     Args:
         known: For claims about slices; None: such claims are not judged.
@@ -169,7 +170,7 @@ def _decide(claim: Claim, difference: Paired | None) -> Verdict:
         told = abs(difference.t) >= T_LIMIT
         positive = difference.t > 0
     if not claim.differs:
-        return Verdict.FAILS if told else Verdict.HOLDS
+        return Verdict.FAILS if told else Verdict.NO_DIFFERENCE
     if not told:
         return Verdict.UNDECIDED
     return Verdict.HOLDS if positive else Verdict.FAILS

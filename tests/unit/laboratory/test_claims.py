@@ -25,7 +25,7 @@ def plant(method, mean, seed=1, seconds=None, **counts):
         (Claim("good", "bad"), "holds"),
         (Claim("bad", "good"), "does not hold"),
         (Claim("good", "twin"), "cannot be told"),
-        (Claim("good", "twin", differs=False), "holds"),
+        (Claim("good", "twin", differs=False), "no difference was found"),
         (Claim("good", "bad", differs=False), "does not hold"),
         (Claim("good", "agentcf"), "not run"),
         (Claim("good", "bad", "questions"), "not run"),

@@ -110,7 +110,7 @@ def test_a_run_without_what_is_known_of_its_targets_is_named(tmp_path):
 
 
 def test_labels_of_lines_that_end_together_do_not_overlap():
-    ends = [1.0, 1.0, 1.0, 30.0]
+    ends = [0.0, 0.0, 0.0, 30.0]
     series = [
         SeriesReport(name="routers", method=f"k{n}", seeds=[[5.0, end]])
         for n, end in enumerate(ends)
@@ -121,4 +121,4 @@ def test_labels_of_lines_that_end_together_do_not_overlap():
     )
     assert len(places) == len(ends)
     assert np.diff(places).min() >= 15
-    assert places[-1] <= 300
+    assert places[-1] <= 266, "above the labels of the time"
