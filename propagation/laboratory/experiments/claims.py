@@ -104,8 +104,8 @@ def judge(claim: Claim, parts: Sequence["Part"], known: "Known | None") -> Judge
     """Judge a claim by the results of a run.
 
     An order holds if the difference has its sign and |t| is at least T_LIMIT, and does not hold if
-    it has the other sign with such a t. That no
-    difference was found does not show that there is none.
+    it has the other sign with such a t. A claim of no difference does not hold from T_LIMIT on; if
+    none was found, there may still be one.
 
     Args:
         known: For claims about slices; None: such claims are not judged.
