@@ -13,8 +13,8 @@ LABELS = {
     "recnet-no-ppr": "w/o PPR",
     "recnet-no-buffer": "w/o Buffer",
     "recnet-no-filter-memory": "w/o Filter Memory",
-    "recnet-no-fpo": "w/o FPO",
     "recnet-no-opt-filter-memory": "w/o Opt. Filter Memory",
+    "recnet-no-fpo": "w/o FPO",
     "recnet-no-opt-router": "w/o Opt. Router",
 }
 ABLATIONS = tuple(name for name in LABELS if name not in (PAPER, "recnet-no-cpr"))
