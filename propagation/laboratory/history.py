@@ -1,5 +1,6 @@
 """What a method may learn from, and what it is asked."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,11 +43,13 @@ class Targets(NamedTuple):
     Attributes:
         user: [T] row of the user; no user comes twice. Likewise item.
         time: [T] milliseconds since 1970.
+        held_out: [T] all items of the user that are held out, if a protocol needs several.
     """
 
     user: I64
     item: I64
     time: I64
+    held_out: Sequence[I64] = ()
 
 
 class Questions(NamedTuple):

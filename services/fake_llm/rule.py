@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+from services.fake_llm.lab_rule import LAB_RULES
+
 DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
 AGAIN = re.compile(r"Answer again with one JSON object of (.*) only\.")
 WORD = re.compile(r"[a-z0-9&'-]{3,}")
@@ -392,4 +394,5 @@ RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     },
     "client_1": lambda data: {name: {"lines": _describe(own)} for name, own in data.items()},
     "router_1": lambda data: {name: _write_summary(one) for name, one in data.items()},
+    **LAB_RULES,
 }

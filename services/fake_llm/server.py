@@ -13,6 +13,7 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
+from services.fake_llm.lab_rule import LAB_MARKS
 from services.fake_llm.rule import (
     change_by_habit,
     join_texts,
@@ -36,6 +37,7 @@ MARKS = {
     "client_1": "extract",
     "router_1": "summarize",
     "candidates": "rank",
+    **LAB_MARKS,
 }
 REFUSAL = "I'm sorry, but I can't help with that."
 
@@ -114,6 +116,19 @@ class FakeLLM:
 
         A benchmark overrides this method to measure them.
         """
+
+    def write_answer(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        response_format: Mapping[str, Any] | None,
+        *,
+        obeying: bool,
+    ) -> dict[str, Any]:
+        """Write the answer to a prompt, before habits change it.
+
+        A server with planted answers overrides this method.
+        """
+        return write_scripted_answer(messages, response_format, obeying=obeying)
 
     async def answer(
         self, method: str, path: str, headers: Message, body: bytes, writer: asyncio.StreamWriter
@@ -195,9 +210,7 @@ class FakeLLM:
         habits = self.script.habits
         obeying = obeys(body["messages"], habits)
         self.seen.obeyed += obeying
-        answer = write_scripted_answer(
-            body["messages"], body.get("response_format"), obeying=obeying
-        )
+        answer = self.write_answer(body["messages"], body.get("response_format"), obeying=obeying)
         answer = change_by_habit(answer, read_data(body["messages"]), habits)
         self.observe(body["messages"], answer)
         refusal = None

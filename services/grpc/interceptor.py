@@ -5,9 +5,9 @@ import contextlib
 import math
 import re
 import time
-import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from random import getrandbits
 from typing import Any, NoReturn
 
 import grpc
@@ -56,86 +56,121 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
     readiness: Readiness
     redact: Callable[[str], str]
     observe: CallObserver | None = None
+    _handlers: dict[str, Any] = field(default_factory=dict, init=False)
 
     async def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Any:
-        handler = await continuation(handler_call_details)
-        if handler is None:
-            return None
+        method = handler_call_details.method
+        if method not in self._handlers:
+            handler = await continuation(handler_call_details)
+            if handler is None:
+                return None
+            self._handlers[method] = self._wrap(method, handler)
+        return self._handlers[method]
+
+    def _wrap(self, method: str, handler: Any) -> Any:
+        """Return a handler whose calls are intercepted."""
         handle = (
             handler.unary_unary
             or handler.unary_stream
             or handler.stream_unary
             or handler.stream_stream
         )
-        call = InterceptedCall(
-            self,
-            handler_call_details.method,
-            handler_call_details.invocation_metadata or (),
-            handle,
-        )
+
+        async def answer(request: Any, context: Context) -> Any:
+            return await InterceptedCall(self, method, handle, context).answer(request)
+
+        async def stream(request: Any, context: Context) -> None:
+            await InterceptedCall(self, method, handle, context).stream(request)
+
         return HANDLERS[handler.request_streaming, handler.response_streaming](
-            call.stream if handler.response_streaming else call.answer,
+            stream if handler.response_streaming else answer,
             _build_parser(handler.request_deserializer, streaming=handler.request_streaming),
             handler.response_serializer,
         )
 
 
-@dataclass(frozen=True)
 class InterceptedCall:
     """One call: its handler, and the steps before and after it."""
 
-    interceptor: CallInterceptor
-    method: str
-    metadata: Metadata
-    handle: Callable[[Any, Context], Any]
+    def __init__(
+        self,
+        interceptor: CallInterceptor,
+        method: str,
+        handle: Callable[[Any, Context], Any],
+        context: Context,
+    ) -> None:
+        self._start = time.perf_counter()
+        self._interceptor = interceptor
+        self._method = method
+        self._handle = handle
+        self._context = context
+        self._metadata: Metadata = context.invocation_metadata() or ()
+        self._request_id = request_id_of(self._metadata)
+        # A call has a task of its own, and so a context of its own.
+        structlog.contextvars.bind_contextvars(request_id=self._request_id)
 
-    async def answer(self, request: Any, context: Context) -> Any:
+    async def answer(self, request: Any) -> Any:
         """Run a handler that returns one answer."""
-        async with self._observe_call(context, timings=self.interceptor.timings):
-            with self.interceptor.priority.call():
-                return await self.handle(self._admit(request, context), context)
+        try:
+            with self._interceptor.priority.call():
+                return await self._handle(self._admit(request), self._context)
+        except Exception as error:
+            await self._end(error)
+        finally:
+            self._interceptor.timings[self._name].add(self._observe())
 
-    async def stream(self, request: Any, context: Context) -> None:
+    async def stream(self, request: Any) -> None:
         """Run a handler that streams its answers.
 
-        The handler runs as long as its caller stays admitted.
+        The handler runs as long as its caller stays admitted. Its time is not among the timings:
+        the caller decides how long it lasts.
         """
-        async with self._observe_call(context):
-            try:
-                request = self._admit(request, context)
-            except PropagationError:
-                await _read_to_end(request)
-                raise
-            async with run_in_background(self._write_answers(request, context)) as streaming:
-                while not streaming.done():
-                    self.interceptor.admission.identify(self.method, self.metadata, context.peer())
-                    await asyncio.wait((streaming,), timeout=RECHECK_SECONDS)
-                streaming.result()
+        try:
+            await self._stream(request)
+        except Exception as error:
+            await self._end(error)
+        finally:
+            self._observe()
 
-    async def _write_answers(self, request: Any, context: Context) -> None:
-        answering = self.handle(request, context)
+    async def _stream(self, request: Any) -> None:
+        try:
+            request = self._admit(request)
+        except PropagationError:
+            await _read_to_end(request)
+            raise
+        async with run_in_background(self._write_answers(request)) as streaming:
+            while not streaming.done():
+                self._interceptor.admission.identify(
+                    self._method, self._metadata, self._context.peer()
+                )
+                await asyncio.wait((streaming,), timeout=RECHECK_SECONDS)
+            streaming.result()
+
+    async def _write_answers(self, request: Any) -> None:
+        answering = self._handle(request, self._context)
         if isinstance(answering, Awaitable):  # grpc's health service writes its answers itself
             await answering
             return
         async with contextlib.aclosing(answering) as answers:
             async for answer in answers:
-                await context.write(answer)
+                await self._context.write(answer)
 
-    def _admit(self, request: Any, context: Context) -> Any:
+    def _admit(self, request: Any) -> Any:
         """Identify the caller, apply its limits, and check the deadline.
 
         Returns:
             The request; a stream of requests is slowed down to the caller's limit of bytes.
         """
-        caller = self.interceptor.admission.admit(self.method, self.metadata, context.peer())
+        admission = self._interceptor.admission
+        caller = admission.admit(self._method, self._metadata, self._context.peer())
         admitted_caller.set(caller)
-        if self.method.startswith(SERVICE_PREFIX):
-            self.interceptor.readiness.require()
-        buckets = self.interceptor.admission.bytes
+        if self._method.startswith(SERVICE_PREFIX):
+            self._interceptor.readiness.require()
+        buckets = admission.bytes
         if buckets.rate is not None and isinstance(request, Message):
             buckets.take(caller.name, request.ByteSize())
         elif buckets.rate is not None and request is not None:
@@ -145,73 +180,70 @@ class InterceptedCall:
                 "request",
                 "is not a message of this call: its bytes are malformed, or a text is not UTF-8",
             )
-        refuse_late_call(context)
+        refuse_late_call(self._context)
         return request
 
-    @contextlib.asynccontextmanager
-    async def _observe_call(
-        self, context: Context, timings: Timings | None = None
-    ) -> AsyncIterator[None]:
-        """Log and time a call; end a failed one with its status.
+    @property
+    def _name(self) -> str:
+        """The name of the RPC."""
+        return self._method.rpartition("/")[2]
 
-        Args:
-            timings: Takes the call's time, too. None for a stream, whose caller decides how long
-                it lasts.
+    def _observe(self) -> float:
+        """Note how the call ended.
+
+        Returns:
+            The seconds that it took, without delays of ours.
         """
-        start, request_id = time.perf_counter(), request_id_of(self.metadata)
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            try:
-                yield
-            except Exception as error:
-                await asyncio.sleep(delay := find_delay(error))
-                start += delay
-                await self._end_call(error, context, request_id)
-            finally:
-                seconds = time.perf_counter() - start
-                rpc = self.method.rpartition("/")[2]
-                if self.interceptor.observe is not None:
-                    self.interceptor.observe(rpc, _name_code(context), seconds)
-                if timings is not None:
-                    timings[rpc].add(seconds)
+        seconds = time.perf_counter() - self._start
+        if self._interceptor.observe is not None:
+            self._interceptor.observe(self._name, _name_code(self._context), seconds)
+        return seconds
 
-    async def _end_call(self, error: Exception, context: Context, request_id: str) -> NoReturn:
-        """End the call with the error's status.
+    async def _end(self, error: Exception) -> NoReturn:
+        """End a failed call with its status.
 
         An error of grpc's own means that the call is over: its caller left, or its deadline passed.
         """
+        await asyncio.sleep(delay := find_delay(error))
+        self._start += delay
         if isinstance(error, grpc.aio.AbortError):
             raise error
         if isinstance(error, grpc.aio.BaseError):
-            self._cancel_call(error)
+            self._cancel(error)
         if isinstance(error, PropagationError):
-            code, status = build_status(error, choose_redaction_for_caller(self.interceptor.redact))
+            code, status = build_status(
+                error, choose_redaction_for_caller(self._interceptor.redact)
+            )
             log.info(
-                "request refused", method=self.method, code=code.name, error=type(error).__name__
+                "request refused", method=self._method, code=code.name, error=type(error).__name__
             )
         else:
-            code, status = create_internal_status(request_id)
-            log.error("request failed", method=self.method, exc_info=error)
+            code, status = create_internal_status(self._request_id)
+            log.error("request failed", method=self._method, exc_info=error)
+        trailing = ((DETAILS_KEY, status.SerializeToString()),)
         try:
-            await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+            await self._context.abort(code, status.message, trailing)
         except grpc.aio.AbortError:
             raise
         except grpc.aio.BaseError as late:
-            self._cancel_call(late)
+            self._cancel(late)
         raise asyncio.CancelledError
 
-    def _cancel_call(self, error: grpc.aio.BaseError) -> NoReturn:
+    def _cancel(self, error: grpc.aio.BaseError) -> NoReturn:
         """Raise CancelledError, which grpc does not log.
 
         grpc would log any other error as a fault.
         """
-        log.info("the caller has left", method=self.method, error=type(error).__name__)
+        log.info("the caller has left", method=self._method, error=type(error).__name__)
         raise asyncio.CancelledError
 
 
 def request_id_of(metadata: Metadata) -> str:
     """Return the caller's x-request-id if it is harmless, otherwise a new id."""
     given = dict(metadata).get("x-request-id")
-    return given if isinstance(given, str) and REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    if isinstance(given, str) and REQUEST_ID.fullmatch(given):
+        return given
+    return f"{getrandbits(128):032x}"
 
 
 def _name_code(context: Context) -> str:

@@ -28,6 +28,8 @@ from propagation.workflow.settings import WorkflowSettings
 from services.assembly import FITTABLE_EMBEDDERS, build_engine
 from services.client.errors import UsageProblem
 from services.config.settings import PRESETS, Settings
+from services.laboratory.asking_methods import FORMS, AskingMethods, asks_model
+from services.laboratory.model import LabModel
 from services.runtime.process import SystemClock, release
 
 ENVIRONMENT = "BASELINES_ENVIRONMENT"
@@ -42,31 +44,50 @@ def build_methods(
     dataset: Dataset,
     settings: Settings,
     convert: Convert,
+    model: LabModel | None = None,
     minutes: float = PROGRAM_MINUTES,
 ) -> list[Method]:
     """Build methods.
 
     Args:
-        names: Names in KNOWN, or `program:PATH` for one's own program.
+        names: Names in KNOWN, of methods that ask a model, or `program:PATH` for one's own program.
+        settings: Of the methods that ask no model.
         convert: Checks events and converts them for recording.
+        model: What the others ask; None: they are refused.
         minutes: After which one's own program is ended.
 
     Raises:
         UsageProblem: A name is not known, two methods have one name, a program is missing, or the
             settings name a model.
     """
-    for name in names:
-        if name not in KNOWN and not name.startswith(OWN_PROGRAM):
-            raise UsageProblem(
-                f"--methods: {name!r} is not a method; choose among {', '.join(KNOWN)}, or give"
-                " program:PATH for a program of your own (docs/laboratory.md)"
-            )
     replays = ReplayCache(dataset, convert)
-    methods = [_build(name, replays, settings, minutes) for name in names]
+
+    def build_base(name: str) -> Method:
+        _check_name(name)
+        return _build(name, replays, settings, minutes)
+
+    asking = [name for name in names if asks_model(name)]
+    if asking and model is None:
+        raise UsageProblem(
+            f"--methods: {asking[0]} asks a language model: name one with --model NAME and --set"
+            " openai.base_url=ADDRESS, or leave it out"
+        )
+    builder = AskingMethods(dataset, model, build_base) if asking and model else None
+    around = {name: builder.build(name) for name in asking} if builder else {}
+    build_plain = builder.build_plain if builder else build_base
+    methods = [around[name] if name in around else build_plain(name) for name in names]
     built = [method.name for method in methods]
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
     return methods
+
+
+def _check_name(name: str) -> None:
+    if name not in KNOWN and not name.startswith(OWN_PROGRAM):
+        raise UsageProblem(
+            f"--methods: {name!r} is not a method; choose among {', '.join((*KNOWN, *FORMS))}, or"
+            " give program:PATH for a program of your own (docs/laboratory.md)"
+        )
 
 
 def _build(name: str, replays: ReplayCache, settings: Settings, minutes: float) -> Method:

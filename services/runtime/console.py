@@ -11,7 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -147,6 +147,12 @@ def print_table(
     create_console().print(table)
 
 
+class CountProgress(Protocol):
+    """Takes what is done, the total (None: not known), and a note."""
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None: ...
+
+
 class ProgressLines:
     """Lines on stderr about the work done and the time left.
 
@@ -164,12 +170,18 @@ class ProgressLines:
         self._seconds = seconds or LINE_SECONDS
         self._next = self._begun + self._seconds
         self._done = 0
+        self._note = ""
         self._total: int | None = None
         self._first: tuple[float, int] | None = None
         self._ended = threading.Event()
 
-    def count(self, done: int, total: int | None) -> None:
-        """Record progress: `done` of `total`; None if the total is not known."""
+    def count(self, done: int, total: int | None, note: str = "") -> None:
+        """Record progress: `done` of `total`; None if the total is not known.
+
+        Args:
+            note: Follows the name of the work.
+        """
+        self._note = note
         if self._first is None:
             self._first = (time.monotonic(), done)
         elif self._done == self._first[1] < done:  # the first part is done
@@ -195,7 +207,7 @@ class ProgressLines:
                 self._next = now + self._seconds
 
     def _line(self, now: float) -> str:
-        passed = f"{self._name}: {_format_minutes(now - self._begun)} passed"
+        passed = f"{self._name}{self._note}: {_format_minutes(now - self._begun)} passed"
         if self._first is None:
             return f"{passed}; nothing is counted yet"
         if self._total is None:
@@ -217,12 +229,10 @@ def _format_minutes(seconds: float) -> str:
 
 
 @contextmanager
-def show_progress(
-    name: str, seconds: float | None = None
-) -> Iterator[Callable[[int, int | None], None]]:
+def show_progress(name: str, seconds: float | None = None) -> Iterator[CountProgress]:
     """Show progress on stderr: a bar on a terminal, else lines.
 
-    Yields a function that takes done and total.
+    Yields a function that takes done, total and a note that follows the name.
     """
     if not sys.stderr.isatty():
         lines = ProgressLines(name, seconds)
@@ -247,7 +257,12 @@ def show_progress(
         transient=True,
     ) as bar:
         task = bar.add_task(make_printable(name), total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def count(done: int, total: int | None, note: str = "") -> None:
+            shown = make_printable(name + note)
+            bar.update(task, completed=done, total=total, description=shown)
+
+        yield count
 
 
 def _plain(value: Any) -> object:

@@ -65,10 +65,14 @@ class CallPriority:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """Wrap a commit of events, after which more may follow at once."""
+        """Wrap a commit of events, after which more may follow at once.
+
+        It counts as a call: the caller of a stream waits for it, too.
+        """
         self._recording += 1
         try:
-            yield
+            with self.call():
+                yield
         finally:
             self._recording -= 1
             self._recorded = self._clock()

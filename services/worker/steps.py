@@ -34,9 +34,8 @@ FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 LONGEST_RETRY_SECONDS_IF_UNREACHABLE = 2.0
 MAX_PENDING_MERGES = 10_000
-# If this many log entries were learned at once and events still arrive call after call, learning
-# rests, so that acknowledgements go first.
-FLOOD, FLOOD_REST = 1_000, 3.0
+# While events arrive call after call, learning rests, so that acknowledgements go first.
+FLOOD_REST = 3.0
 INTERVAL_JOB = "round_interval"
 ROUTER = "router "
 PREPARE_AGAIN_SECONDS = 30.0
@@ -144,7 +143,7 @@ async def learn(context: WorkerContext) -> int:
     if done:
         context.progress.advance()
         context.wakes["reason"].set()
-    if done >= FLOOD and context.priority.has_flood:
+    if done and context.priority.has_flood:
         await context.priority.rest(time.monotonic() - start, FLOOD_REST)
     return done
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from propagation.datasets.load import load_dataset
-from propagation.laboratory.experiments.catalogue import LIGHT_BASELINES
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.history import Questions
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
 from services.config.settings import Settings

@@ -1,8 +1,176 @@
 """AFL's tables and figures."""
 
 from propagation.laboratory.experiments.experiment import Experiment
+from propagation.laboratory.protocols.candidates import Position
+from propagation.laboratory.protocols.one_of_twenty import ITERATIONS, OneOfTwenty
+from propagation.laboratory.protocols.user_simulation import FIGURES, RATIOS, UserSimulation
 
+BASES = ("pop", "ease", "recnet")
+REWARD = "ease"
+"""The paper's reward model is SASRec in all rows; EASE stands in for it until SASRec is built."""
+LOOPS = tuple(f"afl({base}+{REWARD})" for base in BASES)
+POSITIONS: tuple[Position, ...] = ("first", "random", "last")
+STEPS = range(1, ITERATIONS + 1)
+NOT_BUILT = ("sasrec", "gru4rec", "caser", "morec", "llara")
 EXPERIMENTS = (
-    Experiment("afl/table4", "one item of twenty", "AFL, Table 4"),
-    Experiment("afl/table5", "user simulation", "AFL, Table 5"),
+    Experiment(
+        "afl/table4",
+        "one item of twenty: base models, recommendation agent, AFL",
+        "AFL, Table 4",
+        OneOfTwenty(),
+        ("invalid", f"random_hit_{ITERATIONS}"),
+        ("random", *BASES, *(f"rec({base})" for base in BASES), *LOOPS),
+        NOT_BUILT,
+        (f"random_hit_{ITERATIONS}",),
+        {
+            data: {
+                f"{kind}({base})" if kind else base: (value,)
+                for base, values in rows.items()
+                for kind, value in zip(("", "rec", "afl"), values, strict=True)
+            }
+            for data, rows in {
+                "Lastfm": {
+                    "sasrec": (0.2869, 0.3197, 0.3770),
+                    "gru4rec": (0.2787, 0.3114, 0.3770),
+                    "caser": (0.2705, 0.2705, 0.3443),
+                    "morec": (0.1639, 0.2131, 0.3115),
+                    "llara": (0.4426, 0.4426, 0.4836),
+                },
+                "Steam": {
+                    "sasrec": (0.3800, 0.3900, 0.4100),
+                    "gru4rec": (0.3750, 0.3850, 0.4100),
+                    "caser": (0.4200, 0.4150, 0.4500),
+                    "morec": (0.4100, 0.4200, 0.4250),
+                    "llara": (0.4650, 0.4650, 0.4750),
+                },
+                "MovieLens": {
+                    "sasrec": (0.4105, 0.4105, 0.4316),
+                    "gru4rec": (0.4526, 0.4526, 0.4632),
+                    "caser": (0.3789, 0.3895, 0.4000),
+                    "morec": (0.3158, 0.3158, 0.3474),
+                    "llara": (0.4842, 0.4842, 0.4947),
+                },
+            }.items()
+        },
+    ),
+    Experiment(
+        "afl/table5",
+        "user simulation: reward model, user agent, AFL",
+        "AFL, Table 5",
+        UserSimulation(),
+        ("invalid", *(f"{name}_{ratio}" for ratio in RATIOS for name in FIGURES)),
+        ("ease", "recnet", "user(ease)", "afl(ease)"),
+        ("sasrec",),
+        tuple(f"{name}_{ratio}" for ratio in RATIOS for name in FIGURES),
+        {
+            "Lastfm": {
+                "sasrec": (
+                    *(0.6667, 0.0533, 0.0988),
+                    *(0.4167, 0.0571, 0.1005),
+                    *(0.1667, 0.0667, 0.0952),
+                ),
+                "user(sasrec)": (
+                    *(0.8155, 0.3467, 0.4865),
+                    *(0.5910, 0.3571, 0.4452),
+                    *(0.2356, 0.2667, 0.2501),
+                ),
+                "afl(sasrec)": (
+                    *(0.8504, 0.5000, 0.6297),
+                    *(0.7343, 0.4286, 0.5412),
+                    *(0.3705, 0.4286, 0.3974),
+                ),
+            },
+            "Steam": {
+                "sasrec": (
+                    *(0.7826, 0.6800, 0.7277),
+                    *(0.5791, 0.7133, 0.6393),
+                    *(0.3408, 0.7667, 0.4718),
+                ),
+                "user(sasrec)": (
+                    *(0.8031, 0.6933, 0.7422),
+                    *(0.6323, 0.7067, 0.6674),
+                    *(0.3682, 0.8167, 0.5076),
+                ),
+                "afl(sasrec)": (
+                    *(0.8501, 0.6700, 0.7494),
+                    *(0.6815, 0.7267, 0.7034),
+                    *(0.4303, 0.8167, 0.5636),
+                ),
+            },
+            "MovieLens": {
+                "sasrec": (
+                    *(0.6929, 0.3800, 0.4908),
+                    *(0.5179, 0.3077, 0.3860),
+                    *(0.3397, 0.2667, 0.2988),
+                ),
+                "user(sasrec)": (
+                    *(0.7049, 0.5133, 0.5941),
+                    *(0.5114, 0.4800, 0.4952),
+                    *(0.2313, 0.5000, 0.3163),
+                ),
+                "afl(sasrec)": (
+                    *(0.7065, 0.5500, 0.6185),
+                    *(0.8107, 0.4667, 0.5924),
+                    *(0.4410, 0.4333, 0.4371),
+                ),
+            },
+        },
+    ),
+    Experiment("afl/table6", "a ranker behind the recommendation agent", "AFL, Table 6"),
+    Experiment(
+        "afl/table7",
+        "without the recommendation model, the reward model, both",
+        "AFL, Table 7",
+        OneOfTwenty(),
+        ("invalid", f"random_hit_{ITERATIONS}"),
+        ("afl(ease)", "afl(none+ease)", "afl(ease+none)", "afl(none+none)"),
+        ("sasrec",),
+        (f"random_hit_{ITERATIONS}",),
+        {
+            data: dict(
+                zip(
+                    (
+                        "afl(sasrec)",
+                        "afl(none+sasrec)",
+                        "afl(sasrec+none)",
+                        "afl(none+none)",
+                    ),
+                    ((value,) for value in values),
+                    strict=True,
+                )
+            )
+            for data, values in {
+                "Lastfm": (0.3770, 0.3525, 0.3689, 0.3443),
+                "Steam": (0.4100, 0.3950, 0.4000, 0.3250),
+                "MovieLens": (0.4316, 0.4000, 0.4211, 0.2105),
+            }.items()
+        },
+    ),
+    Experiment(
+        "afl/figure4",
+        "hits after at most 1 to 4 iterations (figure 4b, simulation, is not built)",
+        "AFL, Figure 4a",
+        OneOfTwenty(),
+        ("invalid", *(f"random_hit_{step}" for step in STEPS)),
+        ("ease", "afl(ease)"),
+        ("sasrec",),
+    ),
+    Experiment(
+        "afl/figure5",
+        "popularity of the recommended items by iteration (the middle is the rest)",
+        "AFL, Figure 5",
+        OneOfTwenty(),
+        ("invalid", *(f"random_{group}_{step}" for group in ("rare", "popular") for step in STEPS)),
+        ("ease", "afl(ease)"),
+        ("sasrec",),
+    ),
+    Experiment(
+        "afl/figure6",
+        "the right item first, anywhere, last",
+        "AFL, Figure 6",
+        OneOfTwenty(positions=POSITIONS),
+        ("invalid", *(f"{position}_hit_{step}" for position in POSITIONS for step in STEPS)),
+        ("ease", "afl(ease)"),
+        ("sasrec",),
+    ),
 )

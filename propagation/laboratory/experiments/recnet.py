@@ -47,9 +47,9 @@ EXPERIMENTS = (
         "overall performance",
         "RecNet, Table 2",
         LeaveOneOut(negatives=9),
-        ("n10_of_100", "n1", "n5", "n10"),
-        ("random", "pop", *LIGHT_BASELINES, *RECNET),
-        ("sasrec", "llmrank", "agentcf"),
+        ("n10_of_100", "invalid", "n1", "n5", "n10"),
+        ("random", "pop", *LIGHT_BASELINES, "llmrank", *RECNET),
+        ("sasrec", "agentcf"),
         ("n1", "n5", "n10"),
         {
             "CDs": {

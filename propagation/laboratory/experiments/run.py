@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -180,6 +179,22 @@ def read_plan(folder: Path) -> RunPlan:
         ) from error
 
 
+def list_parts(methods: Sequence[Method], seeds: Sequence[int]) -> list[tuple[Method, int]]:
+    """List the parts of a run in their order."""
+    return [(method, seed) for seed in seeds for method in methods]
+
+
+def has_result(folder: Path, method: Method, seed: int) -> bool:
+    """Return whether a part has a result of the method's present version.
+
+    Raises:
+        MethodNotInstalled: The method's packages are missing.
+        PropagationError: The file is damaged.
+    """
+    path = folder / f"{method.name}-{seed}.npz"
+    return path.exists() and _read_part(path).version == method.version
+
+
 async def run_methods(
     folder: Path,
     dataset: Dataset,
@@ -200,13 +215,13 @@ async def run_methods(
     history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
     items = np.array([client.key.id for client in dataset.items])[targets.item]
-    total = len(methods) * len(seeds)
+    parts = list_parts(methods, seeds)
     absent: dict[str, str] = {}
     failed: dict[str, str] = {}
     repeated: list[str] = []
     _write_known(folder, history, targets)
-    for number, (seed, method) in enumerate(product(seeds, methods)):
-        progress(number, total)
+    for number, (method, seed) in enumerate(parts):
+        progress(number, len(parts))
         path = folder / f"{method.name}-{seed}.npz"
         if method.name in absent or method.name in failed:
             continue
@@ -239,7 +254,7 @@ async def run_methods(
                 item=items,
                 **values,
             )
-    progress(total, total)
+    progress(len(parts), len(parts))
     return Outcome(absent, failed, list(dict.fromkeys(repeated)))
 
 

@@ -1,7 +1,7 @@
 """Methods that ask a language model."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeGuard
 
 from propagation.adapters.openai.answers.questions import Answered
 from propagation.adapters.openai.prompting import Question
@@ -30,7 +30,16 @@ class Calls(NamedTuple):
 
 
 class AskingMethod(Method, Protocol):
-    """A method that asks a language model."""
+    """A method that asks a language model.
+
+    `score` gives a row of NaN where no answer is usable, also after it was asked for once more.
+    Protocols count such rows as invalid.
+    """
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
         """Estimate what `score` will ask, by prompt."""
+
+
+def asks_model(method: Method) -> TypeGuard[AskingMethod]:
+    """Return whether a method asks a language model."""
+    return hasattr(method, "estimate")

@@ -1,12 +1,13 @@
 """Leave-last-one-out: each user's last item among items that the user never had.
 
-Figures are expectations over all draws of the other items, so that no draw adds noise.
+Figures are expectations over all draws of the other items, so that no draw adds noise. A method
+that asks a language model cannot score all items: it ranks one draw for each seed.
 
 Source:
     RecNet 3.1.3; AgentCF, experiments.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,6 +19,12 @@ from propagation.evaluation.kernels.arms import log_factorials
 from propagation.evaluation.protocols.passes import find_last
 from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
+from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_model
+from propagation.laboratory.protocols.candidates import (
+    DrawnCandidates,
+    draw_candidates,
+    find_drawable,
+)
 from propagation.model import InvalidInput, pluralize
 
 CUTS = (1, 5, 10)
@@ -40,14 +47,20 @@ class LeaveOneOut:
     @property
     def measures(self) -> Mapping[str, str]:
         """The header of each measure."""
-        return {**{f"n{cut}": f"N@{cut}" for cut in CUTS}, "n10_of_100": "N@10 of 100"}
+        return {
+            **{f"n{cut}": f"N@{cut}" for cut in CUTS},
+            "n10_of_100": "N@10 of 100",
+            "invalid": "invalid",
+        }
 
     @property
     def description(self) -> str:
         """What is ranked, in a sentence."""
         return (
             f"Each user's last event is ranked against {self.negatives} items, and against {MANY},"
-            " that the user never had, in expectation over all draws."
+            " that the user never had, in expectation over all draws. A method that asks a language"
+            f" model ranks one draw of {self.negatives} items for each seed; an invalid answer,"
+            " after asking once more, gains nothing."
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
@@ -78,8 +91,11 @@ class LeaveOneOut:
         """Return each measure of each target, [T].
 
         They are N@1, N@5 and N@10 as `n1`, `n5` and `n10`, and N@10 against MANY items as
-        `n10_of_100`; NaN for a user with too few unseen items to draw.
+        `n10_of_100`; NaN for a user with too few unseen items to draw. A method that asks a model
+        has no `n10_of_100`. `invalid` is 1 where its answer was not usable.
         """
+        if asks_model(method):
+            return await self._run_drawn(method, history, targets, seed)
         everything = np.tile(np.arange(history.items), (len(targets.user), 1))
         questions = Questions(targets.user, targets.time, everything)
         scores = await method.score(history, questions, seed)
@@ -90,7 +106,49 @@ class LeaveOneOut:
                 for row, user, target in zip(scores, targets.user, targets.item, strict=True)
             ]
         ).reshape(-1, len(CUTS) + 1)
-        return {name: values[:, place] for place, name in enumerate(self.measures)}
+        names = [name for name in self.measures if name != "invalid"]
+        return {
+            **{name: values[:, place] for place, name in enumerate(names)},
+            "invalid": np.zeros(len(values)),
+        }
+
+    async def _run_drawn(
+        self, method: AskingMethod, history: History, targets: Targets, seed: int
+    ) -> dict[str, F64]:
+        """Rate a method on one draw of candidates."""
+        rows, drawn = self._draw(history, targets, seed)
+        questions = Questions(targets.user[rows], targets.time[rows], drawn.items)
+        scores = await method.score(history, questions, seed)
+        out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
+        for row, place, given in zip(rows.tolist(), drawn.place, scores, strict=True):
+            valid = not np.isnan(given).any()
+            better = int((given > given[place]).sum())
+            equal = int((given == given[place]).sum()) - 1
+            for cut in CUTS:
+                pool = len(given) - 1
+                gain = expect_gain(better, equal, pool, pool, cut) if valid else 0.0
+                out[f"n{cut}"][row] = gain
+            out["invalid"][row] = float(not valid)
+        return out
+
+    def _draw(self, history: History, targets: Targets, seed: int) -> tuple[I64, DrawnCandidates]:
+        """Draw candidates.
+
+        Returns:
+            The rows of the targets whose users have enough unseen items, and their candidates.
+        """
+        rows = np.flatnonzero(find_drawable(history, targets, self.negatives))
+        some = Targets(targets.user[rows], targets.item[rows], targets.time[rows])
+        return rows, draw_candidates(history, some, self.negatives, seed)
+
+    def estimate(
+        self, method: AskingMethod, history: History, targets: Targets, seed: int
+    ) -> Sequence[Calls]:
+        """Estimate the calls of `run`."""
+        rows, drawn = self._draw(history, targets, seed)
+        return method.estimate(
+            history, Questions(targets.user[rows], targets.time[rows], drawn.items)
+        )
 
     def _rate(self, scores: F64, target: int, had: I64) -> list[float]:
         unseen = np.ones(len(scores), np.bool_)

@@ -1,12 +1,13 @@
 """The port of all protocols."""
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from propagation.arrays import F64
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method
+from propagation.laboratory.methods.asking import AskingMethod, Calls
 
 
 class Protocol(typing.Protocol):
@@ -35,3 +36,13 @@ class Protocol(typing.Protocol):
         Returns:
             Each measure of each target, [T]; NaN where a target cannot be rated.
         """
+
+
+@typing.runtime_checkable
+class EstimatingProtocol(Protocol, typing.Protocol):
+    """A protocol that can estimate how much a method will ask."""
+
+    def estimate(
+        self, method: AskingMethod, history: History, targets: Targets, seed: int
+    ) -> Sequence[Calls]:
+        """Estimate the most calls of `run`, by prompt."""

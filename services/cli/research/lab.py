@@ -1,6 +1,8 @@
 """`propagation lab`: experiments of the papers, on any data."""
 
 import asyncio
+import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from propagation.laboratory.experiments import Experiment, MethodFigures, Outcome, RunPlan
+    from services.laboratory.costs import PartEstimate
+    from services.laboratory.model import LabModel
+    from services.laboratory.progress import RunProgress
 
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
 Against = Annotated[
@@ -96,12 +101,31 @@ def run_experiment(
         typer.Option(min=0.001, help="After how many minutes a program of your own is ended."),
     ] = 60.0,
     against: Against = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The language model; its server is --set openai.base_url=ADDRESS.",
+        ),
+    ] = None,
+    reasoner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="offline|openai",
+            help="Whether methods may ask the model of the settings; --model implies openai.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask the model without asking you.")] = False,
     first: First = None,
     config: Config = None,
     assignments: Assignments = None,
     json: AsJson = False,
 ) -> None:
     """Run an experiment's methods on the same targets, and compare them.
+
+    If methods ask a language model, the calls, tokens, money and time are printed first, and you
+    are asked whether to go on. Answers are kept in the run's folder: a stopped run pays for none
+    twice.
 
     Each method and seed is kept as soon as it ends. After Ctrl-C, the same command goes on there,
     and methods and seeds can be added. A method runs again if its file, its settings or the
@@ -115,31 +139,39 @@ def run_experiment(
     from propagation.laboratory.experiments import compare, open_run, plan_run, read_parts
     from propagation.laboratory.experiments import run_methods as run_all
     from services.cli.research.datasets import check_events
+    from services.laboratory.costs import estimate_parts
     from services.laboratory.methods import build_methods
+    from services.laboratory.progress import RunProgress
 
     chosen = _find_experiment(experiment)
-    if chosen.protocol is None:
+    protocol = chosen.protocol
+    if protocol is None:
         raise UsageProblem(f"{experiment} is not built yet; `propagation lab list` says what is")
-    settings = get_settings(config, assignments)
+    asked = _open_model(config, assignments, model, reasoner)
+    # Methods of this service ask no model yet, whatever the settings name.
+    settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
-    names = chosen.methods if methods is None else [name.strip() for name in methods.split(",")]
-    built = build_methods(names, dataset, settings, check_events, program_minutes)
-    plan = plan_run(experiment, dataset, chosen.protocol)
+    names = _choose_names(chosen, methods, asked)
+    built = build_methods(names, dataset, settings, check_events, asked, program_minutes)
+    plan = plan_run(experiment, dataset, protocol)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
-    with open_run(folder, plan), show_progress(experiment) as progress:
-        outcome = asyncio.run(
-            run_all(
-                folder,
-                dataset,
-                chosen.protocol,
-                built,
-                range(1, seeds + 1),
-                progress,
-            )
-        )
+    repetitions = range(1, seeds + 1)
+    parts = estimate_parts(folder, dataset, protocol, built, repetitions)
+    if asked is not None and any(part.total for part in parts):
+        _confirm_costs(parts, asked, folder, yes=yes)
+
+    async def run_with_model(count: "RunProgress") -> "Outcome":
+        async with AsyncExitStack() as opened:
+            if asked is not None:
+                await opened.enter_async_context(asked.open(folder))
+                asked.note_answer = count.count_call
+            return await run_all(folder, dataset, protocol, built, repetitions, count.count_part)
+
+    with open_run(folder, plan), show_progress(experiment) as show:
+        outcome = asyncio.run(run_with_model(RunProgress(parts, asked, show)))
     print_error(
         *outcome.absent.values(),
-        *outcome.failed.values(),
+        *dict.fromkeys(outcome.failed.values()),
         *(f"{name} ran again: it has changed since." for name in outcome.repeated),
     )
     reference = against or chosen.reference
@@ -200,6 +232,78 @@ def report_run(
     data = path.with_suffix(".json")
     data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
     print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
+
+
+def _open_model(
+    config: Path | None, assignments: list[str] | None, name: str | None, reasoner: str | None
+) -> "LabModel | None":
+    """Return the model that the options or the settings name, not opened.
+
+    Returns:
+        None if they name none.
+
+    Raises:
+        UsageProblem: The options contradict each other.
+    """
+    from services.laboratory.model import LabModel
+
+    if name is not None and reasoner == "offline":
+        raise UsageProblem("--model names a language model and --reasoner is offline; drop one")
+    flags = {"openai__model": name, "reasoner": "openai" if name is not None else reasoner}
+    settings = get_settings(config, assignments, **flags)
+    return LabModel(settings) if settings.reasoner == "openai" else None
+
+
+def _choose_names(
+    experiment: "Experiment", methods: str | None, model: "LabModel | None"
+) -> "Sequence[str]":
+    """Return the methods' names; by default all that can run."""
+    from services.laboratory.asking_methods import asks_model
+
+    if methods is not None:
+        return [name.strip() for name in methods.split(",")]
+    if model is not None:
+        return experiment.methods
+    left_out = [name for name in experiment.methods if asks_model(name)]
+    names = [name for name in experiment.methods if name not in left_out]
+    if not names:
+        raise UsageProblem(
+            f"{experiment.name} needs a language model: name one with --model NAME and --set"
+            " openai.base_url=ADDRESS"
+        )
+    if left_out:
+        print_error(
+            f"Left out, as they ask a language model and none is named (--model):"
+            f" {', '.join(left_out)}."
+        )
+    return names
+
+
+def _confirm_costs(
+    parts: "Sequence[PartEstimate]", model: "LabModel", folder: Path, *, yes: bool
+) -> None:
+    """Print what a run costs at most, and ask to go on.
+
+    Raises:
+        UsageProblem: There is no terminal to ask on.
+        Abort: The answer is no.
+    """
+    from services.laboratory.costs import describe_costs
+
+    pace = asyncio.run(model.read_pace(folder))
+    print_error(*describe_costs(parts, model, pace))
+    if yes:
+        return
+    if not has_terminal():
+        raise UsageProblem(
+            f"{model.name} would be asked, and there is no terminal to ask you on; add --yes"
+        )
+    typer.confirm("Go on?", abort=True, err=True)
+
+
+def has_terminal() -> bool:
+    """Return whether somebody can be asked."""
+    return sys.stdin.isatty()
 
 
 def _find_experiment(name: str) -> "Experiment":

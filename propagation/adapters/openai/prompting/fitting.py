@@ -47,7 +47,7 @@ character.
 
 def count_data_tokens(text: str) -> int:
     """Estimate the tokens of data, rather too many than too few."""
-    ascii_chars = sum(character.isascii() for character in text)
+    ascii_chars = len(text) if text.isascii() else sum(map(str.isascii, text))
     others = len(text) - ascii_chars
     return math.ceil(ascii_chars / CHARS_A_TOKEN) + TOKENS_A_CHARACTER * others
 

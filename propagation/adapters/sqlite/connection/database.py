@@ -14,8 +14,8 @@ import queue
 import sqlite3
 import threading
 from collections import defaultdict
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +33,7 @@ from propagation.adapters.sqlite.connection.schema import (
 )
 from propagation.atomic_file import drop_partial_files
 from propagation.graph_rules import check_lease
+from propagation.grouping import group_pairs
 from propagation.model import StoreBusy, StoreCorrupt
 from propagation.ports import Lease
 
@@ -48,13 +49,16 @@ class QueuedWork:
     """A function that waits for the writer.
 
     Attributes:
+        done: Belongs to the caller's event loop, so only `_deliver` sets it.
         alone: Whether it must run outside of a transaction.
+        error: Why it failed; None: it has a result.
     """
 
     run: Callable[[sqlite3.Connection], object]
-    done: Future[Any]
+    done: "asyncio.Future[Any]"
     alone: bool
     result: object = None
+    error: BaseException | None = None
 
 
 class Database:
@@ -150,9 +154,9 @@ class Database:
             raise StoreBusy(f"{self.path} is closed")
         if self._damage is not None:
             raise StoreCorrupt(str(self._damage))
-        done: Future[T] = Future()
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._queue.put(QueuedWork(run, done, alone))
-        return await asyncio.wrap_future(done)
+        return await done
 
     async def read(self, work: Callable[[sqlite3.Connection], T], rows: int | None = None) -> T:
         """Run `work` on a read connection, in one snapshot.
@@ -191,11 +195,14 @@ class Database:
         stopping = False
         while not stopping:
             group, stopping = self._take_next_group()
-            ready = [work for work in group if work.done.set_running_or_notify_cancel()]
-            self._commit([work for work in ready if not work.alone], connection)
+            ready = [work for work in group if not work.done.cancelled()]
+            together = [work for work in ready if not work.alone]
+            self._commit(together, connection)
+            _deliver(together)
             for work in ready:
                 if work.alone:
                     self._run_alone(work, connection)
+                    _deliver([work])
 
     def _take_next_group(self) -> tuple[list[QueuedWork], bool]:
         """Wait for work, and take what is queued, up to GROUP functions.
@@ -220,9 +227,9 @@ class Database:
     def _run_alone(self, work: QueuedWork, connection: sqlite3.Connection) -> None:
         try:
             self._check_place()
-            work.done.set_result(work.run(connection))
+            work.result = work.run(connection)
         except Exception as error:
-            work.done.set_exception(self._translate(error))
+            work.error = self._translate(error)
 
     def _commit(self, group: list[QueuedWork], connection: sqlite3.Connection) -> None:
         """Run functions in one transaction.
@@ -247,12 +254,7 @@ class Database:
             with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back
                 connection.execute("ROLLBACK")
             for work in group:
-                if not work.done.done():
-                    work.done.set_exception(self._translate(error))
-        else:
-            for work in group:
-                if not work.done.done():
-                    work.done.set_result(work.result)
+                work.error = work.error or self._translate(error)
 
     def _check_place(self) -> None:
         """Check that the file was neither removed nor replaced.
@@ -288,7 +290,28 @@ class Database:
             self.directory.undo(mark)
             connection.execute("ROLLBACK TO one")
             connection.execute("RELEASE one")
-            work.done.set_exception(self._translate(error))
+            work.error = self._translate(error)
+
+
+def _deliver(group: Sequence[QueuedWork]) -> None:
+    """Answer a group's callers.
+
+    An event loop is woken once for all of them, which costs a system call.
+    """
+    by_loop = group_pairs((work.done.get_loop(), work) for work in group)
+    for loop, some in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(_answer, some)
+
+
+def _answer(group: Sequence[QueuedWork]) -> None:
+    for work in group:
+        if work.done.done():
+            continue
+        if work.error is None:
+            work.done.set_result(work.result)
+        else:
+            work.done.set_exception(work.error)
 
 
 def _run(work: QueuedWork, connection: sqlite3.Connection) -> None:

@@ -1,5 +1,6 @@
 """`propagation lab`, as it is typed."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,9 @@ from typer.testing import CliRunner
 from propagation.errors import PropagationError
 from services.cli.app import app
 from services.client.errors import UsageProblem
-from tests.unit.laboratory.lab_data import build_dataset
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from tests.unit.laboratory.lab_data import ITEMS, build_dataset
 
 DOCS = Path(__file__).parents[4] / "docs" / "laboratory.md"
 
@@ -19,6 +22,8 @@ DOCS = Path(__file__).parents[4] / "docs" / "laboratory.md"
 def folder(tmp_path):
     data = tmp_path / "halves"
     data.mkdir()
+    items = [{"kind": "item", "id": f"i{n}", "title": f"Record {n}"} for n in range(ITEMS)]
+    (data / "clients.jsonl").write_text("\n".join(map(json.dumps, items)))
     lines = [
         json.dumps(
             {"user_id": event.user_id, "item_id": event.item_id, "time": event.time // 1_000}
@@ -39,7 +44,8 @@ def test_the_list_says_what_is_not_built():
     listed = json.loads(run_lab("list", "--json")[0])
     built = {one["name"]: one["built"] for one in listed}
     assert built["recnet/table2"]
-    assert not built["afl/table4"]
+    assert built["afl/table4"]
+    assert not built["afl/table6"]
     assert "not built yet" in run_lab("list")[0]
 
 
@@ -85,17 +91,88 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
     ("arguments", "said"),
     [
         (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
-        (["run", "afl/table4"], "not built yet"),
+        (["run", "afl/table6"], "not built yet"),
+        (["run", "afl/table7"], "afl/table7 needs a language model: name one with --model NAME"),
+        (
+            ["run", "recnet/table2", "--methods", "llmrank"],
+            "llmrank asks a language model: name one with --model NAME",
+        ),
+        (
+            ["run", "recnet/table2", "--model", "m", "--reasoner", "offline"],
+            "--model names a language model and --reasoner is offline",
+        ),
+        (
+            ["run", "afl/table4", "--model", "m", "--methods", "afl(magic)"],
+            "'magic' is not a method",
+        ),
+        (
+            ["run", "afl/table4", "--model", "m", "--methods", "rec(llmrank)"],
+            "llmrank has no scores",
+        ),
+        (
+            ["run", "afl/table4", "--model", "m", "--methods", "afl(pop),afl(pop+pop)"],
+            "two methods are called 'afl(pop)'",
+        ),
+        (
+            ["run", "recnet/table2", "--model", "m", "--methods", "llmrank"],
+            "m would be asked, and there is no terminal to ask you on; add --yes",
+        ),
         (["run", "recnet/table2", "--methods", "magic"], "'magic' is not a method"),
         (["run", "recnet/table2", "--methods", "pop,pop"], "two methods are called 'pop'"),
         (["run", "recnet/table2", "--methods", ""], "'' is not a method"),
         (["run", "recnet/table2", "--methods", "program:nowhere.py"], "'nowhere.py' is no file"),
-        (["run", "recnet/table2", "--set", "reasoner=openai"], "recnet asks no model yet"),
+        (["run", "recnet/table2", "--set", "embedder=openai"], "recnet asks no model yet"),
     ],
 )
 def test_what_cannot_run_is_refused_in_one_sentence(folder, tmp_path, arguments, said):
     with pytest.raises(UsageProblem, match=re.escape(said)):
         run_lab(*arguments, "--data", folder, "--run", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_without_titles_is_refused_for_a_model(folder, tmp_path):
+    (folder / "clients.jsonl").unlink()
+    command = ["run", "afl/table4", "--data", folder, "--run", tmp_path / "run", "--model", "m"]
+    with pytest.raises(PropagationError, match="have no title, and"):
+        run_lab(*command, "--methods", "rec(pop)", "--yes")
+
+
+def test_methods_that_ask_are_left_out_and_named_without_a_model(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("BASELINES_ENVIRONMENT", str(tmp_path / "nowhere"))
+    command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run", "--seeds", 1]
+    printed, said = run_lab(*command, "--reasoner", "offline")
+    assert "none is named (--model): llmrank." in said
+    assert "recnet-off" in printed
+    assert "llmrank" not in printed
+
+
+async def test_a_run_with_a_model_prints_its_costs_first(folder, tmp_path):
+    async with fake_llm(Script()) as server:
+        printed, said = await asyncio.to_thread(
+            run_lab,
+            *["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"],
+            *["--methods", "pop,llmrank,recnet", "--seeds", 1, "--yes"],
+            *["--model", "scripted", "--set", f"openai.base_url={server.base_url}"],
+        )
+        assert server.seen.calls["llmrank"] == 24
+    assert "llmrank: at most 24 calls," in said
+    assert re.search(r"llmrank +1 +24 +- +0\.0000 ", printed)
+
+
+def test_a_no_at_the_terminal_asks_nothing(folder, tmp_path, monkeypatch):
+    command = ["lab", "run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"]
+    command += [
+        "--methods",
+        "llmrank",
+        "--model",
+        "m",
+        "--set",
+        "openai.base_url=http://[::1]:9/v1",
+    ]
+    monkeypatch.setattr("services.cli.research.lab.has_terminal", lambda: True)
+    done = CliRunner().invoke(app, [*map(str, command)], input="n\n")
+    assert "Go on?" in done.stderr
+    assert done.exit_code == 1
     assert not (tmp_path / "run").exists()
 
 

@@ -1,0 +1,64 @@
+"""Show items and histories in prompts, by titles and genres."""
+
+from collections.abc import Mapping, Sequence
+
+from propagation.adapters.openai.prompting import TITLE_CHARS, quote_as_data
+from propagation.arrays import I64
+from propagation.datasets.dataset import Dataset
+from propagation.laboratory.history import History
+from propagation.model import ClientChange, InvalidInput
+
+GENRES, LATEST = 4, 20
+UNTITLED = "an item without a title"
+
+
+class ShownItems:
+    """The texts of a dataset's items.
+
+    An id is not shown: ids can be in the order in which items were listed.
+
+    Raises:
+        InvalidInput: Most items have no title, so a model cannot know them.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._texts = [_show(item) for item in dataset.items]
+        untitled = self._texts.count(UNTITLED)
+        if 2 * untitled > len(self._texts):
+            raise InvalidInput(
+                "items",
+                f"{untitled:,} of the {len(self._texts):,} items of {dataset.name} have no title,"
+                " and a language model knows items by their titles: add a catalogue (docs/data.md),"
+                " or leave out the methods that ask a model",
+            )
+
+    def show(self, item: int) -> str:
+        """Return the text of an item."""
+        return self._texts[item]
+
+    def number(self, items: I64) -> Mapping[str, str]:
+        """Return the items' texts [C] by number from 1."""
+        return {str(place): self._texts[item] for place, item in enumerate(items.tolist(), 1)}
+
+    def list_histories(self, history: History) -> Sequence[Sequence[str]]:
+        """List each user's LATEST items, the newest first.
+
+        A small context cuts lists at their end, so what is old goes first.
+        """
+        texts: list[list[str]] = [[] for _ in range(history.users)]
+        order = history.event.argsort()
+        for user, item in zip(
+            history.user[order].tolist(), history.item[order].tolist(), strict=True
+        ):
+            texts[user].append(self._texts[item])
+        return [some[: -LATEST - 1 : -1] for some in texts]
+
+
+def _show(item: ClientChange) -> str:
+    title = item.title or item.description
+    if not title:
+        return UNTITLED
+    names = dict.fromkeys((*(item.attributes or ()), *(item.categories or ())))
+    genres = ", ".join(quote_as_data(name, TITLE_CHARS) for name in list(names)[:GENRES])
+    shown = quote_as_data(title, TITLE_CHARS)
+    return f"{shown}: {genres}" if genres else shown

@@ -1,0 +1,78 @@
+"""Draws the candidates among which methods that ask a language model choose."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from propagation.arrays import I64, Bools
+from propagation.laboratory.history import History, Targets
+
+Position = Literal["first", "random", "last"]
+
+
+class DrawnCandidates(NamedTuple):
+    """Candidates of each target.
+
+    Attributes:
+        items: [T,C] rows of items.
+        place: [T] where the target is among them.
+    """
+
+    items: I64
+    place: I64
+
+
+def draw_candidates(
+    history: History,
+    targets: Targets,
+    negatives: int,
+    seed: int,
+    position: Position = "random",
+) -> DrawnCandidates:
+    """Draw items that each user never had, beside the target.
+
+    Negatives are drawn uniformly, without replacement. The draw for a user depends on the seed and
+    the user's row alone, so that another position or another set of users draws the same items.
+
+    Args:
+        targets: Of users for whom `find_drawable` is true.
+    """
+    had = history.list_items_by_user()
+    items = np.empty((len(targets.user), negatives + 1), np.int64)
+    place = np.empty(len(targets.user), np.int64)
+    places = {"first": 0, "last": negatives}
+    for row, (user, target) in enumerate(
+        zip(targets.user.tolist(), targets.item.tolist(), strict=True)
+    ):
+        draw = np.random.default_rng([seed, user])
+        unseen = list_unseen(history, had[user], [target])
+        others = draw.choice(unseen, negatives, replace=False)
+        place[row] = places.get(position, draw.integers(negatives + 1))
+        items[row] = np.insert(others, place[row], target)
+    return DrawnCandidates(items, place)
+
+
+def find_drawable(history: History, targets: Targets, negatives: int) -> Bools:
+    """Find the targets whose users have enough unseen items, [T]."""
+    had = history.list_items_by_user()
+    return np.array(
+        [
+            len(list_unseen(history, had[user], [target])) >= negatives
+            for user, target in zip(targets.user.tolist(), targets.item.tolist(), strict=True)
+        ],
+        np.bool_,
+    )
+
+
+def list_unseen(history: History, had: I64, others: Sequence[int] | I64) -> I64:
+    """Return the items that a user neither had nor will have.
+
+    Args:
+        had: The user's items in the history.
+        others: The user's items that are held out.
+    """
+    unseen = np.ones(history.items, np.bool_)
+    unseen[had] = False
+    unseen[np.asarray(others, np.int64)] = False
+    return np.flatnonzero(unseen)

@@ -1,0 +1,102 @@
+"""Builds the methods that ask a language model."""
+
+import re
+from collections.abc import Callable
+
+from propagation.datasets.dataset import Dataset
+from propagation.laboratory.methods import Method
+from propagation.laboratory.methods.afl import (
+    Agents,
+    FeedbackLoop,
+    RecommendationAgent,
+    UserAgent,
+)
+from propagation.laboratory.methods.item_scores import ItemScorer, ScoredOnce
+from propagation.laboratory.methods.llmrank import LLMRank
+from propagation.laboratory.methods.shown_items import ShownItems
+from services.client.errors import UsageProblem
+from services.laboratory.model import LabModel
+
+NONE, JOINT = "none", "+"
+AGENTS = re.compile(r"(rec|user|afl)\((.*)\)")
+FORMS = ("llmrank", "rec(BASE)", "user(REWARD)", "afl(BASE)", "afl(BASE+REWARD)")
+
+
+def asks_model(name: str) -> bool:
+    """Return whether a method of this name asks a model."""
+    return name == "llmrank" or AGENTS.fullmatch(name) is not None
+
+
+class AskingMethods:
+    """Builds methods around one model.
+
+    Args:
+        build_base: Builds a method with scores by its name.
+
+    Raises:
+        InvalidInput: The items have no titles.
+    """
+
+    def __init__(
+        self, dataset: Dataset, model: LabModel, build_base: Callable[[str], Method]
+    ) -> None:
+        self._items = ShownItems(dataset)
+        self._model = model
+        self._build_base = build_base
+        self._scorers: dict[str, ItemScorer] = {}
+
+    def build(self, name: str) -> Method:
+        """Build a method.
+
+        Raises:
+            UsageProblem: A method inside is not known, or has no scores.
+        """
+        if name == "llmrank":
+            return LLMRank(self._model.ask_for(name), self._model.identity, self._items)
+        kind, inside = AGENTS.fullmatch(name).groups()  # type: ignore[union-attr]  # asks_model
+        if kind == "afl":
+            base, joint, reward = inside.partition(JOINT)
+            return self._build_loop(base, reward if joint else base)
+        scorer = self._find_scorer(name, inside)
+        if kind == "rec":
+            shown = f"rec({self._name(scorer)})"
+            return RecommendationAgent(shown, self._build_agents(shown, scorer, None))
+        shown = f"user({self._name(scorer)})"
+        return UserAgent(shown, self._build_agents(shown, None, scorer))
+
+    def build_plain(self, name: str) -> Method:
+        """Build a method that asks no model.
+
+        If agents are around it, it learns once for all of them. Build those first.
+        """
+        scorer = self._scorers.get(name)
+        return ScoredOnce(scorer) if scorer else self._build_base(name)
+
+    def _build_loop(self, base: str, reward: str) -> Method:
+        name = f"afl({base}{JOINT}{reward})"
+        scorers = self._find_scorer(name, base), self._find_scorer(name, reward)
+        names = [self._name(scorer) for scorer in scorers]
+        # One name in results for one method: afl(ease+ease) is afl(ease), but for afl(none+none).
+        both = names[0] == names[1] != NONE
+        shown = f"afl({names[0]})" if both else f"afl({JOINT.join(names)})"
+        return FeedbackLoop(shown, self._build_agents(shown, *scorers))
+
+    def _build_agents(
+        self, name: str, base: ItemScorer | None, reward: ItemScorer | None
+    ) -> Agents:
+        return Agents(self._model.ask_for(name), self._model.identity, self._items, base, reward)
+
+    def _find_scorer(self, name: str, inside: str) -> ItemScorer | None:
+        if inside == NONE:
+            return None
+        if asks_model(inside):
+            raise UsageProblem(
+                f"--methods: {name}: {inside} has no scores; give a method that asks no model, or"
+                f" {NONE}"
+            )
+        if inside not in self._scorers:
+            self._scorers[inside] = ItemScorer(self._build_base(inside))
+        return self._scorers[inside]
+
+    def _name(self, scorer: ItemScorer | None) -> str:
+        return NONE if scorer is None else scorer.method.name
