@@ -193,6 +193,7 @@ def build_engine(
     yield_to_calls: Callable[[], Awaitable[None]] = yield_to_loop,
     clock: Clock | None = None,
     instrument: Callable[[GraphStore, VectorIndex], tuple[GraphStore, VectorIndex]] | None = None,
+    wrap_reasoner: Callable[[Reasoner], Reasoner] = lambda reasoner: reasoner,
 ) -> Engine:
     """Build the engine of one process from its settings, not opened.
 
@@ -203,10 +204,12 @@ def build_engine(
         yield_to_calls: Awaited between pieces of reasoning, so that calls get their turn.
         clock: The system's by default.
         instrument: Wraps the store and the index, for monitoring.
+        wrap_reasoner: Wraps the reasoner, for counting. It sees what this process asks: with
+            `reasoning_in = "process"` another one drafts.
     """
     store = build_graph_store(settings, clock)
     models = ModelPorts(settings, store)
-    reasoner = REASONERS[settings.reasoner](models)
+    reasoner = wrap_reasoner(REASONERS[settings.reasoner](models))
     embedder = EMBEDDERS[settings.embedder](models)
     index = INDEXES[settings.index](settings, store)
     if instrument is not None:

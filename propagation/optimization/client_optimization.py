@@ -6,6 +6,8 @@ without a language model (adapters/offline/optimizer.py). This module applies th
 Source: RecNet 2.4, eq. 9.
 """
 
+from dataclasses import replace
+
 from propagation.model import ClientText, ReasonerFailed
 from propagation.ports import AnswerPart, OptimizeAnswer
 
@@ -32,3 +34,11 @@ def apply_optimization(
     return ClientText(
         profile=profile, filter_memory=memory, watermark=text.watermark, dropped=text.dropped
     )
+
+
+def drop_rules(answer: AnswerPart[OptimizeAnswer]) -> AnswerPart[OptimizeAnswer]:
+    """Leave out an answer's rules, where no filter memory is kept.
+
+    Source: RecNet 3.3, "w/o Filter Memory".
+    """
+    return answer if isinstance(answer, ReasonerFailed) else replace(answer, rules=())

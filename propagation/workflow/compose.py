@@ -157,7 +157,9 @@ def compose(
             settings,
             exclusion,
             Planner(store, reasoner, settings),
-            Publisher(store, numbers, vectors, index_maintenance, learner, leases, exclusion),
+            Publisher(
+                store, numbers, vectors, index_maintenance, learner, leases, exclusion, memory
+            ),
         ),
         forgetting=Forgetting(
             store,

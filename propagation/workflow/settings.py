@@ -152,6 +152,13 @@ class WorkflowSettings(Term):
             "model: 3."
         ),
     )
+    filter_memory: bool = Field(
+        True,
+        description=(
+            "Keep the filter rules that reasoning writes for clients; if off, messages are neither "
+            "refused nor ordered by rules."
+        ),
+    )
     profile_lines: int = Field(
         12, ge=1, le=64, description="The most lines that a profile may have."
     )

@@ -2,20 +2,32 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
 from hashlib import blake2b
 from importlib.resources import files
+from operator import getitem
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, RECNET
+from propagation.evaluation.stream import EvaluationSettings
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.methods import Method, Popularity, Program, Random
-from propagation.laboratory.methods.recnet import Convert, RecNet
+from propagation.laboratory.methods.recnet import (
+    ENGINE_VARIANTS,
+    NUMBERS_VARIANTS,
+    Convert,
+    CountedReasoner,
+    NumbersMethod,
+    RecNet,
+    ReplayCache,
+    ReplayPlan,
+)
 from propagation.workflow.engine import Engine
+from propagation.workflow.settings import WorkflowSettings
 from services.assembly import FITTABLE_EMBEDDERS, build_engine
 from services.client.errors import UsageProblem
-from services.config.settings import Settings
+from services.config.settings import PRESETS, Settings
 from services.laboratory.asking_methods import FORMS, AskingMethods, asks_model
 from services.laboratory.model import LabModel
 from services.runtime.process import SystemClock, release
@@ -23,7 +35,8 @@ from services.runtime.process import SystemClock, release
 ENVIRONMENT = "BASELINES_ENVIRONMENT"
 """The variable that names the baselines' environment, if it is not beside this one."""
 OWN_PROGRAM = "program:"
-KNOWN = ("random", "pop", *LIGHT_BASELINES, *RECNET)
+PROGRAM_MINUTES = 60.0
+KNOWN = ("random", "pop", *LIGHT_BASELINES, *ENGINE_VARIANTS, *NUMBERS_VARIANTS)
 
 
 def build_methods(
@@ -32,6 +45,7 @@ def build_methods(
     settings: Settings,
     convert: Convert,
     model: LabModel | None = None,
+    minutes: float = PROGRAM_MINUTES,
 ) -> list[Method]:
     """Build methods.
 
@@ -40,15 +54,17 @@ def build_methods(
         settings: Of the methods that ask no model.
         convert: Checks events and converts them for recording.
         model: What the others ask; None: they are refused.
+        minutes: After which one's own program is ended.
 
     Raises:
         UsageProblem: A name is not known, two methods have one name, a program is missing, or the
             settings name a model.
     """
+    replays = ReplayCache(dataset, convert)
 
     def build_base(name: str) -> Method:
         _check_name(name)
-        return _build(name, dataset, settings, convert)
+        return _build(name, replays, settings, minutes)
 
     asking = [name for name in names if asks_model(name)]
     if asking and model is None:
@@ -74,33 +90,91 @@ def _check_name(name: str) -> None:
         )
 
 
-def _build(name: str, dataset: Dataset, settings: Settings, convert: Convert) -> Method:
+def _build(name: str, replays: ReplayCache, settings: Settings, minutes: float) -> Method:
     if name == "random":
         return Random()
     if name == "pop":
         return Popularity()
-    if name in RECNET:
-        return _build_recnet(name, dataset, settings, convert)
+    if name in ENGINE_VARIANTS:
+        return _build_engine_variant(name, replays, settings)
+    if name in NUMBERS_VARIANTS:
+        return _build_numbers_variant(name, replays.dataset, settings)
     if name in LIGHT_BASELINES:
         return _build_baseline(name)
-    return _build_program(Path(name.removeprefix(OWN_PROGRAM)))
+    return _build_program(Path(name.removeprefix(OWN_PROGRAM)), replays.dataset, minutes)
 
 
-def _build_recnet(name: str, dataset: Dataset, settings: Settings, convert: Convert) -> Method:
+def _check_no_model(name: str, settings: Settings) -> None:
     if settings.reasoner != "offline" or settings.embedder not in FITTABLE_EMBEDDERS:
         raise UsageProblem(
             f"{name} asks no model yet, but reasoner is {settings.reasoner!r} and embedder"
             f" {settings.embedder!r}: set reasoner=offline and embedder=fitted, or leave it out of"
             " --methods"
         )
-    deciding = f"{release()} {settings.embedder} {settings.workflow.model_dump_json()}"
-    version = blake2b(deciding.encode(), digest_size=16).hexdigest()
-    open_engine = partial(_open_engine, settings)
-    return RecNet(name, version, dataset, open_engine, convert, name != "recnet-off")
 
 
-def _open_engine(settings: Settings, database: Path, seed: int) -> Engine:
-    workflow = settings.workflow.model_copy(update={"seed": seed})
+def _build_engine_variant(name: str, replays: ReplayCache, settings: Settings) -> Method:
+    _check_no_model(name, settings)
+    variant = ENGINE_VARIANTS[name]
+    preset = PRESETS[variant.preset] if variant.preset else {}
+    workflow = change_workflow(settings.workflow, {**preset, **variant.settings})
+    pace = (
+        f"{variant.step} events a step, {'merged at once' if variant.merges_at_once else 'buffer'}"
+    )
+    deciding = f"{settings.embedder} {pace} {workflow.model_dump_json()}"
+    plan = ReplayPlan(
+        _digest(deciding),
+        deciding,
+        partial(
+            _open_engine, settings.model_copy(update={"workflow": workflow}), replays.described
+        ),
+        variant.step,
+        variant.merges_at_once,
+    )
+    return RecNet(name, plan, replays, variant.propagate)
+
+
+def _build_numbers_variant(name: str, dataset: Dataset, settings: Settings) -> Method:
+    _check_no_model(name, settings)
+    sizes = EvaluationSettings(
+        session_k=settings.workflow.session.k,
+        taste_k=settings.workflow.taste.k,
+        tau=settings.workflow.tau,
+        ranker=settings.workflow.ranker,
+    )
+    features = NUMBERS_VARIANTS[name]
+    deciding = f"{settings.embedder} {[one.name for one in features]} {sizes.model_dump_json()}"
+    embedder = FITTABLE_EMBEDDERS[settings.embedder](settings)
+    return NumbersMethod(name, _digest(deciding), dataset, features, embedder, sizes)
+
+
+def change_workflow(workflow: WorkflowSettings, changes: Mapping[str, object]) -> WorkflowSettings:
+    """Change settings of the workflow.
+
+    Args:
+        changes: Values by name; a name may have a dot, as `taste.k`.
+    """
+    values = workflow.model_dump()
+    for name, value in changes.items():
+        *path, last = name.split(".")
+        reduce(getitem, path, values)[last] = value
+    return WorkflowSettings.model_validate(values)
+
+
+def _digest(deciding: str) -> str:
+    return blake2b(f"{release()} {deciding}".encode(), digest_size=16).hexdigest()
+
+
+def _open_engine(settings: Settings, described: int, database: Path, seed: int) -> Engine:
+    """Build an engine whose first routers need no large catalogue.
+
+    An operator would run `propagation init` there.
+
+    Args:
+        described: How many items have text.
+    """
+    first = min(settings.workflow.bootstrap_items, max(described, 1))
+    workflow = settings.workflow.model_copy(update={"seed": seed, "bootstrap_items": first})
     return build_engine(
         settings.model_copy(
             update={
@@ -108,9 +182,11 @@ def _open_engine(settings: Settings, database: Path, seed: int) -> Engine:
                 "index": "numpy",
                 "database": database,
                 "workflow": workflow,
+                "reasoning_in": "loop",  # so that its questions are counted
             }
         ),
         clock=SystemClock(),
+        wrap_reasoner=CountedReasoner,
     )
 
 
@@ -133,7 +209,7 @@ def _build_baseline(name: str) -> Method:
     )
 
 
-def _build_program(path: Path) -> Method:
+def _build_program(path: Path, dataset: Dataset, minutes: float) -> Method:
     if not path.is_file():
         raise UsageProblem(f"--methods: {str(path)!r} is no file")
     command = [sys.executable] if path.suffix == ".py" else []
@@ -142,4 +218,6 @@ def _build_program(path: Path) -> Method:
         [*command, str(path.absolute())],
         path,
         f"{path} cannot be run: a file that does not end in .py must be executable",
+        minutes,
+        dataset.items,
     )

@@ -3,12 +3,15 @@
 from propagation.laboratory.experiments.catalogue import EXPERIMENTS
 from propagation.laboratory.experiments.comparison import MethodFigures, compare
 from propagation.laboratory.experiments.experiment import Experiment
+from propagation.laboratory.experiments.report import RunReport, build_report
 from propagation.laboratory.experiments.run import (
+    Known,
     Outcome,
     Part,
     RunPlan,
     open_run,
     plan_run,
+    read_known,
     read_parts,
     read_plan,
     run_methods,
@@ -17,13 +20,17 @@ from propagation.laboratory.experiments.run import (
 __all__ = [
     "EXPERIMENTS",
     "Experiment",
+    "Known",
     "MethodFigures",
     "Outcome",
     "Part",
     "RunPlan",
+    "RunReport",
+    "build_report",
     "compare",
     "open_run",
     "plan_run",
+    "read_known",
     "read_parts",
     "read_plan",
     "run_methods",

@@ -18,6 +18,7 @@ class MethodFigures(NamedTuple):
     Attributes:
         targets: How many targets could be ranked.
         means: Mean over targets and seeds, by measure; None if nothing could be ranked.
+        errors: Standard errors of the means over users, by measure; None with fewer than two.
         against: The difference to the reference in the last measure, paired by user; None for the
             reference itself.
     """
@@ -27,6 +28,7 @@ class MethodFigures(NamedTuple):
     targets: int
     means: Mapping[str, float | None]
     against: Paired | None
+    errors: Mapping[str, float | None] = {}
 
 
 def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> list[MethodFigures]:
@@ -57,9 +59,15 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
             None
             if base is None or method == reference
             else pair_up(_average(some, last), base, np.arange(len(base))),
+            {name: _find_error(_average(some, name)) for name in measures},
         )
         for method, some in by_method.items()
     ]
+
+
+def _find_error(values: F64) -> float | None:
+    kept = values[~np.isnan(values)]
+    return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else None
 
 
 def _average(parts: Sequence[Part], measure: str) -> F64:

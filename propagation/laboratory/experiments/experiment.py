@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from propagation.laboratory.experiments.claims import Claim, Slice
 from propagation.laboratory.protocols.protocol import Protocol
 
 Row = Sequence[float]
@@ -20,6 +21,13 @@ class Experiment:
         missing: Methods of the paper's table that are not built yet.
         published: The paper's figures by dataset and method, as `published_measures`. Their
             samples are not public, so they can be compared in order only.
+        reference: The method that the others are compared to, unless another one is named.
+        labels: The paper's names of methods whose own names differ.
+        claims: What the paper says of its figures.
+        counts: Seconds and methods' own counts that are columns.
+        series: Methods' own series that are plotted over the time of learning.
+        slices: Parts of the targets whose figures are listed.
+        notes: What a reader of the figures must know.
     """
 
     name: str
@@ -31,6 +39,13 @@ class Experiment:
     missing: Sequence[str] = ()
     published_measures: Sequence[str] = ()
     published: Mapping[str, Mapping[str, Row]] = field(default_factory=dict)
+    reference: str = "recnet"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    claims: Sequence[Claim] = ()
+    counts: Sequence[str] = ()
+    series: Sequence[str] = ()
+    slices: Sequence[Slice] = ()
+    notes: Sequence[str] = ()
 
     @property
     def headers(self) -> Mapping[str, str]:

@@ -1,10 +1,46 @@
 """RecNet's tables and figures."""
 
+from propagation.laboratory.experiments.claims import Claim, Slice
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 
 LIGHT_BASELINES = ("bm25", "itemknn", "ease", "als", "bpr")
 RECNET = ("recnet", "recnet-off")
+PAPER = "recnet-paper"
+LABELS = {
+    PAPER: "RecNet",
+    "recnet-no-cpr": "w/o CPR",
+    "recnet-no-ppr": "w/o PPR",
+    "recnet-no-buffer": "w/o Buffer",
+    "recnet-no-filter-memory": "w/o Filter Memory",
+    "recnet-no-opt-filter-memory": "w/o Opt. Filter Memory",
+    "recnet-no-fpo": "w/o FPO",
+    "recnet-no-opt-router": "w/o Opt. Router",
+}
+ABLATIONS = tuple(name for name in LABELS if name not in (PAPER, "recnet-no-cpr"))
+SIZES = (5, 10, 20, 40)
+USERS = tuple(Slice("history", *span) for span in ((1, 1), (2, 5), (6, 20), (21, None)))
+ITEMS = tuple(Slice("adopters", *span) for span in ((0, 0), (1, 2), (3, 10), (11, None)))
+ON_PAPER = (
+    "`recnet-paper` is the preset `paper`, with a look every 16 events at whether a round is due,"
+    " and with a holdout of 100 in place of 2,000. All `recnet-no-…` but `recnet-no-cpr` differ"
+    " from it in one part."
+)
+ON_NUMBERS = (
+    "`recnet-no-cpr` (point-to-point: the 50 nearest users), `recnet-semantic` (routing by text),"
+    " `recnet-placebo` (shuffled routers) and `recnet-no-propagation` have no texts. Compare them"
+    " with `recnet-numbers`, which is the live ranker without texts; they differ from it only in"
+    " the feature that propagates."
+)
+ON_RULES = (
+    "A filter memory is empty until it is optimised, so `recnet-no-opt-filter-memory` is"
+    " `recnet-no-filter-memory`, and both share one replay."
+)
+ON_FPO = "Without FPO interactions still write profiles: else nothing would change or propagate."
+ON_QUESTIONS = (
+    "A question is what the offline reasoner is asked. A language model would be asked the same in"
+    " about as many calls; none was made. Seconds are of this machine, and include the asking."
+)
 EXPERIMENTS = (
     Experiment(
         "recnet/table2",
@@ -41,11 +77,174 @@ EXPERIMENTS = (
                 "recnet": (0.3200, 0.5558, 0.6417),
             },
         },
+        claims=(
+            *(Claim("recnet", less) for less in ("agentcf", "llmrank", "sasrec", "bpr", "pop")),
+            Claim("agentcf", "llmrank"),
+        ),
     ),
-    Experiment("recnet/table3", "ablations", "RecNet, Table 3"),
-    Experiment("recnet/table4", "propagation methods", "RecNet, Table 4"),
-    Experiment("recnet/table5", "efficiency", "RecNet, Table 5"),
+    Experiment(
+        "recnet/table3",
+        "ablations",
+        "RecNet, Table 3",
+        LeaveOneOut(negatives=9),
+        ("n10_of_100", "n1", "n5", "n10"),
+        (PAPER, *ABLATIONS, "recnet-numbers", "recnet-no-cpr"),
+        (),
+        ("n5", "n10"),
+        {
+            "CDs": {
+                PAPER: (0.4894, 0.5745),
+                "recnet-no-cpr": (0.4317, 0.5378),
+                "recnet-no-ppr": (0.4562, 0.5481),
+                "recnet-no-buffer": (0.4677, 0.5610),
+                "recnet-no-filter-memory": (0.4635, 0.5649),
+                "recnet-no-fpo": (0.4360, 0.5424),
+                "recnet-no-opt-filter-memory": (0.4722, 0.5693),
+                "recnet-no-opt-router": (0.4580, 0.5608),
+            },
+            "Office": {
+                PAPER: (0.4373, 0.5933),
+                "recnet-no-cpr": (0.3984, 0.5682),
+                "recnet-no-ppr": (0.4107, 0.5813),
+                "recnet-no-buffer": (0.4164, 0.5826),
+                "recnet-no-filter-memory": (0.4238, 0.5870),
+                "recnet-no-fpo": (0.4052, 0.5732),
+                "recnet-no-opt-filter-memory": (0.4155, 0.5834),
+                "recnet-no-opt-router": (0.4102, 0.5795),
+            },
+        },
+        PAPER,
+        LABELS,
+        (
+            Claim("recnet-numbers", "recnet-no-cpr"),
+            *(Claim(PAPER, ablation) for ablation in ABLATIONS),
+        ),
+        notes=(ON_PAPER, ON_RULES, ON_FPO, ON_NUMBERS),
+    ),
+    Experiment(
+        "recnet/table4",
+        "propagation methods",
+        "RecNet, Table 4",
+        LeaveOneOut(negatives=9),
+        ("n10_of_100", "n1", "n5", "n10"),
+        (
+            "recnet-numbers",
+            "recnet-no-cpr",
+            "recnet-semantic",
+            "recnet-placebo",
+            "recnet-no-propagation",
+        ),
+        ("em+lr (needs a language model)", "em+lr+ls (needs a language model)"),
+        ("n5", "n10"),
+        {
+            "CDs": {
+                "recnet-numbers": (0.4894, 0.5745),
+                "recnet-no-cpr": (0.4317, 0.5378),
+                "em+lr": (0.4560, 0.5491),
+                "em+lr+ls": (0.4502, 0.5552),
+            },
+            "Office": {
+                "recnet-numbers": (0.4373, 0.5933),
+                "recnet-no-cpr": (0.3984, 0.5682),
+                "em+lr": (0.4037, 0.5719),
+                "em+lr+ls": (0.4118, 0.5782),
+            },
+        },
+        "recnet-numbers",
+        {
+            "recnet-numbers": "RecNet",
+            "recnet-no-cpr": "EM",
+            "em+lr": "EM+LR",
+            "em+lr+ls": "EM+LR+LS",
+        },
+        tuple(
+            Claim("recnet-numbers", less)
+            for less in (
+                "recnet-no-cpr",
+                "em+lr",
+                "em+lr+ls",
+                "recnet-placebo",
+                "recnet-no-propagation",
+            )
+        ),
+        notes=(ON_NUMBERS, "The placebo and no propagation are this project's, not the paper's."),
+    ),
+    Experiment(
+        "recnet/table5",
+        "efficiency",
+        "RecNet, Table 5",
+        LeaveOneOut(negatives=9),
+        ("n10_of_100", "n5", "n10"),
+        (PAPER, "recnet-no-async", "recnet-numbers", "recnet-no-cpr"),
+        ("agentcf", "recnet-no-router: w/o router, with texts (needs a language model)"),
+        ("n5", "n10"),
+        {
+            "CDs": {
+                "agentcf": (0.3760, 0.4898),
+                "recnet-no-router": (0.4936, 0.5783),
+                "recnet-no-async": (0.4771, 0.5716),
+                PAPER: (0.4894, 0.5745),
+            }
+        },
+        PAPER,
+        {PAPER: "RecNet", "recnet-no-async": "w/o asyn.", "recnet-no-router": "w/o router"},
+        (
+            Claim(PAPER, "agentcf"),
+            Claim("recnet-no-async", PAPER, differs=False),
+            Claim(PAPER, "agentcf", "seconds"),
+            Claim("recnet-no-async", PAPER, "seconds"),
+            Claim("recnet-no-async", PAPER, "questions"),
+            Claim("recnet-no-router", PAPER, "seconds"),
+        ),
+        ("seconds", "learning seconds", "rounds", "questions", "questions: summarize"),
+        notes=(
+            ON_PAPER,
+            "`recnet-no-async` runs a round, and an evolution before it, after every event.",
+            ON_QUESTIONS,
+            "`recnet-numbers` and `recnet-no-cpr` (point-to-point) are the numbers without texts."
+            " They ask no reasoner, so their seconds say nothing about a model's.",
+            "The paper's minutes on CDs: AgentCF 34, RecNet 41, w/o asyn. 49, w/o router 68.",
+        ),
+    ),
     Experiment("recnet/figure4", "several language models", "RecNet, Figure 4"),
-    Experiment("recnet/figure5", "number of routers over time", "RecNet, Figure 5"),
-    Experiment("recnet/figure6", "cold users and items", "RecNet, Figure 6"),
+    Experiment(
+        "recnet/figure5",
+        "number of routers over time",
+        "RecNet, Figure 5",
+        LeaveOneOut(negatives=9),
+        ("n10_of_100", "n1", "n5", "n10"),
+        tuple(f"recnet-k{k}" for k in SIZES),
+        reference="recnet-k20",
+        labels={f"recnet-k{k}": f"K = {k}" for k in SIZES},
+        claims=tuple(
+            Claim("recnet-k20", f"recnet-k{k}", differs=differs)
+            for differs in (True, False)
+            for k in SIZES
+            if k != 20
+        ),
+        counts=("routers", "rounds", "questions"),
+        series=("routers",),
+        notes=(
+            ON_PAPER,
+            "The paper says that K = 20 is best, and that the others are competitive; both claims"
+            " are judged. It gives no figures but a plot.",
+        ),
+    ),
+    Experiment(
+        "recnet/figure6",
+        "cold users and items",
+        "RecNet, Figure 6",
+        LeaveOneOut(negatives=9),
+        ("n10_of_100", "n1", "n5", "n10"),
+        ("pop", *LIGHT_BASELINES, *RECNET),
+        claims=(
+            Claim("recnet", "recnet-off", among=USERS[0]),
+            Claim("recnet", "recnet-off", among=ITEMS[0]),
+        ),
+        slices=(*USERS, *ITEMS),
+        notes=(
+            "The paper augments profiles of users with one interaction and of items without any;"
+            " here such targets are a part of the last events, ranked with and without it.",
+        ),
+    ),
 )

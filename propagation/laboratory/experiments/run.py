@@ -5,6 +5,7 @@ target's result. Methods and seeds can be added later.
 """
 
 import fcntl
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,15 +16,22 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import ValidationError
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.methods import Method, MethodFailed, MethodNotInstalled
+from propagation.laboratory.history import History, Targets
+from propagation.laboratory.methods import (
+    Measured,
+    MeasuringMethod,
+    Method,
+    MethodFailed,
+    MethodNotInstalled,
+)
 from propagation.laboratory.protocols.leave_one_out import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
 from propagation.model import PropagationError, Term, pluralize
 
-ABOUT, LOCK = "run.json", "run.lock"
+ABOUT, LOCK, TARGETS = "run.json", "run.lock", "targets.npz"
 
 
 class RunPlan(Term):
@@ -51,6 +59,8 @@ class Part(NamedTuple):
         version: Of the method.
         target: [T] the user's id and the item's of each target.
         values: [T] each measure of each target.
+        seconds: How long the method took, in seconds of wall time; None if nobody measured.
+        measured: What the method measured of itself.
     """
 
     method: str
@@ -58,6 +68,20 @@ class Part(NamedTuple):
     version: str
     target: Sequence[tuple[str, str]]
     values: Mapping[str, F64]
+    seconds: float | None = None
+    measured: Measured = Measured()
+
+
+class Known(NamedTuple):
+    """How much is known of the users and items of T targets.
+
+    Attributes:
+        history: [T] known interactions of the user.
+        adopters: [T] users of whom an interaction with the item is known.
+    """
+
+    history: I64
+    adopters: I64
 
 
 class Outcome(NamedTuple):
@@ -157,7 +181,7 @@ def read_plan(folder: Path) -> RunPlan:
 
 def list_parts(methods: Sequence[Method], seeds: Sequence[int]) -> list[tuple[Method, int]]:
     """List the parts of a run in their order."""
-    return [(method, seed) for method in methods for seed in seeds]
+    return [(method, seed) for seed in seeds for method in methods]
 
 
 def has_result(folder: Path, method: Method, seed: int) -> bool:
@@ -181,7 +205,8 @@ async def run_methods(
 ) -> Outcome:
     """Run each method with each seed, but not twice.
 
-    A method whose results are of another version runs again.
+    All methods run with one seed, then with the next. A method whose results are of another version
+    runs again.
 
     Args:
         folder: Of `open_run`.
@@ -194,6 +219,7 @@ async def run_methods(
     absent: dict[str, str] = {}
     failed: dict[str, str] = {}
     repeated: list[str] = []
+    _write_known(folder, history, targets)
     for number, (method, seed) in enumerate(parts):
         progress(number, len(parts))
         path = folder / f"{method.name}-{seed}.npz"
@@ -205,7 +231,9 @@ async def run_methods(
                 if _read_part(path).version == version:
                     continue
                 repeated.append(method.name)
+            begun = time.monotonic()
             values = await protocol.run(method, history, targets, seed)
+            seconds = time.monotonic() - begun
         except MethodNotInstalled as error:
             absent[method.name] = str(error)
             continue
@@ -220,12 +248,47 @@ async def run_methods(
                 binary,
                 allow_pickle=False,
                 version=np.array(version),
+                seconds=np.array(seconds),
+                measured=np.array(_get_measured(method, seed).model_dump_json()),
                 user=users,
                 item=items,
                 **values,
             )
     progress(len(parts), len(parts))
     return Outcome(absent, failed, list(dict.fromkeys(repeated)))
+
+
+def _get_measured(method: Method, seed: int) -> Measured:
+    return method.get_measured(seed) if isinstance(method, MeasuringMethod) else Measured()
+
+
+def _write_known(folder: Path, history: History, targets: Targets) -> None:
+    adopted = np.unique(history.user * history.items + history.item) % history.items
+    with (
+        write_atomically(folder / TARGETS, replace=True) as partial,
+        partial.open("wb") as binary,
+    ):
+        np.savez_compressed(
+            binary,
+            history=np.bincount(history.user, minlength=history.users)[targets.user],
+            adopters=np.bincount(adopted, minlength=history.items)[targets.item],
+        )
+
+
+def read_known(folder: Path) -> Known:
+    """Read how much is known of a run's targets.
+
+    Raises:
+        PropagationError: The file is missing or damaged.
+    """
+    path = folder / TARGETS
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+            return Known(found["history"], found["adopters"])
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise PropagationError(
+            f"{path} cannot be read ({error}); the next `propagation lab run` makes it again"
+        ) from error
 
 
 def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]:
@@ -249,10 +312,13 @@ def _read_part(path: Path) -> Part:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             columns = {name: found[name] for name in found.files}
         version = str(columns.pop("version"))
+        seconds = float(columns.pop("seconds", np.nan))
+        measured = Measured.model_validate_json(str(columns.pop("measured", "{}")))
         target = list(zip(columns.pop("user").tolist(), columns.pop("item").tolist(), strict=True))
         if any(column.shape != (len(target),) for column in columns.values()):
             raise ValueError("its columns have different lengths")
-        return Part(method, int(seed), version, target, columns)
+        known = None if np.isnan(seconds) else seconds
+        return Part(method, int(seed), version, target, columns, known, measured)
     except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
         raise PropagationError(
             f"{path} cannot be read ({error}); delete it, and the next run makes it again"

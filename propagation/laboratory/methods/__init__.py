@@ -1,8 +1,23 @@
 """Methods that learn a history and score candidates."""
 
-from propagation.laboratory.methods.method import Method, MethodFailed, MethodNotInstalled
+from propagation.laboratory.methods.method import (
+    Measured,
+    MeasuringMethod,
+    Method,
+    MethodFailed,
+    MethodNotInstalled,
+)
 from propagation.laboratory.methods.popularity import Popularity
 from propagation.laboratory.methods.program import Program
 from propagation.laboratory.methods.random import Random
 
-__all__ = ["Method", "MethodFailed", "MethodNotInstalled", "Popularity", "Program", "Random"]
+__all__ = [
+    "Measured",
+    "MeasuringMethod",
+    "Method",
+    "MethodFailed",
+    "MethodNotInstalled",
+    "Popularity",
+    "Program",
+    "Random",
+]

@@ -1,10 +1,12 @@
 """The port of all methods."""
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from propagation.arrays import F64
 from propagation.errors import PropagationError
 from propagation.laboratory.history import History, Questions
+from propagation.model import Term
 
 
 class MethodNotInstalled(PropagationError):
@@ -44,3 +46,25 @@ class Method(Protocol):
             MethodNotInstalled: The method's packages are missing.
             MethodFailed: The method ended with an error.
         """
+
+
+class Measured(Term):
+    """What a method measured of itself, beside its scores.
+
+    Attributes:
+        counts: By name, such as "rounds"; seconds are named "... seconds".
+        series: Values over the time of learning, by name.
+        settings: The settings that decide the scores, in words or as JSON.
+    """
+
+    counts: Mapping[str, float] = {}
+    series: Mapping[str, Sequence[float]] = {}
+    settings: str = ""
+
+
+@runtime_checkable
+class MeasuringMethod(Method, Protocol):
+    """A method that measures more than its scores."""
+
+    def get_measured(self, seed: int) -> Measured:
+        """Return what the last call of `score` with this seed measured."""

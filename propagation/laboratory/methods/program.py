@@ -5,6 +5,7 @@ So a method may have an environment of its own, with packages that the service d
 """
 
 import asyncio
+import json
 import os
 import signal
 import tempfile
@@ -20,8 +21,10 @@ import numpy as np
 from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.method import MethodFailed, MethodNotInstalled
+from propagation.model import ClientChange
 
-HISTORY, QUESTIONS, SCORES, ERRORS = "history.npz", "questions.npz", "scores.npy", "stderr.txt"
+HISTORY, QUESTIONS, ITEMS = "history.npz", "questions.npz", "items.jsonl"
+SCORES, ERRORS = "scores.npy", "stderr.txt"
 LAST_BYTES, MOST_SHOWN = 10_000, 300
 
 
@@ -33,12 +36,16 @@ class Program:
         command: The program with its arguments; the folder and the seed are added.
         source: The file whose content decides the scores.
         missing: What to do if the program or the file does not exist.
+        minutes: After which the program is ended; None: never.
+        items: The catalogue, in the order of rows, whose texts the program may read.
     """
 
     name: str
     command: Sequence[str]
     source: Path
     missing: str
+    minutes: float | None = None
+    items: Sequence[ClientChange] = ()
 
     @property
     def version(self) -> str:
@@ -53,13 +60,24 @@ class Program:
         ) as name:
             folder = Path(name)
             write_task(folder, history, questions)
+            write_items(folder / ITEMS, self.items)
             with (folder / ERRORS).open("wb") as errors:
-                code = await self._run(errors.fileno(), name, str(seed))
+                code = await self._run_in_time(errors.fileno(), name, str(seed))
             if code:
                 raise MethodFailed(
                     f"{self.name}: the program ended with {code}: {_read_last_line(folder)}"
                 )
             return read_scores(folder / SCORES, self.name, questions.candidates.shape)
+
+    async def _run_in_time(self, errors: int, *arguments: str) -> int:
+        try:
+            async with asyncio.timeout(None if self.minutes is None else 60 * self.minutes):
+                return await self._run(errors, *arguments)
+        except TimeoutError as error:
+            raise MethodFailed(
+                f"{self.name}: the program was ended after {self.minutes:g} minutes; allow more"
+                " with --program-minutes"
+            ) from error
 
     async def _run(self, errors: int, *arguments: str) -> int:
         """Run the program with all that it starts; return its exit code."""
@@ -101,6 +119,20 @@ def write_task(folder: Path, history: History, questions: Questions) -> None:
         time=history.time,
     )
     np.savez(folder / QUESTIONS, **questions._asdict())
+
+
+def write_items(path: Path, items: Sequence[ClientChange]) -> None:
+    """Write the texts of items, a line of JSON for each row."""
+    with path.open("w", encoding="utf-8") as file:
+        for item in items:
+            texts = {
+                "id": item.key.id,
+                "title": item.title or "",
+                "description": item.description or "",
+                "attributes": list(item.attributes or ()),
+                "categories": list(item.categories or ()),
+            }
+            file.write(json.dumps(texts, ensure_ascii=False) + "\n")
 
 
 def read_scores(path: Path, name: str, shape: tuple[int, ...]) -> F64:

@@ -42,7 +42,7 @@ from propagation.workflow.learn import (
     make_patch,
     take_checkpoint,
 )
-from propagation.workflow.views import NumbersOwner, NumbersView
+from propagation.workflow.views import ClientMemory, NumbersOwner, NumbersView
 
 SMALL_TAIL = 500
 MAX_CATCH_UPS = 8
@@ -65,6 +65,7 @@ class Publisher:
     learner: Learner
     leases: Leases
     exclusion: Exclusion
+    memory: ClientMemory
 
     async def publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """Publish a plan and return the run as it is stored.
@@ -126,6 +127,8 @@ class Publisher:
                 run = await self.store.publish_evolution(learn, rounds, publication)
                 await self.numbers.run(NumbersView.evolve, state, epoch.number + 1)
                 self.learner.mark_stored(run.sequence)
+            # Else the next claim would begin with the older texts, and be reasoned twice.
+            self.memory.forget_texts(text.profile.ref for text in texts)
         await self.index_maintenance.follow_routers()
         await self.vectors.publish(texts)
         return run

@@ -29,7 +29,7 @@ from propagation.model import (
     get_kind,
     group_pairs,
 )
-from propagation.optimization.client_optimization import apply_optimization
+from propagation.optimization.client_optimization import apply_optimization, drop_rules
 from propagation.optimization.credit_assignment import keep_gradients_of_participants
 from propagation.optimization.prediction import ForwardResult, receive_and_predict
 from propagation.ports import (
@@ -222,8 +222,12 @@ class InteractionReasoning:
         negative = rest[0] if rest else None
         answer = await self._reasoner.backward(work, reward, user, positive, negative)  # eq. 8, 9
         draft.usage += answer.usage
-        draft.optimizations = answer.clients
-        for party, part in zip(draft.parties, answer.clients, strict=True):
+        draft.optimizations = (
+            answer.clients
+            if self._settings.filter_memory
+            else [drop_rules(part) for part in answer.clients]
+        )
+        for party, part in zip(draft.parties, draft.optimizations, strict=True):
             ref = party.client.ref
             draft.add(ref, apply_optimization(draft.now[ref], part, self._settings.profile_lines))
         reasoned = ReasonedInteraction(

@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
 Against = Annotated[
-    str,
-    typer.Option(metavar="METHOD", help="The method from which the others' differences are taken."),
+    str | None,
+    typer.Option(
+        metavar="METHOD",
+        help="The method from which the others' differences are taken; default: the experiment's.",
+    ),
 ]
 Run = Annotated[Path, typer.Argument(help="The folder of a run.", file_okay=False)]
 
@@ -93,7 +96,11 @@ def run_experiment(
         typer.Option(metavar="A,B", help="Methods, or program:PATH; default: all that are built."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, max=100, help="Repetitions.")] = 3,
-    against: Against = "recnet",
+    program_minutes: Annotated[
+        float,
+        typer.Option(min=0.001, help="After how many minutes a program of your own is ended."),
+    ] = 60.0,
+    against: Against = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -145,7 +152,7 @@ def run_experiment(
     settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
     names = _choose_names(chosen, methods, asked)
-    built = build_methods(names, dataset, settings, check_events, asked)
+    built = build_methods(names, dataset, settings, check_events, asked, program_minutes)
     plan = plan_run(experiment, dataset, protocol)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
     repetitions = range(1, seeds + 1)
@@ -167,13 +174,14 @@ def run_experiment(
         *dict.fromkeys(outcome.failed.values()),
         *(f"{name} ran again: it has changed since." for name in outcome.repeated),
     )
+    reference = against or chosen.reference
     figures = compare(
-        read_parts(folder, [method.name for method in built]), chosen.measures, against
+        read_parts(folder, [method.name for method in built]), chosen.measures, reference
     )
     if json:
-        _print_json(plan, figures, against, outcome)
+        _print_json(plan, figures, reference, outcome)
     else:
-        _print(chosen, plan, figures, against)
+        _print(chosen, plan, figures, reference)
     if outcome.failed:
         raise typer.Exit(ExitCode.WRONG)
 
@@ -192,20 +200,38 @@ def report_run(
             help="The page; default: report.html in the run's folder.",
         ),
     ] = None,
-    against: Against = "recnet",
+    against: Against = None,
 ) -> None:
-    """Write a run as one HTML page, which loads nothing from elsewhere."""
-    from propagation.laboratory.experiments import compare, read_parts, read_plan
+    """Write a run as one HTML page, which loads nothing from elsewhere.
+
+    A JSON file with the same content is written beside it.
+    """
+    from propagation.laboratory.experiments import (
+        build_report,
+        read_known,
+        read_parts,
+        read_plan,
+    )
     from services.laboratory.page import render_run
+    from services.laboratory.versions import list_versions
 
     plan = read_plan(run)
     experiment = _find_experiment(plan.experiment)
     if experiment.protocol is None:
         raise UsageProblem(f"{run} holds a run of {plan.experiment}, which is not built")
-    figures = compare(read_parts(run), experiment.measures, against)
+    report = build_report(
+        experiment,
+        plan,
+        read_parts(run),
+        read_known(run),
+        against or experiment.reference,
+        list_versions(),
+    )
     path = output or run / "report.html"
-    path.write_text(render_run(experiment, plan, figures, against), encoding="utf-8")
-    print_text(f"The page: {path.absolute()}")
+    path.write_text(render_run(report, experiment.counts), encoding="utf-8")
+    data = path.with_suffix(".json")
+    data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
 
 
 def _open_model(

@@ -8,7 +8,7 @@ from propagation.model import ClientKind
 USERS, ITEMS, EACH = 24, 30, 6
 
 
-def build_dataset(seed=5):
+def build_dataset(seed=5, build_item=create_without_text):
     """Users of two groups take items of their own half; the last item, too."""
     draw = np.random.default_rng(seed)
     events = Events("lab")
@@ -16,8 +16,20 @@ def build_dataset(seed=5):
         half = user % 2 * (ITEMS // 2)
         for moment, item in enumerate(draw.permutation(ITEMS // 2)[:EACH]):
             events.append(f"u{user}", f"i{half + item}", 1_000 * (moment * USERS + user))
-    items = {f"i{n}": create_without_text(ClientKind.ITEM, f"i{n}") for n in range(ITEMS)}
+    items = {f"i{n}": build_item(ClientKind.ITEM, f"i{n}") for n in range(ITEMS)}
     return assemble("two halves", items, {}, events, seed)
+
+
+def build_titled(seed=5):
+    """The same with titles, whose lengths differ, and with attributes of each half."""
+
+    def build_item(kind, name):
+        number = int(name[1:])
+        attributes = ("jazz", "vinyl") if number < ITEMS // 2 else ("folk", "cassette")
+        texts = {"title": f"Rec{'o' * number}rd {number}", "attributes": attributes}
+        return create_without_text(kind, name).model_copy(update=texts)
+
+    return build_dataset(seed, build_item)
 
 
 class Knowing:

@@ -1,12 +1,15 @@
 """Every method of the laboratory, against one suite."""
 
 import asyncio
+import dataclasses
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from propagation.adapters.offline.embedder import HashedEmbedder
+from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.history import Questions
 from propagation.laboratory.methods import (
     MethodFailed,
@@ -15,13 +18,19 @@ from propagation.laboratory.methods import (
     Program,
     Random,
 )
-from propagation.laboratory.methods.recnet import RecNet
+from propagation.laboratory.methods.recnet import (
+    NUMBERS_VARIANTS,
+    NumbersMethod,
+    RecNet,
+    ReplayCache,
+    ReplayPlan,
+)
 from propagation.laboratory.protocols.leave_one_out import split_last
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.runtime.process import SystemClock
-from tests.unit.laboratory.lab_data import ITEMS, build_dataset
+from tests.unit.laboratory.lab_data import ITEMS, build_dataset, build_titled
 
 COUNTING = """
 import sys, numpy as np
@@ -44,16 +53,24 @@ def build_recnet(dataset):
         workflow = settings.workflow.model_copy(update={"seed": seed})
         return build_engine(settings.model_copy(update={"workflow": workflow}), clock=SystemClock())
 
-    return RecNet("recnet", "", dataset, open_engine, check_events)
+    plan = ReplayPlan("", "", open_engine, step=512)
+    return RecNet("recnet", plan, ReplayCache(dataset, check_events))
 
 
-@pytest.fixture(params=["random", "pop", "program", "recnet"])
+def build_numbers(dataset, name="recnet-no-cpr"):
+    return NumbersMethod(
+        name, "", dataset, NUMBERS_VARIANTS[name], HashedEmbedder(7), EvaluationSettings()
+    )
+
+
+@pytest.fixture(params=["random", "pop", "program", "recnet", "numbers"])
 def method(request, tmp_path):
     return {
         "random": Random,
         "pop": Popularity,
         "program": lambda: build_program(tmp_path, COUNTING),
         "recnet": lambda: build_recnet(build_dataset()),
+        "numbers": lambda: build_numbers(build_titled()),
     }[request.param]()
 
 
@@ -127,6 +144,32 @@ async def test_a_program_that_fails_is_told_in_one_sentence(tmp_path, text, said
     with pytest.raises(MethodFailed, match=said) as told:
         await build_program(tmp_path, text).score(history, ask_all(targets), 1)
     assert "Traceback" not in str(told.value)
+
+
+async def test_a_program_that_takes_too_long_is_ended_in_one_sentence(tmp_path):
+    history, targets = split_last(build_dataset())
+    program = build_program(tmp_path, "import time\ntime.sleep(77)")
+    hasty = dataclasses.replace(program, minutes=0.005)
+    with pytest.raises(MethodFailed, match=r"ended after 0\.005 minutes; allow more with --progr"):
+        await hasty.score(history, ask_all(targets), 1)
+
+
+async def test_a_program_reads_the_texts_of_items_in_the_order_of_rows(tmp_path):
+    dataset = build_titled()
+    history, targets = split_last(dataset)
+    program = build_program(
+        tmp_path,
+        "import json, sys, numpy as np\n"
+        "folder = sys.argv[1]\n"
+        "items = [json.loads(line) for line in open(folder + '/items.jsonl', encoding='utf-8')]\n"
+        "assert items[0].keys() == {'id', 'title', 'description', 'attributes', 'categories'}\n"
+        "lengths = np.array([len(one['title']) for one in items])\n"
+        "candidates = np.load(folder + '/questions.npz')['candidates']\n"
+        "np.save(folder + '/scores.npy', lengths[candidates])",
+    )
+    reading = dataclasses.replace(program, items=dataset.items)
+    scores = await reading.score(history, ask_all(targets), 1)
+    assert scores[0].tolist() == [len(item.title) for item in dataset.items]
 
 
 async def test_a_program_that_is_missing_is_not_installed(tmp_path):

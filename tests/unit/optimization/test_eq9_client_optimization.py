@@ -2,7 +2,8 @@
 
 from propagation.adapters.offline.reasoner import OfflineReasoner
 from propagation.model import Author, ClientText, ReasonerFailed
-from propagation.optimization.client_optimization import apply_optimization
+from propagation.optimization.client_optimization import apply_optimization, drop_rules
+from propagation.ports import OptimizeAnswer
 from tests.unit.parties import (
     NEGATIVE,
     heard_line,
@@ -29,6 +30,15 @@ async def test_a_choice_becomes_a_line_that_cites_its_interaction():
     assert "“Kind of Blue”" in one.text
     assert [source.sequence for source in one.sources] == [50]
     assert (found.profile.version, found.watermark, found.dropped) == (2, 4, 2)
+
+
+async def test_without_a_filter_memory_an_answer_keeps_its_edits_and_loses_its_rules():
+    heard = heard_line(1, 3, "jazz")
+    answer = await OfflineReasoner().optimize(work(), 0, party(user(), heard), party(item()))
+    assert answer.rules
+    assert drop_rules(answer) == OptimizeAnswer(edits=answer.edits)
+    failed = ReasonerFailed("no answer")
+    assert drop_rules(failed) is failed
 
 
 async def test_a_second_choice_makes_the_line_stronger_by_one_after_decay():

@@ -486,6 +486,38 @@ async def test_learning_goes_on_until_the_end_of_a_publication(start_engine, mon
     assert await engine.store.check() == []
 
 
+class CountingMerges(Told):
+    """Merges routers, and counts the interactions that it optimises."""
+
+    optimised = 0
+
+    async def backward(self, *asked):
+        self.optimised += 1
+        return await super().backward(*asked)
+
+
+async def test_after_a_publication_no_interaction_is_reasoned_twice(start_engine, monkeypatch):
+    """It changes texts by their filter rules, and no cache keeps the older ones."""
+    monkeypatch.setattr(Verdict, "published", True)
+    reasoner = CountingMerges(EvolutionKind.MERGE)
+    engine = await start_engine(
+        STYLES[:3], 300, reasoner, taste=BankSettings(k=3), evolve_most=1, evolve_support=1
+    )
+    follow, changed = engine.evolution.publisher._follow_rules, []
+
+    async def note_texts(change):
+        texts = await follow(change)
+        changed.extend(texts)
+        return texts
+
+    monkeypatch.setattr(engine.evolution.publisher, "_follow_rules", note_texts)
+    assert (await engine.evolve()).published
+    assert changed, "no client has a rule about a merged router: nothing is tested"
+    before = reasoner.optimised
+    await push(engine, draw_events(STYLES[:3], 60, seed=78))
+    assert reasoner.optimised - before == 60
+
+
 async def test_a_publication_that_is_begun_again_leaves_nobody_else_to_learn_between(
     start_engine, monkeypatch
 ):

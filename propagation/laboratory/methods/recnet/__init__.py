@@ -1,0 +1,33 @@
+"""RecNet: this project's own engine and numbers, with any settings.
+
+Source:
+    RecNet, section 2; docs/method.md.
+"""
+
+from propagation.laboratory.methods.recnet.engine_method import RecNet
+from propagation.laboratory.methods.recnet.engine_replay import (
+    Convert,
+    OpenEngine,
+    ReplayCache,
+    ReplayPlan,
+)
+from propagation.laboratory.methods.recnet.numbers_method import NumbersMethod
+from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
+from propagation.laboratory.methods.recnet.variants import (
+    ENGINE_VARIANTS,
+    NUMBERS_VARIANTS,
+    EngineVariant,
+)
+
+__all__ = [
+    "ENGINE_VARIANTS",
+    "NUMBERS_VARIANTS",
+    "Convert",
+    "CountedReasoner",
+    "EngineVariant",
+    "NumbersMethod",
+    "OpenEngine",
+    "RecNet",
+    "ReplayCache",
+    "ReplayPlan",
+]

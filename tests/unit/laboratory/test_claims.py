@@ -1,0 +1,75 @@
+"""Claims of papers, judged on planted results."""
+
+import numpy as np
+import pytest
+
+from propagation.laboratory.experiments import Known, Part
+from propagation.laboratory.experiments.claims import Claim, Slice, judge
+from propagation.laboratory.methods import Measured
+
+USERS = 200
+TARGETS = [(f"u{user}", "i") for user in range(USERS)]
+KNOWN = Known(np.arange(USERS) % 4, np.arange(USERS) % 2)
+
+
+def plant(method, mean, seed=1, seconds=None, **counts):
+    """Results whose users differ by chance, about a mean."""
+    noise = np.random.default_rng(sum(map(ord, method)) + seed).normal(0, 0.1, USERS)
+    values = {"n10": mean + noise}
+    return Part(method, seed, "", TARGETS, values, seconds, Measured(counts=counts))
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (Claim("good", "bad"), "holds"),
+        (Claim("bad", "good"), "does not hold"),
+        (Claim("good", "twin"), "cannot be told"),
+        (Claim("good", "twin", differs=False), "no difference was found"),
+        (Claim("good", "bad", differs=False), "does not hold"),
+        (Claim("good", "agentcf"), "not run"),
+        (Claim("good", "bad", "questions"), "not run"),
+    ],
+)
+def test_the_verdict_follows_from_what_was_planted(claim, verdict):
+    parts = [plant("good", 0.6), plant("bad", 0.5), plant("twin", 0.6)]
+    assert judge(claim, parts, None).verdict == verdict
+
+
+def test_seeds_are_averaged_first_and_users_are_the_units():
+    noise = np.random.default_rng(1).normal(0, 1, USERS)
+    opposite = [
+        Part("good", seed, "", TARGETS, {"n10": 0.1 + sign * noise})
+        for seed, sign in ((1, 1), (2, -1))
+    ]
+    base = [Part("bad", seed, "", TARGETS, {"n10": np.zeros(USERS)}) for seed in (1, 2)]
+    judged = judge(Claim("good", "bad"), [*opposite, *base], None)
+    assert judged.difference.mean == pytest.approx(0.1)
+    assert judged.difference.standard_error == pytest.approx(0, abs=1e-9)
+    assert (judged.units, judged.verdict) == (USERS, "holds")
+
+
+def test_a_claim_about_a_slice_sees_its_targets_only():
+    good, bad = plant("good", 0.5), plant("bad", 0.5)
+    good.values["n10"][KNOWN.history == 1] += 0.3
+    cold, warm = Slice("history", 1, 1), Slice("history", 2, None)
+    judged = judge(Claim("good", "bad", among=cold), [good, bad], KNOWN)
+    assert (judged.verdict, judged.units) == ("holds", USERS // 4)
+    assert "1 known interactions of the user" in judged.claim
+    judged = judge(Claim("good", "bad", among=warm), [good, bad], KNOWN)
+    assert (judged.verdict, judged.units) == ("cannot be told", USERS // 2)
+    none = Slice("adopters", 9, None)
+    assert judge(Claim("good", "bad", among=none), [good, bad], KNOWN).verdict == "no such targets"
+    assert judge(Claim("good", "bad", among=cold), [good, bad], None).verdict == "not run"
+
+
+def test_seconds_and_counts_are_paired_by_seed():
+    slow = [plant("slow", 0.5, seed, 9.0 + seed / 10, questions=7.0) for seed in (1, 2, 3)]
+    fast = [plant("fast", 0.5, seed, 2.0 - seed / 10, questions=5.0) for seed in (1, 2)]
+    judged = judge(Claim("slow", "fast", "seconds"), [*slow, *fast], None)
+    assert (judged.verdict, judged.units) == ("holds", 2)
+    assert judged.difference.mean == pytest.approx(7.3)
+    assert judge(Claim("fast", "slow", "seconds"), [*slow, *fast], None).verdict == "does not hold"
+    assert judge(Claim("slow", "fast", "questions"), [*slow, *fast], None).verdict == "holds"
+    one = judge(Claim("slow", "fast", "seconds"), [slow[0], fast[0]], None)
+    assert (one.verdict, one.units) == ("cannot be told", 1), "one seed has no standard error"
