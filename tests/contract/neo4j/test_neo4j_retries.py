@@ -6,12 +6,13 @@ import asyncio
 import pytest
 
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model import StoreUnreachable
+from propagation.model import RoutingEdge, StoreUnreachable
 from tests.contract.graph_store import create_clients, user
 from tests.neo4j_server.shared import get_server
 
 pytestmark = pytest.mark.neo4j
 ANN, BOB = user(0), user(1)
+STAGING_SECONDS = 2.0
 
 
 async def open_store(folder, seconds):
@@ -95,5 +96,35 @@ async def test_a_transaction_that_lost_a_node_is_run_again(tmp_path):
         await store.database.write(work)
         assert begun == 2
         assert await store.get_blob("again") == b"here"
+    finally:
+        await store.close()
+
+
+async def test_a_round_and_a_commit_of_texts_lock_clients_in_one_order(tmp_path):
+    """A round changes what Bob holds before it opens an edge to Ann; a commit locks Ann first."""
+    store = await open_store(tmp_path, 30.0)
+    has_ann, begun = asyncio.Event(), 0
+
+    async def lock_both(transaction):
+        nonlocal begun
+        begun += 1
+        await transaction.execute("reason/texts/lock_clients", refs=[ANN])
+        has_ann.set()
+        await asyncio.sleep(STAGING_SECONDS)  # the round takes what it can get meanwhile
+        await transaction.execute("reason/texts/lock_clients", refs=[BOB])
+
+    try:
+        await create_clients(store)
+        lease = await store.acquire_lease("round", "test", 60_000)
+        round_ = await store.begin_round(lease, 0)
+        committing = asyncio.create_task(store.database.write(lock_both))
+        await has_ann.wait()
+        await asyncio.gather(
+            store.stage_attributes(lease, round_, (), {BOB: ["jazz"]}),
+            store.stage_edges(lease, round_, (), [RoutingEdge(4, ANN, 0.5, 0)]),
+        )
+        await committing
+        assert begun == 1
+        assert not store.retries
     finally:
         await store.close()

@@ -16,6 +16,7 @@ from propagation.adapters.neo4j.rounds.messages import Neo4jMessages, build_prop
 from propagation.adapters.neo4j.rounds.staged_rows import (
     StageCall,
     StagedRows,
+    build_client_lock,
     group_by_attribute,
     split_by_client,
     split_by_size,
@@ -122,6 +123,7 @@ class Neo4jRounds(Neo4jEdges, Neo4jMessages):
                     StagedRows("rounds/staging/stage_messages", rows),
                 ],
                 then=[StagedRows("rounds/staging/stage_parts", parts, pack=group_by_attribute)],
+                senders={part.ref for version in versions for part in version.integrated},
             )
         )
 
@@ -206,13 +208,16 @@ async def _stage(database: Neo4jDatabase, calls: Sequence[StageCall]) -> Sequenc
     then = [batch for call in calls for batch in call.then]
     leases = list({call.lease.token: call.lease for call in calls}.values())
     if sum(call.rows for call in calls) <= ROWS_PER_COMMIT:
-        clients = [batch for commit in split_by_client(calls, ROWS_PER_COMMIT) for batch in commit]
+        clients = [batch for _, rows in split_by_client(calls, ROWS_PER_COMMIT) for batch in rows]
+        lock = build_client_lock(ref for call in calls for ref in call.clients)
         await _commit(
-            database, leases, [batch for batch in (*first, *then, *clients) if batch.rows]
+            database, leases, [batch for batch in (lock, *first, *then, *clients) if batch.rows]
         )
         return [None] * len(calls)
     await _run_commits(database, leases, split_by_size(first, ROWS_PER_COMMIT))
-    commits = split_by_client(calls, ROWS_PER_COMMIT)
+    commits = (
+        [build_client_lock(refs), *rows] for refs, rows in split_by_client(calls, ROWS_PER_COMMIT)
+    )
     tasks_for_clients = (
         1 if any(call.closed for call in calls) else CONCURRENT_COMMITS
     )  # a commit that closes edges locks routers that other commits need

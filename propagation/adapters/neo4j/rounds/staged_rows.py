@@ -3,7 +3,7 @@
 Each commit fits the server's memory.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ class StageCall:
     Attributes:
         first: Rows that all others need.
         then: Rows that touch no client.
+        senders: Refs of the clients whose texts are in the parts of messages.
         held: The attributes that clients now hold, by ref.
         closed: Edges to close, as (router, ref).
         opened: Edges to open.
@@ -41,9 +42,20 @@ class StageCall:
     round: int
     first: Sequence[StagedRows] = ()
     then: Sequence[StagedRows] = ()
+    senders: Collection[int] = ()
     held: Mapping[int, Sequence[str]] = field(default_factory=dict)
     closed: Sequence[tuple[int, int]] = ()
     opened: Sequence[RoutingEdge] = ()
+
+    @property
+    def clients(self) -> set[int]:
+        """Return the refs of the clients that the rows touch."""
+        return {
+            *self.senders,
+            *self.held,
+            *(ref for _, ref in self.closed),
+            *(edge.ref for edge in self.opened),
+        }
 
     @property
     def rows(self) -> int:
@@ -73,7 +85,18 @@ def split_by_size(staged: Sequence[StagedRows], most: int) -> Iterator[list[Stag
         yield commit
 
 
-def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[StagedRows]]:
+def build_client_lock(refs: Iterable[int]) -> StagedRows:
+    """Build the rows that lock clients, for the beginning of a commit.
+
+    Reasoning locks its clients in the order of their refs. Without this lock, a commit of a round
+    would touch them statement by statement, in another order, and so deadlock with reasoning.
+    """
+    return StagedRows("rounds/staging/lock_clients", sorted(set(refs)))
+
+
+def split_by_client(
+    calls: Sequence[StageCall], most: int
+) -> Iterator[tuple[list[int], list[StagedRows]]]:
     """Split the changes of clients into commits, by ref.
 
     All changes of a client are in one commit. Commits share no client, so that they can run
@@ -81,6 +104,9 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
 
     Args:
         most: A commit ends with the client that brings it to so many rows.
+
+    Yields:
+        The refs of a commit's clients, and its rows.
     """
     held: dict[int, Sequence[str]] = {
         ref: names for call in calls for ref, names in call.held.items()
@@ -93,10 +119,10 @@ def split_by_client(calls: Sequence[StageCall], most: int) -> Iterator[list[Stag
         refs.append(ref)
         rows += (ref in held) + len(leaving.get(ref, ())) + len(entering.get(ref, ()))
         if rows >= most:
-            yield _build_client_rows(calls[0].round, refs, held, leaving, entering)
+            yield refs, _build_client_rows(calls[0].round, refs, held, leaving, entering)
             refs, rows = [], 0
     if refs:
-        yield _build_client_rows(calls[0].round, refs, held, leaving, entering)
+        yield refs, _build_client_rows(calls[0].round, refs, held, leaving, entering)
 
 
 def _build_client_rows(

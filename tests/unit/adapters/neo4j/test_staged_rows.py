@@ -44,8 +44,9 @@ def test_what_changes_at_a_client_is_in_one_commit_and_all_of_it_comes(
         )
         for n in range(calls)
     ]
-    commits = list(split_by_client(staged, most))
-    refs = [sorted({row[0] for some in commit for row in some.rows}) for commit in commits]
+    split = list(split_by_client(staged, most))
+    refs, commits = [of for of, _ in split], [rows for _, rows in split]
+    assert refs == [sorted({row[0] for some in commit for row in some.rows}) for commit in commits]
     assert [ref for of in refs for ref in of] == sorted(
         {*held, *(ref for _, ref in closed), *(ref for _, ref in opened)}
     )
@@ -75,7 +76,7 @@ def test_what_changes_at_a_client_is_in_one_commit_and_all_of_it_comes(
 
 def test_a_commit_ends_with_the_client_that_fills_it():
     opened = [edge(7, 2, 0.5), edge(3, 4, 0.25), edge(3, 2, 0.125)]
-    first, second = split_by_client([StageCall(LEASE, 1, opened=opened)], 2)
+    (_, first), (_, second) = split_by_client([StageCall(LEASE, 1, opened=opened)], 2)
     assert [(some.name, some.rows, some.parameters["routers"]) for some in (*first, *second)] == [
         ("rounds/staging/open_edges", [[2, [[1, 0.5], [0, 0.125]]]], [3, 7]),
         ("rounds/staging/open_edges", [[4, [[0, 0.25]]]], [3]),
