@@ -30,6 +30,7 @@ from services.runtime.process import SystemClock, process_name
 
 if TYPE_CHECKING:
     from propagation.adapters.neo4j.store import Neo4jStore
+    from propagation.adapters.openai.answers.questions import QuestionAsker
     from propagation.adapters.openai.endpoint.endpoint import Endpoint
 
 
@@ -124,15 +125,18 @@ def build_offline_reasoner(ports: ModelPorts) -> Reasoner:
     return OfflineReasoner(ports.settings.workflow.profile_lines)
 
 
-def build_openai_reasoner(ports: ModelPorts) -> Reasoner:
+def build_openai_reasoner(ports: ModelPorts, asker: "QuestionAsker | None" = None) -> Reasoner:
     """Build the reasoner behind an endpoint.
 
     The offline reasoner is its fallback, unless the setting `openai.fallback` is "never". It
     predicts in the model's stead if the setting `openai.predict` is "offline".
+
+    Args:
+        asker: Asks the questions; None: one of the reasoner's own.
     """
     from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 
-    reasoner: Reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines)
+    reasoner: Reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines, asker)
     options, offline = ports.settings.openai, build_offline_reasoner(ports)
     if options.fallback != "never":
         unavailable = options.fallback == "unavailable"

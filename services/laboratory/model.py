@@ -11,40 +11,36 @@ from pathlib import Path
 
 import orjson
 
-from propagation.adapters.openai.answers.questions import (
-    Answered,
-    QuestionAsker,
-    QuestionTooLong,
-)
-from propagation.adapters.openai.blob_cache import BlobCache
+from propagation.adapters.openai.answers.questions import Answered, QuestionTooLong
 from propagation.adapters.openai.endpoint.budget import PLACE
-from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import Question
 from propagation.laboratory.methods import MethodFailed
 from propagation.laboratory.methods.asking import Ask
-from propagation.model import (
-    NO_USAGE,
-    EndpointUnavailable,
-    ReasonerFailed,
-    ReasonerGaveUp,
-    ReasonerUnavailable,
-)
-from propagation.ports import GraphStore
-from services.assembly import ModelPorts, build_graph_store
+from propagation.model import NO_USAGE, ReasonerUnavailable
+from propagation.ports import GraphStore, Reasoner
+from services.assembly import ModelPorts, build_graph_store, build_openai_reasoner
 from services.config.settings import Settings
+from services.laboratory.kept_replies import KeepingAsker, KeptReplies
 
 ANSWERS = "answers.db"
-PLACES = 1 << 60
-"""Places of the cache of answers: so many that no two questions share one."""
-FIRST_ANSWERS = 12
 BEGUN_A_SLOT = 2
 """How many questions are begun for each call that may run.
 
 Enough that a slot never waits for an answer to be kept, and so few that a model that cannot be
 used is soon not asked.
 """
-PATIENCE_SECONDS, PAUSE_SECONDS = 30.0, 1.0
-KEPT = "what was answered is kept, and the same command goes on there"
+PATIENCE_SECONDS = 30.0
+# What decides the answers to a reasoner's questions, beside the model.
+OF_THE_REASONER = (
+    "fused",
+    "clients_a_call",
+    "edits",
+    "items",
+    "attributes",
+    "fallback",
+    "predict",
+)
 
 
 class ModelFailed(MethodFailed):
@@ -60,14 +56,10 @@ class LabModel:
     """
 
     def __init__(self, settings: Settings, patience: float = PATIENCE_SECONDS) -> None:
-        options = settings.openai.model_copy(update={"cached_answers": PLACES})
+        options = settings.openai.model_copy(update={"cached_answers": 0})  # replies are kept
         self._settings = settings.model_copy(update={"store": "sqlite", "openai": options})
         self._patience = patience
-        self._asker: QuestionAsker | None = None
-        self._endpoint: Endpoint | None = None
-        self._failure = ""
-        self._first_failures: list[bytes] = []
-        self._is_usable = False
+        self._ports: ModelPorts | None = None
         self.note_answer: Callable[[str], None] = lambda name: None
         """Called with the method's name when one of its questions is answered or given up."""
 
@@ -81,6 +73,17 @@ class LabModel:
         """The model's name, and the settings that decide its answers."""
         options = self._settings.openai
         return f"{options.model} {options.temperature} {options.context_tokens}"
+
+    @property
+    def reasoner_identity(self) -> str:
+        """The same with the settings that decide what a reasoner asks."""
+        decides = self._settings.openai.model_dump(mode="json", include={*OF_THE_REASONER})
+        return f"{self.identity} {orjson.dumps(decides, option=orjson.OPT_SORT_KEYS).decode()}"
+
+    @property
+    def options(self) -> OpenAIOptions:
+        """How the model is asked."""
+        return self._settings.openai
 
     @property
     def in_flight(self) -> int:
@@ -102,7 +105,7 @@ class LabModel:
     @property
     def spent(self) -> float:
         """The money that this process spent."""
-        return self._endpoint.ledger.this_run.total.money if self._endpoint else 0.0
+        return self._ports.endpoint.ledger.this_run.total.money if self._ports else 0.0
 
     def ask_for(self, method: str) -> Ask:
         """Return how a method asks; it works while the model is open."""
@@ -116,26 +119,48 @@ class LabModel:
 
         return ask
 
+    def build_reasoner(self, method: str) -> Reasoner:
+        """Build a reasoner that asks this model for a method; it works while the model is open.
+
+        Closing it closes the model, so only `open` may do that.
+        """
+        if self._ports is None:
+            raise RuntimeError("the model is not open")
+        asker = self._build_asker(self._ports, lambda: self.note_answer(method))
+        return build_openai_reasoner(self._ports, asker)
+
+    def check_usable(self) -> None:
+        """Check that no call has failed for good.
+
+        Raises:
+            ModelFailed: The model answers no call now, or none of its answers is usable.
+        """
+        if self._replies.failure:
+            raise ModelFailed(self._replies.failure)
+
     @asynccontextmanager
     async def open(self, folder: Path) -> AsyncIterator[None]:
         """Open the answers in a run's folder, and the endpoint."""
         store = self._build_store(folder)
         await store.open()
         try:
-            self._endpoint = ModelPorts(self._settings, store).endpoint
-            self._asker = QuestionAsker(self._endpoint, store)
-            self._unusable = BlobCache(store, "unusable", PLACES)
-            self._failure, self._is_usable, self._first_failures = "", False, []
+            ports = self._ports = ModelPorts(self._settings, store)
+            self._replies = KeptReplies(store, self.name)
+            self._asker = self._build_asker(ports)
             self._begun = asyncio.Semaphore(BEGUN_A_SLOT * self.in_flight)
             try:
                 yield
             finally:
-                await self._asker.keeping.finish()
-                await self._endpoint.client.close()
-                await self._endpoint.ledger.save(closing=True)
+                await ports.endpoint.client.close()
+                await ports.endpoint.ledger.save(closing=True)
         finally:
-            self._asker = None
+            self._ports = None
             await store.close()
+
+    def _build_asker(
+        self, ports: ModelPorts, note_answer: Callable[[], None] = lambda: None
+    ) -> KeepingAsker:
+        return KeepingAsker(ports.endpoint, ports.store, self._replies, self._patience, note_answer)
 
     async def read_pace(self, folder: Path) -> float | None:
         """Return the seconds of a call in earlier runs, if any."""
@@ -155,75 +180,20 @@ class LabModel:
         return build_graph_store(self._settings.model_copy(update={"database": folder / ANSWERS}))
 
     async def _ask(self, question: Question) -> Answered:
-        """Ask a question, and keep its answer.
-
-        An answer that was not usable, also after asking once more, was paid for too: it is kept,
-        and counts as unusable when the run goes on.
+        """Ask a question.
 
         Raises:
             ModelFailed: The model answers no call now, or none of its answers is usable.
             ReasonerFailed: The answer to this question is not usable.
         """
-        if self._asker is None:
+        if self._ports is None:
             raise RuntimeError("the model is not open")
-        if self._failure:
-            raise ModelFailed(self._failure)
-        key = f"{self.identity}\n{question.prompt}\n{question.document}".encode()
-        known = await self._unusable.get(key)
-        if known is not None:
-            raise ReasonerFailed(known.decode())
+        self.check_usable()
         try:
-            pieces = self._asker.split(question)
-            answers = [await self._ask_patiently(self._asker, piece) for piece in pieces]
+            answers = [await self._asker.ask(piece) for piece in self._asker.split(question)]
         except QuestionTooLong as error:
-            raise ModelFailed(self._fail(str(error))) from error
+            raise ModelFailed(self._replies.fail(str(error))) from error
         except ReasonerUnavailable as error:
-            raise ModelFailed(self._fail(f"{error}; {KEPT}")) from error
-        except ReasonerFailed as error:
-            await self._note_unusable(key, error)
-            raise
-        self._is_usable = True
-        await self._keep_first_failures()
-        await self._asker.keeping.finish()
+            raise ModelFailed(str(error)) from error
         parts = {name: part for answer in answers for name, part in answer.parts.items()}
         return Answered(parts, sum((answer.usage for answer in answers), NO_USAGE))
-
-    def _fail(self, reason: str) -> str:
-        """Note that no further question is asked; return the first reason."""
-        self._failure = self._failure or reason
-        return self._failure
-
-    async def _ask_patiently(self, asker: QuestionAsker, question: Question) -> Answered:
-        """Ask again for a while if the endpoint is down."""
-        end = asyncio.get_running_loop().time() + self._patience
-        while True:
-            try:
-                return await asker.ask(question)
-            except EndpointUnavailable:
-                if self._failure or asyncio.get_running_loop().time() >= end:
-                    raise
-                await asyncio.sleep(PAUSE_SECONDS)
-
-    async def _note_unusable(self, key: bytes, error: ReasonerFailed) -> None:
-        """Keep that an answer was not usable.
-
-        While no answer was usable, nothing is kept: the server may be set up wrongly.
-        """
-        if isinstance(error, ReasonerGaveUp):
-            return  # no answer came, so asking again pays for nothing twice
-        self._first_failures.append(key + b"\0" + str(error).encode())
-        if self._is_usable:
-            await self._keep_first_failures()
-        elif len(self._first_failures) >= FIRST_ANSWERS:
-            raise ModelFailed(
-                self._fail(
-                    f"none of the first {FIRST_ANSWERS} answers of {self.name} is usable (the last:"
-                    f" {error}); use another model"
-                )
-            ) from error
-
-    async def _keep_first_failures(self) -> None:
-        failures, self._first_failures = self._first_failures, []
-        for failure in failures:
-            key, _, reason = failure.rpartition(b"\0")
-            await self._unusable.put(key, reason, await self._unusable.get_last_withdrawal())

@@ -8,6 +8,7 @@ Source: `docs/design.md`, "State" and "The loop", step 3.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -98,7 +99,7 @@ class Reasoning:
     async def step(self, limit: int = CLAIM, describe_first: DescribeFirst | None = None) -> int:
         """Reason the next claim for at most CLAIM_SECONDS, or run the pipeline.
 
-        Interactions of the claim that remain are free again.
+        Interactions of the claim that remain are free again. In lockstep the claim has no limit.
 
         Args:
             limit: The most interactions of the claim.
@@ -181,7 +182,9 @@ class Reasoning:
         """
         self._run = run = ClaimRun(drafter, claim, self._vectors, self._publication)
         self.pace.resume()
-        until, lost = time.monotonic() + CLAIM_SECONDS, 0
+        # A round may run between claims, so in a replay no time may end one.
+        seconds = math.inf if self.lockstep else CLAIM_SECONDS
+        until, lost = time.monotonic() + seconds, 0
         try:
             async with self._claims.keep_alive(claim):
                 while True:

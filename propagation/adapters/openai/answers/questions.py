@@ -17,6 +17,7 @@ from propagation.adapters.openai.answers.json_mode import (
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
 from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused, Messages
+from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import (
     COMPLAINT_CHARS,
     MESSAGE_TOKENS,
@@ -181,10 +182,7 @@ class QuestionAsker:
             ReasonerUnavailable: The endpoint answers no call now.
         """
         label, ledger = question.prompt.label, self._endpoint.ledger
-        options = self._endpoint.options
-        form = [(name, one.choices, one.lengths, one.names) for name, one in question.parts.items()]
-        key = (options.model, label, options.context_tokens, form, question.document)
-        asked = "\n".join(map(str, key)).encode()
+        asked = identify_question(question, self._endpoint.options)
         kept = await self._from_cache(question, asked)
         if kept is not None:
             return Answered(kept, ledger.note(Usage(((label, PromptCost(cached=1)),))))
@@ -216,7 +214,7 @@ class QuestionAsker:
     async def _ask_model(self, exchange: Exchange) -> None:
         for _ in range(2):
             try:
-                reply = await self._reply(exchange)
+                reply = await self.get_reply(exchange)
             except ReasonerGaveUp as error:
                 for name in exchange.missing:
                     exchange.note(name, error)
@@ -248,8 +246,13 @@ class QuestionAsker:
                 degenerate=any(isinstance(part, DegenerateAnswer) for part in wrong.values()),
             )
 
-    async def _reply(self, exchange: Exchange) -> Response:
-        """Get an answer, in another JSON mode if the first is refused."""
+    async def get_reply(self, exchange: Exchange) -> Response:
+        """Get an answer, in another JSON mode if the first is refused.
+
+        Raises:
+            ReasonerGaveUp: This question will not be answered.
+            ReasonerUnavailable: The endpoint answers no call now.
+        """
         mode = await self._json_modes.mode()
         while True:
             try:
@@ -290,6 +293,13 @@ class QuestionAsker:
             name: _check_part(question, answer, name, part) for name, part in question.parts.items()
         }
         return None if any(isinstance(part, ReasonerFailed) for part in parts.values()) else parts
+
+
+def identify_question(question: Question, options: OpenAIOptions) -> bytes:
+    """Return a key that only equal questions to one model share."""
+    form = [(name, one.choices, one.lengths, one.names) for name, one in question.parts.items()]
+    key = (options.model, question.prompt.label, options.context_tokens, form, question.document)
+    return "\n".join(map(str, key)).encode()
 
 
 def _check_part(

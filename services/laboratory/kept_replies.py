@@ -1,0 +1,175 @@
+"""Replies of a language model, kept on disk before they are used.
+
+Every reply is kept, also one that cannot be used or is asked for once more: each was paid for. What
+is read from kept replies is the same each time, so a run that goes on asks no answered question
+again.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+
+from propagation.adapters.openai.answers.questions import (
+    Answered,
+    Exchange,
+    QuestionAsker,
+    identify_question,
+)
+from propagation.adapters.openai.blob_cache import BlobCache
+from propagation.adapters.openai.endpoint.client import Response
+from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.prompting import Question
+from propagation.model import (
+    EndpointUnavailable,
+    PromptCost,
+    ReasonerFailed,
+    ReasonerGaveUp,
+    ReasonerUnavailable,
+    Usage,
+)
+from propagation.ports import GraphStore
+
+PLACES = 1 << 60
+"""Places of the cache of replies: so many that no two questions share one."""
+FIRST_ANSWERS = 12
+PAUSE_SECONDS = 1.0
+KEPT = "what was answered is kept, and the same command goes on there"
+
+
+class KeptReplies:
+    """The replies of one model, and whether it can be used.
+
+    Until an answer is usable, nothing is kept on disk: the server may be set up wrongly.
+
+    Attributes:
+        failure: Why no further question is asked; "" while the model can be used.
+    """
+
+    def __init__(self, store: GraphStore, model: str) -> None:
+        """Keep replies in a store.
+
+        Args:
+            model: The model's name, for messages.
+        """
+        self.failure = ""
+        self._model = model
+        self._cache = BlobCache(store, "reply", PLACES)
+        self._held: dict[bytes, bytes] = {}
+        self._unusable = 0
+        self._is_usable = False
+
+    def fail(self, reason: str) -> str:
+        """Note that no further question is asked; return the first reason."""
+        self.failure = self.failure or reason
+        return self.failure
+
+    async def get(self, key: bytes) -> bytes | None:
+        """Return a kept reply."""
+        return self._held.get(key) or await self._cache.get(key)
+
+    async def put(self, key: bytes, reply: bytes) -> None:
+        """Keep a reply."""
+        if self._is_usable:
+            await self._cache.put(key, reply, after_withdrawal=0)
+        else:
+            self._held[key] = reply
+
+    async def note_usable(self) -> None:
+        """Note that an answer is usable, so that all replies are kept on disk."""
+        self._is_usable = True
+        held, self._held = self._held, {}
+        for key, reply in held.items():
+            await self._cache.put(key, reply, after_withdrawal=0)
+
+    def note_unusable(self, error: ReasonerFailed) -> None:
+        """Note that an answer that was asked for now is not usable.
+
+        Raises:
+            ReasonerUnavailable: None of the first answers was usable.
+        """
+        self._unusable += 1
+        if not self._is_usable and self._unusable >= FIRST_ANSWERS:
+            raise ReasonerUnavailable(
+                self.fail(
+                    f"none of the first {FIRST_ANSWERS} answers of {self._model} is usable (the"
+                    f" last: {error}); use another model"
+                )
+            ) from error
+
+
+class KeepingAsker(QuestionAsker):
+    """Asks questions, and keeps each reply before it is used.
+
+    Args:
+        patience: For how many seconds an endpoint that is down is asked again.
+        note_answer: Called when a question is answered or given up.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        store: GraphStore,
+        replies: KeptReplies,
+        patience: float,
+        note_answer: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(endpoint, store)
+        self._replies = replies
+        self._patience = patience
+        self._note_answer = note_answer
+
+    async def ask(self, question: Question) -> Answered:
+        """Ask a question that fits the context.
+
+        Raises:
+            ReasonerFailed: No part of the answer is usable.
+            ReasonerUnavailable: The endpoint answers no call now, or none of the model's first
+                answers is usable. From then on no question is asked.
+        """
+        try:
+            answered = await super().ask(question)
+        except (ReasonerUnavailable, ReasonerGaveUp):
+            raise
+        except ReasonerFailed as error:
+            if error.usage.total.calls:
+                self._replies.note_unusable(error)
+            raise
+        finally:
+            self._note_answer()
+        await self._replies.note_usable()
+        return answered
+
+    async def get_reply(self, exchange: Exchange) -> Response:
+        """Return the kept reply, or get one and keep it."""
+        if self._replies.failure:
+            raise ReasonerUnavailable(self._replies.failure)
+        options, label = self._endpoint.options, exchange.question.prompt.label
+        asked = identify_question(exchange.question, options)
+        again = sorted(exchange.missing) if exchange.before else ()
+        key = f"{options.temperature} {again}\n".encode() + asked
+        kept = await self._replies.get(key)
+        if kept is not None:
+            text, finish, refusal = json.loads(kept)
+            usage = self._endpoint.ledger.note(Usage(((label, PromptCost(cached=1)),)))
+            exchange.usage += usage
+            return Response(0, 0, {}, text, finish, refusal, usage=usage)
+        reply = await self._get_patiently(exchange)
+        # Not orjson: a reply may hold half of a surrogate pair.
+        kept = json.dumps([reply.text, reply.finish, reply.refusal]).encode()
+        await self._replies.put(key, kept)
+        return reply
+
+    async def _get_patiently(self, exchange: Exchange) -> Response:
+        """Ask again for a while if the endpoint is down."""
+        end = asyncio.get_running_loop().time() + self._patience
+        while True:
+            try:
+                return await super().get_reply(exchange)
+            except EndpointUnavailable as error:
+                if self._replies.failure or asyncio.get_running_loop().time() >= end:
+                    self._replies.fail(f"{error}; {KEPT}")
+                    raise ReasonerUnavailable(self._replies.failure, error.usage) from error
+                await asyncio.sleep(PAUSE_SECONDS)
+            except ReasonerUnavailable as error:
+                self._replies.fail(f"{error}; {KEPT}")
+                raise ReasonerUnavailable(self._replies.failure, error.usage) from error
