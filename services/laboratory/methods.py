@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from hashlib import blake2b
 from importlib.resources import files
@@ -16,13 +16,18 @@ from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
+    AskingRecNet,
     Convert,
     CountedReasoner,
+    EnginePace,
+    EngineVariant,
     NumbersMethod,
+    Ranker,
     RecNet,
     ReplayCache,
     ReplayPlan,
 )
+from propagation.ports import Reasoner
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings
 from services.assembly import FITTABLE_EMBEDDERS, build_engine
@@ -36,6 +41,9 @@ ENVIRONMENT = "BASELINES_ENVIRONMENT"
 """The variable that names the baselines' environment, if it is not beside this one."""
 OWN_PROGRAM = "program:"
 PROGRAM_MINUTES = 60.0
+REMARK_OFFLINE = (
+    "no language model: texts by the offline reasoner, rankings by the numbers; --model names one"
+)
 KNOWN = ("random", "pop", *LIGHT_BASELINES, *ENGINE_VARIANTS, *NUMBERS_VARIANTS)
 
 
@@ -63,8 +71,15 @@ def build_methods(
     replays = ReplayCache(dataset, convert)
 
     def build_base(name: str) -> Method:
+        """Build a method that asks no model."""
         _check_name(name)
         return _build(name, replays, settings, minutes)
+
+    def build_own(name: str) -> Method:
+        """Build a method of the run, in which RecNet may ask the model."""
+        if model is not None and name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask:
+            return _build_asking_variant(name, replays, settings, model)
+        return builder.build_plain(name) if builder else build_base(name)
 
     asking = [name for name in names if asks_model(name)]
     if asking and model is None:
@@ -74,8 +89,7 @@ def build_methods(
         )
     builder = AskingMethods(dataset, model, build_base) if asking and model else None
     around = {name: builder.build(name) for name in asking} if builder else {}
-    build_plain = builder.build_plain if builder else build_base
-    methods = [around[name] if name in around else build_plain(name) for name in names]
+    methods = [around[name] if name in around else build_own(name) for name in names]
     built = [method.name for method in methods]
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
@@ -116,22 +130,66 @@ def _check_no_model(name: str, settings: Settings) -> None:
 def _build_engine_variant(name: str, replays: ReplayCache, settings: Settings) -> Method:
     _check_no_model(name, settings)
     variant = ENGINE_VARIANTS[name]
-    preset = PRESETS[variant.preset] if variant.preset else {}
-    workflow = change_workflow(settings.workflow, {**preset, **variant.settings})
-    pace = (
-        f"{variant.step} events a step, {'merged at once' if variant.merges_at_once else 'buffer'}"
-    )
-    deciding = f"{settings.embedder} {pace} {workflow.model_dump_json()}"
+    workflow = _change_by_variant(settings, variant)
+    deciding = _describe_plan(settings, variant, workflow)
     plan = ReplayPlan(
         _digest(deciding),
         deciding,
         partial(
-            _open_engine, settings.model_copy(update={"workflow": workflow}), replays.described
+            _open_engine,
+            settings.model_copy(update={"workflow": workflow}),
+            replays.described,
+            CountedReasoner,
         ),
         variant.step,
         variant.merges_at_once,
+        REMARK_OFFLINE if variant.may_ask else "",
     )
-    return RecNet(name, plan, replays, variant.propagate)
+    return RecNet(name, plan, replays, Ranker.NUMBERS if variant.propagate else Ranker.NUMBERS_OFF)
+
+
+def _build_asking_variant(
+    name: str, replays: ReplayCache, settings: Settings, model: LabModel
+) -> Method:
+    """Build a variant whose reasoner is the run's model, which also ranks."""
+    _check_no_model(name, settings)
+    variant = ENGINE_VARIANTS[name]
+    # Replies are kept: a second attempt would get the same ones.
+    workflow = _change_by_variant(settings, variant).model_copy(update={"reason_attempts": 1})
+    deciding = f"{model.reasoner_identity} {_describe_plan(settings, variant, workflow)}"
+    plan = ReplayPlan(
+        _digest(deciding),
+        deciding,
+        partial(
+            _open_engine,
+            settings.model_copy(update={"workflow": workflow}),
+            replays.described,
+            lambda offline: CountedReasoner(model.build_reasoner(name), is_shared=True),
+        ),
+        variant.step,
+        variant.merges_at_once,
+        f"texts and rankings by {model.name}",
+    )
+    return AskingRecNet(
+        name,
+        plan,
+        replays,
+        Ranker.REASONER,
+        pace=EnginePace(workflow, model.options, variant.step, variant.merges_at_once),
+        check_usable=model.check_usable,
+    )
+
+
+def _change_by_variant(settings: Settings, variant: EngineVariant) -> WorkflowSettings:
+    preset = PRESETS[variant.preset] if variant.preset else {}
+    return change_workflow(settings.workflow, {**preset, **variant.settings})
+
+
+def _describe_plan(settings: Settings, variant: EngineVariant, workflow: WorkflowSettings) -> str:
+    pace = (
+        f"{variant.step} events a step, {'merged at once' if variant.merges_at_once else 'buffer'}"
+    )
+    return f"{settings.embedder} {pace} {workflow.model_dump_json()}"
 
 
 def _build_numbers_variant(name: str, dataset: Dataset, settings: Settings) -> Method:
@@ -165,13 +223,20 @@ def _digest(deciding: str) -> str:
     return blake2b(f"{release()} {deciding}".encode(), digest_size=16).hexdigest()
 
 
-def _open_engine(settings: Settings, described: int, database: Path, seed: int) -> Engine:
+def _open_engine(
+    settings: Settings,
+    described: int,
+    wrap_reasoner: Callable[[Reasoner], CountedReasoner],
+    database: Path,
+    seed: int,
+) -> Engine:
     """Build an engine whose first routers need no large catalogue.
 
     An operator would run `propagation init` there.
 
     Args:
         described: How many items have text.
+        wrap_reasoner: Takes the offline reasoner; the result may ask another one.
     """
     first = min(settings.workflow.bootstrap_items, max(described, 1))
     workflow = settings.workflow.model_copy(update={"seed": seed, "bootstrap_items": first})
@@ -186,7 +251,7 @@ def _open_engine(settings: Settings, described: int, database: Path, seed: int) 
             }
         ),
         clock=SystemClock(),
-        wrap_reasoner=CountedReasoner,
+        wrap_reasoner=wrap_reasoner,
     )
 
 

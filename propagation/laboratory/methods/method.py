@@ -55,11 +55,13 @@ class Measured(Term):
         counts: By name, such as "rounds"; seconds are named "... seconds".
         series: Values over the time of learning, by name.
         settings: The settings that decide the scores, in words or as JSON.
+        remark: What a reader of the figures must know of this method, in a sentence.
     """
 
     counts: Mapping[str, float] = {}
     series: Mapping[str, Sequence[float]] = {}
     settings: str = ""
+    remark: str = ""
 
 
 @runtime_checkable

@@ -4,15 +4,17 @@ Source:
     RecNet, section 2; docs/method.md.
 """
 
-from propagation.laboratory.methods.recnet.engine_method import RecNet
+from propagation.laboratory.methods.recnet.engine_method import AskingRecNet, RecNet
 from propagation.laboratory.methods.recnet.engine_replay import (
     Convert,
     OpenEngine,
+    Ranker,
     ReplayCache,
     ReplayPlan,
 )
 from propagation.laboratory.methods.recnet.numbers_method import NumbersMethod
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
+from propagation.laboratory.methods.recnet.question_estimate import EnginePace
 from propagation.laboratory.methods.recnet.variants import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -22,11 +24,14 @@ from propagation.laboratory.methods.recnet.variants import (
 __all__ = [
     "ENGINE_VARIANTS",
     "NUMBERS_VARIANTS",
+    "AskingRecNet",
     "Convert",
     "CountedReasoner",
+    "EnginePace",
     "EngineVariant",
     "NumbersMethod",
     "OpenEngine",
+    "Ranker",
     "RecNet",
     "ReplayCache",
     "ReplayPlan",

@@ -1,11 +1,15 @@
 """RecNet with the whole engine: texts, rounds and numbers."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.method import Measured
-from propagation.laboratory.methods.recnet.engine_replay import ReplayCache, ReplayPlan
+from propagation.laboratory.methods.asking import Calls
+from propagation.laboratory.methods.method import Measured, MethodFailed
+from propagation.laboratory.methods.recnet.engine_replay import Ranker, ReplayCache, ReplayPlan
+from propagation.laboratory.methods.recnet.question_estimate import EnginePace, estimate_calls
+from propagation.model import ReasonerUnavailable
 
 
 @dataclass(frozen=True)
@@ -17,17 +21,17 @@ class RecNet:
     Attributes:
         plan: What decides the replay.
         replays: Shared by the methods of a run.
-        propagate: Rank with propagation, or by the other features only.
+        ranker: What ranks after the replay.
     """
 
     name: str
     plan: ReplayPlan
     replays: ReplayCache
-    propagate: bool = True
+    ranker: Ranker = Ranker.NUMBERS
 
     def __post_init__(self) -> None:
-        """Tell the cache how this method asks."""
-        self.replays.expect(self.plan, self.propagate)
+        """Tell the cache how this method ranks."""
+        self.replays.expect(self.plan, self.ranker)
 
     @property
     def version(self) -> str:
@@ -35,7 +39,44 @@ class RecNet:
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         replayed = await self.replays.replay(self.plan, history, questions, seed)
-        return replayed.scores[self.propagate]
+        return replayed.scores[self.ranker]
 
     def get_measured(self, seed: int) -> Measured:
         return self.replays.get_measured(self.plan, seed)
+
+
+@dataclass(frozen=True)
+class AskingRecNet(RecNet):
+    """RecNet whose reasoner is a language model, which also ranks.
+
+    Attributes:
+        pace: What decides how much is asked.
+        check_usable: Raises MethodFailed if a call of the model failed for good. The engine goes on
+            without some answers, such as an evolution's decision.
+    """
+
+    pace: EnginePace = field(kw_only=True)
+    check_usable: Callable[[], None] = field(kw_only=True)
+
+    async def score(self, history: History, questions: Questions, seed: int) -> F64:
+        """Rank the candidates of each question.
+
+        Returns:
+            [Q,C] scores; a row of NaN where the model gave no usable order.
+
+        Raises:
+            MethodFailed: The model answers no call now, or none of its answers is usable.
+        """
+        try:
+            scores = await super().score(history, questions, seed)
+        except ReasonerUnavailable as error:
+            raise MethodFailed(str(error)) from error
+        self.check_usable()
+        return scores
+
+    def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
+        """Estimate the calls of learning and of ranking."""
+        clients = history.users + history.items
+        return estimate_calls(
+            self.pace, len(history.event), clients, self.replays.described, len(questions.user)
+        )

@@ -1,9 +1,11 @@
 """A replay through a new engine, shared by methods that ask differently."""
 
+import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -13,6 +15,7 @@ import numpy as np
 from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset, Event
 from propagation.laboratory.history import History, Questions
+from propagation.laboratory.methods.answers import run_together
 from propagation.laboratory.methods.method import Measured
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.model import Client, NewInteraction
@@ -27,6 +30,20 @@ Convert = Callable[[Iterable[Event]], Iterable[NewInteraction]]
 ASKED_AT_ONCE = 1_000
 
 
+class Ranker(StrEnum):
+    """What ranks after a replay.
+
+    Attributes:
+        NUMBERS: The numbers, with propagation.
+        NUMBERS_OFF: The numbers, without propagation.
+        REASONER: The reasoner, by the profiles (RecNet 3.1.3).
+    """
+
+    NUMBERS = "numbers"
+    NUMBERS_OFF = "numbers without propagation"
+    REASONER = "reasoner"
+
+
 @dataclass(frozen=True)
 class ReplayPlan:
     """What decides a replay.
@@ -34,6 +51,7 @@ class ReplayPlan:
     Attributes:
         version: A digest of all that decides the scores.
         settings: The same as text, for the report.
+        remark: As in Measured.
         step: Events that are recorded, learned and reasoned before a round may run.
         merges_at_once: After a round, messages are merged into all profiles. So they do not wait
             in a buffer for their client's next interaction (RecNet 3.3, "w/o Buffer").
@@ -44,6 +62,7 @@ class ReplayPlan:
     open_engine: OpenEngine
     step: int
     merges_at_once: bool = False
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,10 +70,11 @@ class Replayed:
     """What a replay left.
 
     Attributes:
-        scores: [Q,C] with propagation (True) or without, as far as methods of the run ask so.
+        scores: [Q,C] by each ranker that methods of the run use. The reasoner's are its order as
+            scores, and NaN where it gave no usable order.
     """
 
-    scores: Mapping[bool, F64]
+    scores: Mapping[Ranker, F64]
 
 
 class ReplayCache:
@@ -78,25 +98,27 @@ class ReplayCache:
             item.apply_to(Client(ref=0, key=item.key)).has_text for item in dataset.items
         )
         self._convert = convert
-        self._ways: dict[str, set[bool]] = {}
+        self._rankers: dict[str, set[Ranker]] = {}
         self._newest: tuple[bytes, Replayed] | None = None
+        self._one_at_a_time = asyncio.Lock()
         self._measured: dict[tuple[str, int], Measured] = {}
 
-    def expect(self, plan: ReplayPlan, propagate: bool) -> None:
-        """Note that a method asks with propagation, or without."""
-        self._ways.setdefault(plan.version, set()).add(propagate)
+    def expect(self, plan: ReplayPlan, ranker: Ranker) -> None:
+        """Note that a method uses a ranker."""
+        self._rankers.setdefault(plan.version, set()).add(ranker)
 
     async def replay(
         self, plan: ReplayPlan, history: History, questions: Questions, seed: int
     ) -> Replayed:
         """Replay the history and ask, unless the newest replay was this one."""
         key = _digest(plan.version, history, questions, seed)
-        if self._newest is None or self._newest[0] != key:
-            self._newest = None
-            replayed, measured = await self._replay(plan, history, questions, seed)
-            self._newest = key, replayed
-            self._measured[plan.version, seed] = measured
-        return self._newest[1]
+        async with self._one_at_a_time:
+            if self._newest is None or self._newest[0] != key:
+                self._newest = None
+                replayed, measured = await self._replay(plan, history, questions, seed)
+                self._newest = key, replayed
+                self._measured[plan.version, seed] = measured
+            return self._newest[1]
 
     def get_measured(self, plan: ReplayPlan, seed: int) -> Measured:
         """Return what the newest replay of a plan and seed measured."""
@@ -119,9 +141,10 @@ class ReplayCache:
                 learned = time.monotonic() - begun
                 counted = engine.reasoner
                 asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
+                dead_letters = len(await engine.store.get_dead_letters(len(history.event)))
                 scores = {
-                    way: await self._ask_all(engine, questions, way)
-                    for way in self._ways[plan.version]
+                    ranker: await self._ask_all(engine, questions, ranker)
+                    for ranker in sorted(self._rankers[plan.version])
                 }
             finally:
                 await engine.close()
@@ -129,12 +152,18 @@ class ReplayCache:
             "learning seconds": learned,
             "rounds": float(rounds),
             "routers": routers[-1] if routers else 0.0,
+            "dead letters": float(dead_letters),
             "questions": float(sum(asked.values())),
             **{f"questions: {name}": float(count) for name, count in asked.items()},
         }
         return (
             Replayed(scores),
-            Measured(counts=counts, series={"routers": routers}, settings=plan.settings),
+            Measured(
+                counts=counts,
+                series={"routers": routers},
+                settings=plan.settings,
+                remark=plan.remark,
+            ),
         )
 
     async def _learn(
@@ -166,12 +195,40 @@ class ReplayCache:
         # Else the next claim would be reasoned twice: it would begin with the older texts.
         engine.memory.forget_texts(refs)
 
-    async def _ask_all(self, engine: Engine, questions: Questions, propagate: bool) -> F64:
+    async def _ask_all(self, engine: Engine, questions: Questions, ranker: Ranker) -> F64:
+        asked = list(zip(*questions, strict=True))
+        if ranker is not Ranker.REASONER:
+            propagate = ranker is Ranker.NUMBERS
+            return np.array([await self._ask(engine, *one, propagate) for one in asked])
+        slots = asyncio.Semaphore(engine.reasoner.concurrency)
         return np.array(
-            [
-                await self._ask(engine, *question, propagate)
-                for question in zip(*questions, strict=True)
-            ]
+            await run_together(self._rank(engine, *one, slots) for one in asked)
+        ).reshape(questions.candidates.shape)
+
+    async def _rank(
+        self, engine: Engine, user: int, time: int, candidates: I64, slots: asyncio.Semaphore
+    ) -> F64:
+        """Let the reasoner rank one question's candidates, [C]; NaN without a usable order."""
+        ids = [self.dataset.items[row].key.id for row in candidates]
+        request = self._build_request(user, time, ids, propagate=True)
+        async with slots:
+            listed = await engine.recommend(request)
+            ranking = await engine.rerank(request.user_id, listed, None, raise_unavailable=True)
+        if not ranking.by_reasoner:
+            return np.full(len(ids), np.nan)
+        places = {item.item_id: place for place, item in enumerate(ranking.items)}
+        return -np.array([places[one] for one in ids], np.float64)
+
+    def _build_request(
+        self, user: int, time: int, ids: Sequence[str], *, propagate: bool
+    ) -> RecommendRequest:
+        return RecommendRequest(
+            user_id=self.dataset.users[user].key.id,
+            limit=len(ids),
+            candidates=ids,
+            exclude_seen=False,
+            propagate=propagate,
+            now=time / 1_000,
         )
 
     async def _ask(
@@ -182,14 +239,7 @@ class ReplayCache:
         for start in range(0, len(ids), ASKED_AT_ONCE):
             part = ids[start : start + ASKED_AT_ONCE]
             ranking = await engine.recommend(
-                RecommendRequest(
-                    user_id=self.dataset.users[user].key.id,
-                    limit=len(part),
-                    candidates=part,
-                    exclude_seen=False,
-                    propagate=propagate,
-                    now=time / 1_000,
-                )
+                self._build_request(user, time, part, propagate=propagate)
             )
             scores.update((item.item_id, item.score) for item in ranking.items)
         return np.array([scores[one] for one in ids])

@@ -31,9 +31,14 @@ class CountedReasoner:
         counts: How often each of the port's methods was called.
     """
 
-    def __init__(self, reasoner: Reasoner) -> None:
-        """Ask `reasoner`."""
+    def __init__(self, reasoner: Reasoner, *, is_shared: bool = False) -> None:
+        """Ask `reasoner`.
+
+        Args:
+            is_shared: Others ask it, too, so closing this leaves it open.
+        """
         self._reasoner = reasoner
+        self._is_shared = is_shared
         self.counts: Counter[str] = Counter()
 
     @property
@@ -69,10 +74,12 @@ class CountedReasoner:
         return self._reasoner.expenses
 
     def stop_within(self, seconds: float) -> None:
-        self._reasoner.stop_within(seconds)
+        if not self._is_shared:
+            self._reasoner.stop_within(seconds)
 
     async def close(self) -> None:
-        await self._reasoner.close()
+        if not self._is_shared:
+            await self._reasoner.close()
 
     async def extract(self, clients: Sequence[Client]) -> ExtractAnswer:
         self.counts["extract"] += 1

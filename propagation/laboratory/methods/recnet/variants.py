@@ -32,7 +32,8 @@ class EngineVariant:
         preset: The preset of the service's settings that it starts from; "": none.
         settings: Settings of the workflow that differ from these, by their names.
         step: As in ReplayPlan; likewise merges_at_once.
-        propagate: Rank with propagation.
+        propagate: Rank with propagation, if the numbers rank.
+        may_ask: A language model reasons and ranks, if the run has one.
     """
 
     preset: str = ""
@@ -40,6 +41,7 @@ class EngineVariant:
     step: int = STEP
     merges_at_once: bool = False
     propagate: bool = True
+    may_ask: bool = False
 
 
 NO_RULES = {"filter_memory": False}
@@ -52,7 +54,8 @@ def _vary(
     changes: Mapping[str, object], step: int = PAPER_STEP, *, merges_at_once: bool = False
 ) -> EngineVariant:
     """Return a variant of the preset `paper`."""
-    return EngineVariant("paper", {**SMALL_HOLDOUT, **changes}, step, merges_at_once)
+    settings = {**SMALL_HOLDOUT, **changes}
+    return EngineVariant("paper", settings, step, merges_at_once, may_ask=True)
 
 
 ENGINE_VARIANTS: Mapping[str, EngineVariant] = {

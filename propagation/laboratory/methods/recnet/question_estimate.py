@@ -1,0 +1,109 @@
+"""Estimates what the engine will ask a language model, before it asks.
+
+Source:
+    Measured with the scripted server on cds-dense (docs/laboratory.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+from propagation.adapters.openai.options import OpenAIOptions
+from propagation.adapters.openai.prompts import (
+    backward,
+    evolve,
+    extract,
+    forward,
+    merge,
+    rank,
+    summarize,
+)
+from propagation.adapters.openai.reasoner import OpenAIReasoner
+from propagation.laboratory.methods.asking import Calls
+from propagation.workflow.settings import WorkflowSettings
+
+CHANGED_AN_EVENT = 2
+"""Clients that an event changes and that no other event of the same round does."""
+MERGING_CLIENTS = 0.67
+"""The share of clients for whom a message waits after a round, if none waited before."""
+DECISIONS_A_ROUND = 1.5
+# Without fused prompts: three merges and a prediction; three gradients, profiles and rules.
+UNFUSED_FORWARD, UNFUSED_BACKWARD = 4, 9
+
+
+class Tokens(NamedTuple):
+    """Tokens of a call: what is sent, and what is answered."""
+
+    prompt: int
+    answer: int
+
+
+TOKENS = {
+    extract.PROMPT.label: Tokens(1_000, 600),
+    forward.PROMPT.label: Tokens(1_000, 250),
+    backward.PROMPT.label: Tokens(1_000, 250),
+    summarize.PROMPT.label: Tokens(1_000, 250),
+    evolve.PROMPT.label: Tokens(1_000, 250),
+    merge.PROMPT.label: Tokens(1_000, 250),
+    rank.PROMPT.label: Tokens(1_000, 250),
+}
+
+
+@dataclass(frozen=True)
+class EnginePace:
+    """What decides how much the engine asks.
+
+    Attributes:
+        step: As in ReplayPlan; likewise merges_at_once.
+    """
+
+    workflow: WorkflowSettings
+    options: OpenAIOptions
+    step: int
+    merges_at_once: bool
+
+    def count_rounds(self, events: int, clients: int) -> int:
+        """Estimate how many rounds some events make due.
+
+        Messages that are merged at once change clients, too, so that rounds are due twice as often.
+        """
+        due = self.workflow.update_size_for(clients) / CHANGED_AN_EVENT
+        apart = max(1, ceil(due / self.step)) * self.step
+        return events // apart * (2 if self.merges_at_once else 1)
+
+
+def estimate_calls(
+    pace: EnginePace, events: int, clients: int, described: int, rankings: int
+) -> Sequence[Calls]:
+    """Estimate the calls of a replay and of rankings, by prompt.
+
+    Args:
+        events: Known events.
+        described: How many clients have a text in the catalogue.
+        rankings: How many lists the model ranks.
+    """
+    fused = pace.options.fused
+    rounds = pace.count_rounds(events, clients)
+    a_call = OpenAIReasoner.routers_a_call if fused else 1
+    changed = CHANGED_AN_EVENT * pace.step
+    routers = min(pace.workflow.taste.k, changed)
+    calls = {
+        extract.PROMPT: ceil(described / pace.options.clients_a_call),
+        forward.PROMPT: events * (1 if fused else UNFUSED_FORWARD),
+        backward.PROMPT: events * (1 if fused else UNFUSED_BACKWARD),
+        summarize.PROMPT: rounds * ceil(routers / a_call),
+        evolve.PROMPT: ceil(rounds * DECISIONS_A_ROUND if pace.workflow.evolve_every_rounds else 0),
+        merge.PROMPT: ceil(rounds * clients * MERGING_CLIENTS) if pace.merges_at_once else 0,
+        rank.PROMPT: rankings,
+    }
+    return [
+        Calls(
+            prompt.label,
+            count,
+            count * TOKENS[prompt.label].prompt,
+            count * TOKENS[prompt.label].answer,
+        )
+        for prompt, count in calls.items()
+        if count
+    ]
