@@ -32,6 +32,12 @@ from propagation.ports import GraphStore
 PLACES = 1 << 60
 """Places of the cache of replies: so many that no two questions share one."""
 FIRST_ANSWERS = 12
+BEGUN_A_SLOT = 2
+"""How many questions are begun for each call that may run.
+
+Enough that a slot never waits for an answer to be kept, and so few that a model that cannot be
+used is soon not asked.
+"""
 PAUSE_SECONDS = 1.0
 KEPT = "what was answered is kept, and the same command goes on there"
 
@@ -43,15 +49,21 @@ class KeptReplies:
 
     Attributes:
         failure: Why no further question is asked; "" while the model can be used.
+        begun: Bounds how many questions are begun.
+        awaited: Replies that are under way. They are paid for, so they are kept even if nobody
+            waits for them any more.
     """
 
-    def __init__(self, store: GraphStore, model: str) -> None:
+    def __init__(self, store: GraphStore, model: str, in_flight: int) -> None:
         """Keep replies in a store.
 
         Args:
             model: The model's name, for messages.
+            in_flight: The most calls that run at a time.
         """
         self.failure = ""
+        self.begun = asyncio.Semaphore(BEGUN_A_SLOT * in_flight)
+        self.awaited: set[asyncio.Task[Response]] = set()
         self._model = model
         self._cache = BlobCache(store, "reply", PLACES)
         self._held: dict[bytes, bytes] = {}
@@ -62,6 +74,16 @@ class KeptReplies:
         """Note that no further question is asked; return the first reason."""
         self.failure = self.failure or reason
         return self.failure
+
+    async def finish(self) -> None:
+        """Wait until replies that are under way are kept."""
+        await asyncio.gather(*self.awaited, return_exceptions=True)
+
+    async def cancel(self) -> None:
+        """Give up replies that are under way."""
+        for task in self.awaited:
+            task.cancel()
+        await self.finish()
 
     async def get(self, key: bytes) -> bytes | None:
         """Return a kept reply."""
@@ -127,7 +149,8 @@ class KeepingAsker(QuestionAsker):
                 answers is usable. From then on no question is asked.
         """
         try:
-            answered = await super().ask(question)
+            async with self._replies.begun:
+                answered = await super().ask(question)
         except (ReasonerUnavailable, ReasonerGaveUp):
             raise
         except ReasonerFailed as error:
@@ -153,6 +176,12 @@ class KeepingAsker(QuestionAsker):
             usage = self._endpoint.ledger.note(Usage(((label, PromptCost(cached=1)),)))
             exchange.usage += usage
             return Response(0, 0, {}, text, finish, refusal, usage=usage)
+        task = asyncio.create_task(self._get_and_keep(exchange, key))
+        self._replies.awaited.add(task)
+        task.add_done_callback(self._replies.awaited.discard)
+        return await asyncio.shield(task)
+
+    async def _get_and_keep(self, exchange: Exchange, key: bytes) -> Response:
         reply = await self._get_patiently(exchange)
         # Not orjson: a reply may hold half of a surrogate pair.
         kept = json.dumps([reply.text, reply.finish, reply.refusal]).encode()

@@ -13,6 +13,8 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.methods import Method, Popularity, Program, Random
+from propagation.laboratory.methods.asking import asks_model as is_asking
+from propagation.laboratory.methods.of_model import OfModel
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -94,6 +96,22 @@ def build_methods(
     if twice := sorted({name for name in built if built.count(name) > 1}):
         raise UsageProblem(f"--methods: two methods are called {twice[0]!r}; rename one file")
     return methods
+
+
+def name_by_model(
+    groups: Mapping[LabModel | None, Sequence[Method]],
+) -> dict[LabModel | None, list[Method]]:
+    """Name methods that ask a model by it; keep each of the others once."""
+    out: dict[LabModel | None, list[Method]] = {}
+    known = set[str]()
+    for model, methods in groups.items():
+        named = [
+            OfModel(method, model.name) if model and is_asking(method) else method
+            for method in methods
+        ]
+        out[model] = [method for method in named if method.name not in known]
+        known.update(method.name for method in named)
+    return out
 
 
 def _check_name(name: str) -> None:

@@ -4,7 +4,6 @@ A stopped run asks no answered question again: each answer is on disk before the
 of a run that is killed, only answers that arrived in that moment are lost.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,12 +23,6 @@ from services.config.settings import Settings
 from services.laboratory.kept_replies import KeepingAsker, KeptReplies
 
 ANSWERS = "answers.db"
-BEGUN_A_SLOT = 2
-"""How many questions are begun for each call that may run.
-
-Enough that a slot never waits for an answer to be kept, and so few that a model that cannot be
-used is soon not asked.
-"""
 PATIENCE_SECONDS = 30.0
 # What decides the answers to a reasoner's questions, beside the model.
 OF_THE_REASONER = (
@@ -112,8 +105,7 @@ class LabModel:
 
         async def ask(question: Question) -> Answered:
             try:
-                async with self._begun:
-                    return await self._ask(question)
+                return await self._ask(question)
             finally:
                 self.note_answer(method)
 
@@ -145,12 +137,13 @@ class LabModel:
         await store.open()
         try:
             ports = self._ports = ModelPorts(self._settings, store)
-            self._replies = KeptReplies(store, self.name)
+            self._replies = KeptReplies(store, self.name, self.in_flight)
             self._asker = self._build_asker(ports)
-            self._begun = asyncio.Semaphore(BEGUN_A_SLOT * self.in_flight)
             try:
                 yield
+                await self._replies.finish()
             finally:
+                await self._replies.cancel()
                 await ports.endpoint.client.close()
                 await ports.endpoint.ledger.save(closing=True)
         finally:

@@ -67,6 +67,7 @@ def _write_table(report: RunReport, columns: Sequence[str]) -> list[Child]:
     lines: list[Child] = [
         make_element("h2", "Figures"),
         make_element("div", table(headers, rows, range(2, len(headers))), class_="scroll"),
+        *(make_element("p", remark) for remark in report.remarks),
     ]
     if report.published:
         lines.append(

@@ -1,14 +1,19 @@
 """Experiments: the papers' tables, run and compared."""
 
 from propagation.laboratory.experiments.catalogue import EXPERIMENTS
-from propagation.laboratory.experiments.comparison import MethodFigures, compare
+from propagation.laboratory.experiments.comparison import (
+    MethodFigures,
+    compare,
+    find_reference,
+)
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.report import RunReport, build_report
+from propagation.laboratory.experiments.report import RunReport, build_report, list_remarks
 from propagation.laboratory.experiments.run import (
     Known,
     Outcome,
     Part,
     RunPlan,
+    join_outcomes,
     open_run,
     plan_run,
     read_known,
@@ -28,6 +33,9 @@ __all__ = [
     "RunReport",
     "build_report",
     "compare",
+    "find_reference",
+    "join_outcomes",
+    "list_remarks",
     "open_run",
     "plan_run",
     "read_known",

@@ -8,6 +8,7 @@ import numpy as np
 from propagation.arrays import F64
 from propagation.evaluation.protocols.metrics import Paired, compute_mean, pair_up
 from propagation.grouping import group_pairs
+from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.run import Part
 from propagation.model import PropagationError
 
@@ -63,6 +64,17 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
         )
         for method, some in by_method.items()
     ]
+
+
+def find_reference(experiment: Experiment, parts: Sequence[Part]) -> str:
+    """Return the method to which the others are compared.
+
+    If there is a row for each model, it is the first model's.
+    """
+    reference = experiment.reference
+    names = [part.method for part in parts]
+    of_models = [name for name in names if name.startswith(f"{reference}@")]
+    return reference if reference in names or not of_models else of_models[0]
 
 
 def _find_error(values: F64) -> float | None:

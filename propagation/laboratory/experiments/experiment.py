@@ -18,6 +18,8 @@ class Experiment:
         protocol: What is ranked; None: not built yet.
         measures: The protocol's measures that are columns; methods are compared by the last one.
         methods: Compared unless others are named.
+        with_model: Compared, too, if a language model is named.
+        by_model: Several models may be named; methods that ask them have a row for each.
         missing: Methods of the paper's table that are not built yet.
         published: The paper's figures by dataset and method, as `published_measures`. Their
             samples are not public, so they can be compared in order only.
@@ -36,6 +38,8 @@ class Experiment:
     protocol: Protocol | None = None
     measures: Sequence[str] = ()
     methods: Sequence[str] = ()
+    with_model: Sequence[str] = field(default=(), kw_only=True)
+    by_model: bool = field(default=False, kw_only=True)
     missing: Sequence[str] = ()
     published_measures: Sequence[str] = ()
     published: Mapping[str, Mapping[str, Row]] = field(default_factory=dict)

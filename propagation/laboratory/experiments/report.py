@@ -85,6 +85,7 @@ class RunReport(Term):
         missing: Methods of the paper's table that are not built.
         published: The paper's figures by data and method, as published_measures.
         labels: The paper's names of methods.
+        remarks: What a reader must know of methods, in sentences.
         versions: Of the programs.
     """
 
@@ -104,7 +105,16 @@ class RunReport(Term):
     published_measures: Sequence[str]
     published: Mapping[str, Mapping[str, Sequence[float]]]
     labels: Mapping[str, str]
+    remarks: Sequence[str]
     versions: Mapping[str, str]
+
+
+def list_remarks(parts: Sequence[Part]) -> list[str]:
+    """List the remarks of methods, each behind the names of those that it is about."""
+    about = group_pairs(
+        (part.measured.remark, part.method) for part in parts if part.measured.remark
+    )
+    return [f"{', '.join(dict.fromkeys(names))}: {remark}." for remark, names in about.items()]
 
 
 def build_report(
@@ -157,6 +167,7 @@ def build_report(
         published_measures=[experiment.headers[name] for name in experiment.published_measures],
         published=experiment.published,
         labels=experiment.labels,
+        remarks=list_remarks(parts),
         versions=versions,
     )
 

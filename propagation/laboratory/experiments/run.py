@@ -7,7 +7,7 @@ target's result. Methods and seeds can be added later.
 import fcntl
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -96,6 +96,18 @@ class Outcome(NamedTuple):
     absent: Mapping[str, str]
     failed: Mapping[str, str]
     repeated: Sequence[str]
+
+
+def join_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
+    """Join what became of several groups of methods."""
+    absent: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    repeated: list[str] = []
+    for one in outcomes:
+        absent |= one.absent
+        failed |= one.failed
+        repeated += one.repeated
+    return Outcome(absent, failed, repeated)
 
 
 def plan_run(experiment: str, dataset: Dataset, protocol: Protocol) -> RunPlan:

@@ -21,14 +21,16 @@ from services.client.errors import UsageProblem
 from services.runtime.console import print_error, print_json, print_table, print_text, show_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from propagation.laboratory.experiments import Experiment, MethodFigures, Outcome, RunPlan
+    from propagation.laboratory.methods import Method
     from services.laboratory.costs import PartEstimate
     from services.laboratory.model import LabModel
     from services.laboratory.progress import RunProgress
 
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
+NO_MODEL = (None,)
 Against = Annotated[
     str | None,
     typer.Option(
@@ -105,7 +107,8 @@ def run_experiment(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The language model; its server is --set openai.base_url=ADDRESS.",
+            help="The language model, or several as A,B in recnet/figure4; the server is"
+            " --set openai.base_url=ADDRESS.",
         ),
     ] = None,
     reasoner: Annotated[
@@ -136,52 +139,75 @@ def run_experiment(
     "seeds", "targets", "means", "against": {"mean", "t", "standard_error"}}]}.
     """
     from propagation.datasets.load import load_dataset
-    from propagation.laboratory.experiments import compare, open_run, plan_run, read_parts
+    from propagation.laboratory.experiments import (
+        compare,
+        find_reference,
+        join_outcomes,
+        list_remarks,
+        open_run,
+        plan_run,
+        read_parts,
+    )
     from propagation.laboratory.experiments import run_methods as run_all
     from services.cli.research.datasets import check_events
     from services.laboratory.costs import estimate_parts
-    from services.laboratory.methods import build_methods
+    from services.laboratory.methods import build_methods, name_by_model
     from services.laboratory.progress import RunProgress
 
     chosen = _find_experiment(experiment)
     protocol = chosen.protocol
     if protocol is None:
         raise UsageProblem(f"{experiment} is not built yet; `propagation lab list` says what is")
-    asked = _open_model(config, assignments, model, reasoner)
+    models = _open_models(config, assignments, model, reasoner)
+    if len(models) > 1 and not chosen.by_model:
+        raise UsageProblem(f"{experiment} takes one model; name one with --model")
     # Methods of this service ask no model yet, whatever the settings name.
     settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
-    names = _choose_names(chosen, methods, asked)
-    built = build_methods(names, dataset, settings, check_events, asked, program_minutes)
+    names = _choose_names(chosen, methods, models)
+    groups: dict[LabModel | None, list[Method]] = {
+        asked: build_methods(names, dataset, settings, check_events, asked, program_minutes)
+        for asked in models or NO_MODEL
+    }
+    if chosen.by_model:
+        groups = name_by_model(groups)
+    built = [method for some in groups.values() for method in some]
     plan = plan_run(experiment, dataset, protocol)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
     repetitions = range(1, seeds + 1)
-    parts = estimate_parts(folder, dataset, protocol, built, repetitions)
-    if asked is not None and any(part.total for part in parts):
-        _confirm_costs(parts, asked, folder, yes=yes)
+    parts = {
+        asked: estimate_parts(folder, dataset, protocol, some, repetitions)
+        for asked, some in groups.items()
+    }
+    _confirm_costs(parts, folder, yes=yes)
 
-    async def run_with_model(count: "RunProgress") -> "Outcome":
+    async def run_with(asked: "LabModel | None", count: "RunProgress") -> "Outcome":
         async with AsyncExitStack() as opened:
             if asked is not None:
                 await opened.enter_async_context(asked.open(folder))
                 asked.note_answer = count.count_call
-            return await run_all(folder, dataset, protocol, built, repetitions, count.count_part)
+            some = groups[asked]
+            return await run_all(folder, dataset, protocol, some, repetitions, count.count_part)
 
     with open_run(folder, plan), show_progress(experiment) as show:
-        outcome = asyncio.run(run_with_model(RunProgress(parts, asked, show)))
+        outcome = join_outcomes(
+            asyncio.run(run_with(asked, RunProgress(some, asked, show)))
+            for asked, some in parts.items()
+        )
     print_error(
         *outcome.absent.values(),
         *dict.fromkeys(outcome.failed.values()),
         *(f"{name} ran again: it has changed since." for name in outcome.repeated),
     )
-    reference = against or chosen.reference
-    figures = compare(
-        read_parts(folder, [method.name for method in built]), chosen.measures, reference
-    )
+    # Rows of models that were asked before stand beside those of today's.
+    results = read_parts(folder, None if chosen.by_model else [method.name for method in built])
+    reference = against or find_reference(chosen, results)
+    figures = compare(results, chosen.measures, reference)
     if json:
         _print_json(plan, figures, reference, outcome)
     else:
         _print(chosen, plan, figures, reference)
+        print_text(*list_remarks(results))
     if outcome.failed:
         raise typer.Exit(ExitCode.WRONG)
 
@@ -208,6 +234,7 @@ def report_run(
     """
     from propagation.laboratory.experiments import (
         build_report,
+        find_reference,
         read_known,
         read_parts,
         read_plan,
@@ -219,12 +246,13 @@ def report_run(
     experiment = _find_experiment(plan.experiment)
     if experiment.protocol is None:
         raise UsageProblem(f"{run} holds a run of {plan.experiment}, which is not built")
+    parts = read_parts(run)
     report = build_report(
         experiment,
         plan,
-        read_parts(run),
+        parts,
         read_known(run),
-        against or experiment.reference,
+        against or find_reference(experiment, parts),
         list_versions(),
     )
     path = output or run / "report.html"
@@ -234,36 +262,37 @@ def report_run(
     print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
 
 
-def _open_model(
-    config: Path | None, assignments: list[str] | None, name: str | None, reasoner: str | None
-) -> "LabModel | None":
-    """Return the model that the options or the settings name, not opened.
-
-    Returns:
-        None if they name none.
+def _open_models(
+    config: Path | None, assignments: list[str] | None, names: str | None, reasoner: str | None
+) -> "list[LabModel]":
+    """Return the models that the options or the settings name, not opened.
 
     Raises:
         UsageProblem: The options contradict each other.
     """
     from services.laboratory.model import LabModel
 
-    if name is not None and reasoner == "offline":
+    if names is not None and reasoner == "offline":
         raise UsageProblem("--model names a language model and --reasoner is offline; drop one")
-    flags = {"openai__model": name, "reasoner": "openai" if name is not None else reasoner}
-    settings = get_settings(config, assignments, **flags)
-    return LabModel(settings) if settings.reasoner == "openai" else None
+    if names is not None:
+        named = dict.fromkeys(name.strip() for name in names.split(","))
+        flags = [{"openai__model": name, "reasoner": "openai"} for name in named]
+    else:
+        flags = [{"reasoner": reasoner}] if reasoner is not None else [{}]
+    found = [get_settings(config, assignments, **some) for some in flags]
+    return [LabModel(settings) for settings in found if settings.reasoner == "openai"]
 
 
 def _choose_names(
-    experiment: "Experiment", methods: str | None, model: "LabModel | None"
+    experiment: "Experiment", methods: str | None, models: "Sequence[LabModel]"
 ) -> "Sequence[str]":
     """Return the methods' names; by default all that can run."""
     from services.laboratory.asking_methods import asks_model
 
     if methods is not None:
         return [name.strip() for name in methods.split(",")]
-    if model is not None:
-        return experiment.methods
+    if models:
+        return [*experiment.methods, *experiment.with_model]
     left_out = [name for name in experiment.methods if asks_model(name)]
     names = [name for name in experiment.methods if name not in left_out]
     if not names:
@@ -280,9 +309,12 @@ def _choose_names(
 
 
 def _confirm_costs(
-    parts: "Sequence[PartEstimate]", model: "LabModel", folder: Path, *, yes: bool
+    parts: "Mapping[LabModel | None, Sequence[PartEstimate]]", folder: Path, *, yes: bool
 ) -> None:
-    """Print what a run costs at most, and ask to go on.
+    """Print what a run costs at most, and ask to go on. A run that asks no model goes on.
+
+    Args:
+        parts: By the model that they ask.
 
     Raises:
         UsageProblem: There is no terminal to ask on.
@@ -290,13 +322,20 @@ def _confirm_costs(
     """
     from services.laboratory.costs import describe_costs
 
-    pace = asyncio.run(model.read_pace(folder))
-    print_error(*describe_costs(parts, model, pace))
-    if yes:
+    asked = {
+        model: some
+        for model, some in parts.items()
+        if model is not None and any(part.total for part in some)
+    }
+    for model, some in asked.items():
+        pace = asyncio.run(model.read_pace(folder))
+        print_error(*describe_costs(some, model, pace))
+    if yes or not asked:
         return
     if not has_terminal():
+        names = " and ".join(model.name for model in asked)
         raise UsageProblem(
-            f"{model.name} would be asked, and there is no terminal to ask you on; add --yes"
+            f"{names} would be asked, and there is no terminal to ask you on; add --yes"
         )
     typer.confirm("Go on?", abort=True, err=True)
 

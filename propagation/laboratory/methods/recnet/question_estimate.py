@@ -27,7 +27,8 @@ CHANGED_AN_EVENT = 2
 """Clients that an event changes and that no other event of the same round does."""
 MERGING_CLIENTS = 0.67
 """The share of clients for whom a message waits after a round, if none waited before."""
-DECISIONS_A_ROUND = 1.5
+DECIDED_SHARE = 0.43
+"""The share of the first routers about which a round asks, if none is retired."""
 # Without fused prompts: three merges and a prediction; three gradients, profiles and rules.
 UNFUSED_FORWARD, UNFUSED_BACKWARD = 4, 9
 
@@ -39,14 +40,16 @@ class Tokens(NamedTuple):
     answer: int
 
 
+# Means over 700 interactions; of merges over 2,586. The scripted server writes no decisions about routers, so the length
+# of these is assumed. Unfused calls are shorter, so their estimate is too high.
 TOKENS = {
-    extract.PROMPT.label: Tokens(1_000, 600),
-    forward.PROMPT.label: Tokens(1_000, 250),
-    backward.PROMPT.label: Tokens(1_000, 250),
-    summarize.PROMPT.label: Tokens(1_000, 250),
-    evolve.PROMPT.label: Tokens(1_000, 250),
-    merge.PROMPT.label: Tokens(1_000, 250),
-    rank.PROMPT.label: Tokens(1_000, 250),
+    extract.PROMPT.label: Tokens(474, 890),
+    forward.PROMPT.label: Tokens(1_157, 169),
+    backward.PROMPT.label: Tokens(1_024, 359),
+    summarize.PROMPT.label: Tokens(1_626, 679),
+    evolve.PROMPT.label: Tokens(941, 150),
+    merge.PROMPT.label: Tokens(518, 56),
+    rank.PROMPT.label: Tokens(1_342, 14),
 }
 
 
@@ -93,7 +96,9 @@ def estimate_calls(
         forward.PROMPT: events * (1 if fused else UNFUSED_FORWARD),
         backward.PROMPT: events * (1 if fused else UNFUSED_BACKWARD),
         summarize.PROMPT: rounds * ceil(routers / a_call),
-        evolve.PROMPT: ceil(rounds * DECISIONS_A_ROUND if pace.workflow.evolve_every_rounds else 0),
+        evolve.PROMPT: ceil(
+            rounds * routers * DECIDED_SHARE if pace.workflow.evolve_every_rounds else 0
+        ),
         merge.PROMPT: ceil(rounds * clients * MERGING_CLIENTS) if pace.merges_at_once else 0,
         rank.PROMPT: rankings,
     }
