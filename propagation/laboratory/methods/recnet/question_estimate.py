@@ -40,8 +40,8 @@ class Tokens(NamedTuple):
     answer: int
 
 
-# Means over 700 interactions; of merges over 2,586. The scripted server writes no decisions about routers, so the length
-# of these is assumed. Unfused calls are shorter, so their estimate is too high.
+# Means over 700 interactions; of merges over 2,586. The scripted server writes no decisions about
+# routers, so the length of these is assumed. Unfused calls are shorter, so their estimate is too high.
 TOKENS = {
     extract.PROMPT.label: Tokens(474, 890),
     forward.PROMPT.label: Tokens(1_157, 169),

@@ -142,6 +142,7 @@ def test_methods_that_ask_are_left_out_and_named_without_a_model(folder, tmp_pat
     command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run", "--seeds", 1]
     printed, said = run_lab(*command, "--reasoner", "offline")
     assert "none is named (--model): llmrank, agentcf." in said
+    assert "recnet-paper" not in printed, "only with a model"
     assert "recnet-off" in printed
     assert "llmrank" not in printed
 
@@ -157,6 +158,27 @@ async def test_a_run_with_a_model_prints_its_costs_first(folder, tmp_path):
         assert server.seen.calls["llmrank"] == 24
     assert "llmrank: at most 24 calls," in said
     assert re.search(r"llmrank +1 +24 +- +0\.0000 ", printed)
+
+
+async def test_figure_4_has_a_row_for_each_model_also_of_earlier_runs(folder, tmp_path):
+    async with fake_llm(Script()) as server:
+        command = ["run", "recnet/figure4", "--data", folder, "--run", tmp_path / "run"]
+        command += ["--methods", "pop,llmrank", "--seeds", 1, "--yes"]
+        command += ["--set", f"openai.base_url={server.base_url}"]
+        _, said = await asyncio.to_thread(run_lab, *command, "--model", "a/1,b")
+        assert said.count("llmrank@a_1: at most 24 calls") == 1
+        assert said.count("llmrank@b: at most 24 calls") == 1
+        assert server.seen.calls["llmrank"] == 48
+        printed, _ = await asyncio.to_thread(run_lab, *command, "--model", "c")
+        assert server.seen.calls["llmrank"] == 72
+    rows = re.findall(r"(llmrank@\w+|pop) +1 +24 ", printed)
+    assert rows == ["llmrank@a_1", "llmrank@b", "llmrank@c", "pop"]
+
+
+def test_only_figure_4_takes_several_models(folder, tmp_path):
+    command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"]
+    with pytest.raises(UsageProblem, match="takes one model"):
+        run_lab(*command, "--model", "a,b")
 
 
 def test_a_no_at_the_terminal_asks_nothing(folder, tmp_path, monkeypatch):
