@@ -97,7 +97,7 @@ class KeptReplies:
             self._held[key] = reply
 
     async def note_usable(self) -> None:
-        """Note that an answer is usable, so that all replies are kept on disk."""
+        """Note that an answer is usable; keep all replies on disk."""
         self._is_usable = True
         held, self._held = self._held, {}
         for key, reply in held.items():

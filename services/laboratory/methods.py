@@ -78,7 +78,7 @@ def build_methods(
         return _build(name, replays, settings, minutes)
 
     def build_own(name: str) -> Method:
-        """Build a method of the run, in which RecNet may ask the model."""
+        """Build a method of the run; RecNet may ask the model."""
         if model is not None and name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask:
             return _build_asking_variant(name, replays, settings, model)
         return builder.build_plain(name) if builder else build_base(name)
@@ -101,7 +101,7 @@ def build_methods(
 def name_by_model(
     groups: Mapping[LabModel | None, Sequence[Method]],
 ) -> dict[LabModel | None, list[Method]]:
-    """Name methods that ask a model by it; keep each of the others once."""
+    """Name asking methods by their model; keep others once."""
     out: dict[LabModel | None, list[Method]] = {}
     known = set[str]()
     for model, methods in groups.items():

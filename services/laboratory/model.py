@@ -112,9 +112,9 @@ class LabModel:
         return ask
 
     def build_reasoner(self, method: str) -> Reasoner:
-        """Build a reasoner that asks this model for a method; it works while the model is open.
+        """Build a reasoner that asks this model for a method.
 
-        Closing it closes the model, so only `open` may do that.
+        It works while the model is open. Closing it would close the model for others.
         """
         if self._ports is None:
             raise RuntimeError("the model is not open")

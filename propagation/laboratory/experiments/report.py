@@ -110,7 +110,7 @@ class RunReport(Term):
 
 
 def list_remarks(parts: Sequence[Part]) -> list[str]:
-    """List the remarks of methods, each behind the names of those that it is about."""
+    """List the remarks, each behind the names of its methods."""
     about = group_pairs(
         (part.measured.remark, part.method) for part in parts if part.measured.remark
     )

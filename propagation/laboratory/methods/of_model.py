@@ -23,7 +23,10 @@ class OfModel:
 
     @property
     def name(self) -> str:
-        """METHOD@MODEL; it names a file, so other signs than a name's become `_`."""
+        """METHOD@MODEL.
+
+        It names a file, so signs that names of files may lack become `_`.
+        """
         return f"{self.method.name}@{re.sub(r'[^A-Za-z0-9_.+:-]', '_', self.model)}"
 
     @property

@@ -311,7 +311,9 @@ def _choose_names(
 def _confirm_costs(
     parts: "Mapping[LabModel | None, Sequence[PartEstimate]]", folder: Path, *, yes: bool
 ) -> None:
-    """Print what a run costs at most, and ask to go on. A run that asks no model goes on.
+    """Print what a run costs at most, and ask to go on.
+
+    A run that asks no model goes on.
 
     Args:
         parts: By the model that they ask.

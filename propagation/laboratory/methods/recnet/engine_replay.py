@@ -208,7 +208,11 @@ class ReplayCache:
     async def _rank(
         self, engine: Engine, user: int, time: int, candidates: I64, slots: asyncio.Semaphore
     ) -> F64:
-        """Let the reasoner rank one question's candidates, [C]; NaN without a usable order."""
+        """Let the reasoner rank one question's candidates.
+
+        Returns:
+            [C] scores; NaN without a usable order.
+        """
         ids = [self.dataset.items[row].key.id for row in candidates]
         request = self._build_request(user, time, ids, propagate=True)
         async with slots:
