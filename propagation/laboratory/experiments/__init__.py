@@ -16,6 +16,7 @@ from propagation.laboratory.experiments.run import (
     read_plan,
     run_methods,
 )
+from propagation.laboratory.experiments.target_results import collect_results
 
 __all__ = [
     "EXPERIMENTS",
@@ -27,6 +28,7 @@ __all__ = [
     "RunPlan",
     "RunReport",
     "build_report",
+    "collect_results",
     "compare",
     "open_run",
     "plan_run",

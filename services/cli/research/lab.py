@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from services.cli.access import (
+    RESULTS_ENDINGS,
     AsJson,
     Assignments,
     Config,
     First,
+    check_ending,
     check_output_file,
     get_settings,
 )
@@ -232,6 +234,41 @@ def report_run(
     data = path.with_suffix(".json")
     data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
     print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
+
+
+@lab.command("export", cls=Command)
+def export_run(
+    run: Run,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            dir_okay=False,
+            callback=check_output_file,
+            help="The file, .csv or .npz; default: results.csv in the run's folder.",
+        ),
+    ] = None,
+) -> None:
+    """Write every target's results as one table: a row for each method, seed and target.
+
+    Columns: method, seed, user, item, history (known interactions of the user), adopters (users who
+    are known to have the item), and the experiment's measures; nan where a target could not be
+    rated. A .npz holds the columns as NumPy arrays, as `propagation evaluate --results` does.
+    """
+    from propagation.laboratory.experiments import (
+        collect_results,
+        read_known,
+        read_parts,
+        read_plan,
+    )
+
+    check_ending("-o", output, RESULTS_ENDINGS)
+    read_plan(run)
+    path = output or run / "results.csv"
+    collect_results(read_parts(run), read_known(run)).write(path)
+    print_text(f"The table: {path.absolute()}")
 
 
 def _open_model(
