@@ -3,8 +3,10 @@
 The paper's figures are not repeated here: the copy at hand has no tables.
 """
 
-from propagation.laboratory.agentcf.cold_items import ColdItems
-from propagation.laboratory.agentcf.reviews import Reviews
+from propagation.laboratory.agentcf.studies.advertisements import Advertisements
+from propagation.laboratory.agentcf.studies.cold_items import ColdItems
+from propagation.laboratory.agentcf.studies.reviews import Reviews
+from propagation.laboratory.agentcf.studies.spread import Spread
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
@@ -66,6 +68,20 @@ EXPERIMENTS = (
         tuple(ColdItems().measures),
         ("agentcf",),
     ),
-    Experiment("agentcf/spread", "spread of a seed preference", "AgentCF 4.4.3"),
-    Experiment("agentcf/advertisements", "advertisements made together", "AgentCF 4.4.4"),
+    Experiment(
+        "agentcf/spread",
+        "spread of a seed preference",
+        "AgentCF 4.4.3, preference propagation",
+        Spread(),
+        tuple(Spread().measures),
+        ("agentcf",),
+    ),
+    Experiment(
+        "agentcf/advertisements",
+        "advertisements made together",
+        "AgentCF 4.4.4, collaborative advertisements",
+        Advertisements(),
+        tuple(Advertisements().measures),
+        ("agentcf",),
+    ),
 )
