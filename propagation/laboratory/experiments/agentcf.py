@@ -18,6 +18,10 @@ INFERENCE = ("agentcf", "agentcf-r", "agentcf-h")
 ABLATIONS = ("agentcf-no-interaction", "agentcf-no-users", "agentcf-no-items")
 AGENTCF = (*INFERENCE, *ABLATIONS)
 RANKED = ("invalid", "n1", "n5", "n10")
+SPREAD = (
+    *("invalid", "seed_3", "near_1", "near_2", "near_3", "far_1", "far_2", "far_3"),
+    *("others_3", "control", "all"),
+)
 EXPERIMENTS = (
     Experiment(
         "agentcf/overall",
@@ -73,7 +77,7 @@ EXPERIMENTS = (
         "spread of a seed preference",
         "AgentCF 4.4.3, preference propagation",
         Spread(),
-        tuple(Spread().measures),
+        SPREAD,
         ("agentcf",),
     ),
     Experiment(

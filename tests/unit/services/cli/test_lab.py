@@ -105,6 +105,28 @@ def test_what_cannot_be_exported_is_refused_in_one_sentence(folder, tmp_path):
         run_lab("export", run)
 
 
+def test_fixed_candidates_are_taken_or_named(folder, tmp_path):
+    command = ["run", "recnet/table2", "--data", folder, "--methods", "pop", "--seeds", 1]
+    with pytest.raises(UsageProblem, match=r"has no file \*\.candidates"):
+        run_lab(*command, "--run", tmp_path / "none", "--candidates")
+    lines = [f"u{user}\t{' '.join(f'i{item}' for item in range(ITEMS))}" for user in range(USERS)]
+    text = "\n".join(["user_id:token\titem_id_list:token_seq", *lines])
+    (folder / "halves.candidates").write_text(text)
+    free, said = run_lab(*command, "--run", tmp_path / "free")
+    assert "The fixed candidates in halves.candidates are not used; --candidates takes" in said
+    taken, said = run_lab(*command, "--run", tmp_path / "taken", "--candidates")
+    assert "not used" not in said
+    assert "Other items are drawn among the candidates of halves.candidates" in " ".join(
+        taken.split()
+    )
+    row = re.compile(r"pop +1 +24 .*")
+    assert row.search(free)[0] == row.search(taken)[0], "the file names all items"
+    with pytest.raises(PropagationError, match="holds another run: it differs in notes"):
+        run_lab(*command, "--run", tmp_path / "free", "--candidates")
+    with pytest.raises(UsageProblem, match="agentcf/spread takes no candidates from a file"):
+        run_lab("run", "agentcf/spread", "--data", folder, "--candidates", "--model", "m")
+
+
 def test_a_method_that_is_not_installed_is_named_and_the_others_run(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("BASELINES_ENVIRONMENT", str(tmp_path / "nowhere"))
     printed, said = run_lab(
