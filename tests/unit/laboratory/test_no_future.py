@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from propagation.datasets.dataset import Events, assemble
+from propagation.laboratory.agentcf import list_variants
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
@@ -30,8 +31,8 @@ np.save(sys.argv[1] + "/scores.npy", counts[questions["candidates"]])
 """
 INSIDE = {"rec(BASE)": "rec(pop)", "user(REWARD)": "user(pop)", "afl(BASE)": "afl(pop)"}
 ASKING = [INSIDE.get(form, "afl(pop+recnet-numbers)" if "+" in form else form) for form in FORMS]
-SLOW = {*ENGINE_VARIANTS, *LIGHT_BASELINES} - {"recnet"}
-"""Two replays each, and two processes in an environment of their own."""
+SLOW = {*ENGINE_VARIANTS, *LIGHT_BASELINES, *list_variants()} - {"recnet", "agentcf"}
+"""Two replays each, or two processes in an environment of their own, or hundreds of calls."""
 NAMES = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
     for name in (*KNOWN, "program:", *ASKING)
@@ -134,12 +135,16 @@ async def test_the_same_test_finds_a_method_that_reads_all_events(tmp_path, monk
         async def score(self, history, questions, seed):
             return self.counts[questions.candidates].astype(np.float64)
 
-    monkeypatch.setattr(
-        "tests.unit.laboratory.test_no_future.build_methods",
-        lambda names, dataset, *rest: [Peeking(dataset)],
-    )
+    built = []
+
+    def build(names, dataset, *rest):
+        built.append(Peeking(dataset))
+        return built[-1:]
+
+    monkeypatch.setitem(globals(), "build_methods", build)
     with pytest.raises(AssertionError):
         await test_no_method_sees_the_future("pop", tmp_path)
+    assert len(built) == 2
 
 
 def test_every_form_of_a_name_is_tested():

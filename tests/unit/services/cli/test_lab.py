@@ -47,7 +47,9 @@ def test_the_list_says_what_is_not_built():
     built = {one["name"]: one["built"] for one in listed}
     assert built["recnet/table2"]
     assert built["afl/table4"]
+    assert built["agentcf/spread"]
     assert not built["afl/table6"]
+    assert not built["ours/prequential"]
     assert "not built yet" in run_lab("list")[0]
 
 
