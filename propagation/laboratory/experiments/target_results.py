@@ -1,4 +1,4 @@
-"""A run's results as one table: a row for each method, seed and target."""
+"""A run's results as a table, by method, seed and target."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from propagation.model import PropagationError
 
 
 def collect_results(parts: Sequence[Part], known: Known) -> Results:
-    """Collect the results of a run, in the columns that `propagation evaluate` writes.
+    """Collect the results of a run, for `propagation evaluate`'s writer.
 
     The columns are method, seed, user, item, history (known interactions of the user), adopters
     (users who are known to have the item), and the protocol's measures. A measure is NaN where the

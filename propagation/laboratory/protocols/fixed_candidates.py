@@ -1,4 +1,4 @@
-"""Candidates that a file names, in place of all items that a user never had."""
+"""Candidates that a file names, for protocols that draw."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -263,11 +263,12 @@ def export_run(
         ),
     ] = None,
 ) -> None:
-    """Write every target's results as one table: a row for each method, seed and target.
+    """Write every target's results as one table.
 
-    Columns: method, seed, user, item, history (known interactions of the user), adopters (users who
-    are known to have the item), and the experiment's measures; nan where a target could not be
-    rated. A .npz holds the columns as NumPy arrays, as `propagation evaluate --results` does.
+    There is a row for each method, seed and target. Columns: method, seed, user, item, history
+    (known interactions of the user), adopters (users who are known to have the item), and the
+    experiment's measures; nan where a target could not be rated. A .npz holds the columns as NumPy
+    arrays, as `propagation evaluate --results` does.
     """
     from propagation.laboratory.experiments import (
         collect_results,
@@ -286,7 +287,7 @@ def export_run(
 def _choose_candidates(
     name: str, protocol: "Protocol", dataset: "Dataset", data: Path, *, take: bool
 ) -> "tuple[Protocol, Dataset]":
-    """Let a protocol draw among the folder's fixed candidates, if they are wanted.
+    """Let a protocol draw among the folder's candidates, if wanted.
 
     Returns:
         The protocol, and the dataset with a note on the candidates, so that runs with others are

@@ -1,4 +1,4 @@
-"""Advertisements: one is drafted, criticised by three advertisers, revised, and chosen by a user.
+"""Advertisements: drafted, criticised by three advertisers, revised, and chosen.
 
 Source:
     AgentCF 4.4.4 (collaborative advertisements). Its prompts are in an appendix that is not at
@@ -73,7 +73,7 @@ class Critique(Answer, stands_for="critique"):
 
 
 class Preferred(Answer, stands_for="choice"):
-    """The number of the advertisement that is preferred (1 or 2), and why."""
+    """The number of the preferred advertisement (1 or 2), and why."""
 
     choice: Number
     explanation: Words = ""

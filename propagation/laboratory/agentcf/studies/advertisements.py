@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Advertisements:
-    """Lets each user choose between a draft and what three advertisers made of it."""
+    """Lets each user choose between a draft and its revision."""
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -147,9 +147,10 @@ async def _advertise(agents: Agents, asked: Asked, item: int) -> Pair | None:
 async def _choose(
     agents: Agents, asked: Asked, user: int, pair: Pair | None
 ) -> tuple[float, float]:
-    """Return whether the first one is chosen, with the draft first and with the other first.
+    """Return whether the first one is chosen, in both orders.
 
-    NaN where there is no usable answer.
+    In the first order the draft is shown first, in the other one the revision. NaN
+    where there is no usable answer.
     """
     if pair is None:
         return np.nan, np.nan

@@ -40,7 +40,7 @@ APART = 3
 
 @dataclass(frozen=True)
 class Spread:
-    """Asks all user agents at three moments whether they have the seed user's preference."""
+    """Asks user agents three times whether they have the seed user's preference."""
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -146,7 +146,7 @@ class Spread:
 async def _ask_all(
     agents: Agents, asked: Asked, users: Sequence[int], preference: str
 ) -> tuple[F64, F64]:
-    """Return for each user whether the agent has it, and whether the answer is unusable."""
+    """Return for each user: has it, and gave no usable answer."""
     said = await asyncio.gather(
         *(asked.get(express.build_question(agents.show_user(user), preference)) for user in users)
     )
@@ -155,7 +155,10 @@ async def _ask_all(
 
 
 def find_newest(user: I64) -> I64:
-    """Find the place of each user's last event, ascending; also of users with one event."""
+    """Find the place of each user's last event, ascending.
+
+    Users with one event have a place, too.
+    """
     _, from_end = np.unique(user[::-1], return_index=True)
     return np.sort(len(user) - 1 - from_end)
 
@@ -175,9 +178,10 @@ def count_near(history: History) -> I64:
 
 
 def find_seed(history: History) -> int:
-    """Find the user who shares items with most others, the first of equal ones.
+    """Find the user who shares items with most others.
 
-    It does not depend on a run's seed, so that all repetitions have the same groups of users.
+    It is the first of equal ones. It does not depend on a run's seed, so that all
+    repetitions have the same groups of users.
     """
     return int(np.argmax(count_near(history)))
 
