@@ -40,12 +40,16 @@ class Advertising(Planted):
         if "critiques" in data:
             said = {f"The {aspect} of it: {data['draft']}" for aspect in Aspect}
             word = "Better" if set(data["critiques"].values()) == said else "Other"
-            return {"revised": {"advertisement": f"{word} words for {data['item']['title']}."}}
+            return {
+                "revised": {
+                    "advertisement": f"{word} words for {data['advertised_item']['title']}."
+                }
+            }
         if "draft" in data:
             aspect = self.label.removeprefix("agentcf-").partition("@")[0]
             return {"criticised": {"critique": f"The {aspect} of it: {data['draft']}"}}
-        if "item" in data:
-            text = f"Come and take {data['item']['title']} while it is there."
+        if "advertised_item" in data:
+            text = f"Come and take {data['advertised_item']['title']} while it is there."
             return {"drafted": {"advertisement": text}}
         return super().answer(data)
 

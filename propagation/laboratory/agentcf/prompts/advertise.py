@@ -35,21 +35,21 @@ ADVERTISERS: Mapping[Aspect, str] = {
     Aspect.CREATIVITY: "unusual ideas and fresh words",
     Aspect.ATTRACTIVENESS: "making people want an item",
 }
-LIMIT = "`advertisement`: at most 60 words. Promise nothing that item is not."
-DRAFT = Prompt("agentcf-draft@1", f"{RULES}\nWrite an advertisement for item. {LIMIT}")
+LIMIT = "`advertisement`: at most 60 words. Promise nothing that the item is not."
+DRAFT = Prompt("agentcf-draft@1", f"{RULES}\nWrite an advertisement for advertised_item. {LIMIT}")
 CRITIQUE_PROMPTS = {
     aspect: Prompt(
         f"agentcf-{aspect}@1",
         f"""{RULES}
-You are an advertiser, whose strength is {strength}. By this aspect alone, say what is weak in draft, an advertisement for item, and
-suggest how to do better. `critique`: at most 60 words.""",
+You are an advertiser, whose strength is {strength}. By this aspect alone, say what is weak in draft, an advertisement for advertised_item,
+and suggest how to do better. `critique`: at most 60 words.""",
     )
     for aspect, strength in ADVERTISERS.items()
 }
 REVISE = Prompt(
     "agentcf-revise@1",
     f"""{RULES}
-`draft` is an advertisement for item, and `critiques` is what advertisers say of it, each by one aspect. Write it anew, and follow
+`draft` is an advertisement for advertised_item, and `critiques` is what advertisers say of it, each by one aspect. Write it anew, and follow
 their suggestions. {LIMIT}""",
 )
 CHOOSE = Prompt(
@@ -90,12 +90,12 @@ CRITIQUE = ExpectedPart(
 
 def build_draft_question(item: Mapping[str, Any]) -> Question:
     """Ask for an advertisement, as the only part `drafted`."""
-    return Question(DRAFT, {"item": item}, {"drafted": ADVERTISEMENT})
+    return Question(DRAFT, {"advertised_item": item}, {"drafted": ADVERTISEMENT})
 
 
 def build_critique_question(aspect: Aspect, item: Mapping[str, Any], draft: str) -> Question:
     """Ask one advertiser for a critique, as the only part `criticised`."""
-    data = {"item": item, "draft": draft}
+    data = {"advertised_item": item, "draft": draft}
     return Question(CRITIQUE_PROMPTS[aspect], data, {"criticised": CRITIQUE})
 
 
@@ -104,7 +104,7 @@ def build_revision_question(
 ) -> Question:
     """Ask for a better advertisement, as the only part `revised`."""
     said = {str(aspect): text for aspect, text in critiques.items()}
-    data = {"item": item, "draft": draft, "critiques": said}
+    data = {"advertised_item": item, "draft": draft, "critiques": said}
     return Question(REVISE, data, {"revised": ADVERTISEMENT})
 
 
