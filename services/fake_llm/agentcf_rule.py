@@ -80,7 +80,7 @@ def _learn(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _express(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Say yes if a long word of the preference is in the introduction."""
+    """Say yes if the introduction has a long word of the preference."""
     words = [word for word in _list_words(data["preference"]) if len(word) > LONG]
     known = set(_list_words(data["person"]))
     return {"expressed": {"has_it": "yes" if known.intersection(words) else "no"}}
