@@ -10,6 +10,8 @@ from zlib import crc32
 
 WORD = re.compile(r"[a-z0-9&'-]{3,}")
 MOST_WORDS = 40
+LONG = 8
+"""Letters; longer words of a preference tell it from others."""
 PLAIN = frozenset(
     {"and", "for", "listed", "people", "the", "this", "those", "under", "who", "with"}
 )
@@ -77,6 +79,33 @@ def _learn(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"learned": {"memory": f"Suits those who like {', '.join([*words][:MOST_WORDS])}."}}
 
 
+def _express(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Say yes if the introduction has a long word of the preference."""
+    words = [word for word in _list_words(data["preference"]) if len(word) > LONG]
+    known = set(_list_words(data["person"]))
+    return {"expressed": {"has_it": "yes" if known.intersection(words) else "no"}}
+
+
+def _draft(data: Mapping[str, Any]) -> dict[str, Any]:
+    words = ", ".join(_list_words(data["advertised_item"])[:5])
+    return {"drafted": {"advertisement": f"Come and find out about {words}."}}
+
+
+def _criticise(data: Mapping[str, Any]) -> dict[str, Any]:
+    words = ", ".join(_list_words(data["advertised_item"])[-5:])
+    return {"criticised": {"critique": f"The draft could say more about {words}."}}
+
+
+def _revise(data: Mapping[str, Any]) -> dict[str, Any]:
+    words = dict.fromkeys([*_list_words(data["draft"]), *_list_words(data["critiques"])])
+    return {"revised": {"advertisement": f"Come for {', '.join([*words][:MOST_WORDS])}."}}
+
+
+def _prefer(data: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {"1": data["first_advertisement"], "2": data["second_advertisement"]}
+    return {"preferred": {"choice": int(_rank(data["person"], shown)[0])}}
+
+
 AGENTCF_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "first_item": _choose,
     "liked_item": _reflect,
@@ -84,8 +113,13 @@ AGENTCF_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "reviewed_item": _review,
     "offered_item": _decide,
     "new_item": _learn,
+    "preference": _express,
+    "first_advertisement": _prefer,
+    "critiques": _revise,
+    "draft": _criticise,
+    "advertised_item": _draft,
 }
-"""By a key that only the data of this prompt has."""
+"""By a key that only the data of this prompt has; of several, the first one counts."""
 AGENTCF_MARKS = {
     "first_item": "agentcf_choose",
     "liked_item": "agentcf_reflect",
@@ -93,5 +127,10 @@ AGENTCF_MARKS = {
     "reviewed_item": "agentcf_review",
     "offered_item": "agentcf_decide",
     "new_item": "agentcf_learn",
+    "preference": "agentcf_express",
+    "first_advertisement": "agentcf_choose_advertisement",
+    "critiques": "agentcf_revise",
+    "draft": "agentcf_criticise",
+    "advertised_item": "agentcf_draft",
 }
 """The prompts' names in statistics, by such a key."""

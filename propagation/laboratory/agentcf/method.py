@@ -71,7 +71,7 @@ class AgentCF:
         Raises:
             MethodFailed: No item has a text, or the model cannot be used.
         """
-        agents, asked = self._create_agents(), Asked(self.ask)
+        agents, asked = self.create_agents(), Asked(self.ask)
         await Simulation(self.variant, agents, asked).run(list_pairs(history, seed))
         return agents, asked
 
@@ -85,7 +85,7 @@ class AgentCF:
             raise MethodFailed(f"{self.name}: its agents do not choose; leave it out of --methods")
         places, step = find_last_steps(history, steps)
         pairs = list_pairs(history, seed)
-        simulation = Simulation(self.variant, self._create_agents(), Asked(self.ask))
+        simulation = Simulation(self.variant, self.create_agents(), Asked(self.ask))
         done = await simulation.run([pairs[place] for place in places.tolist()])
         first, last, invalid = (np.full((history.users, steps), np.nan) for _ in range(3))
         for place, number, choices in zip(places.tolist(), step.tolist(), done, strict=True):
@@ -109,7 +109,12 @@ class AgentCF:
         """Estimate what `choose_steps` asks at most."""
         return estimate_learning(self.variant, len(find_last_steps(history, steps)[0]), steps)
 
-    def _create_agents(self) -> Agents:
+    def create_agents(self) -> Agents:
+        """Create agents that have not interacted yet.
+
+        Raises:
+            MethodFailed: No item has a text.
+        """
         if not any(item.title or item.description for item in self.dataset.items):
             raise MethodFailed(
                 f"{self.name}: no item of {self.dataset.name} has a title or a description, and"

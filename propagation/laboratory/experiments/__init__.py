@@ -21,6 +21,7 @@ from propagation.laboratory.experiments.run import (
     read_plan,
     run_methods,
 )
+from propagation.laboratory.experiments.target_results import collect_results
 
 __all__ = [
     "EXPERIMENTS",
@@ -32,6 +33,7 @@ __all__ = [
     "RunPlan",
     "RunReport",
     "build_report",
+    "collect_results",
     "compare",
     "find_reference",
     "join_outcomes",

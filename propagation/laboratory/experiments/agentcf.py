@@ -3,8 +3,10 @@
 The paper's figures are not repeated here: the copy at hand has no tables.
 """
 
-from propagation.laboratory.agentcf.cold_items import ColdItems
-from propagation.laboratory.agentcf.reviews import Reviews
+from propagation.laboratory.agentcf.studies.advertisements import Advertisements
+from propagation.laboratory.agentcf.studies.cold_items import ColdItems
+from propagation.laboratory.agentcf.studies.reviews import Reviews
+from propagation.laboratory.agentcf.studies.spread import Spread
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
@@ -16,6 +18,10 @@ INFERENCE = ("agentcf", "agentcf-r", "agentcf-h")
 ABLATIONS = ("agentcf-no-interaction", "agentcf-no-users", "agentcf-no-items")
 AGENTCF = (*INFERENCE, *ABLATIONS)
 RANKED = ("invalid", "n1", "n5", "n10")
+SPREAD = (
+    *("invalid", "seed_3", "near_1", "near_2", "near_3", "far_1", "far_2", "far_3"),
+    *("others_3", "control", "all"),
+)
 EXPERIMENTS = (
     Experiment(
         "agentcf/overall",
@@ -66,6 +72,20 @@ EXPERIMENTS = (
         tuple(ColdItems().measures),
         ("agentcf",),
     ),
-    Experiment("agentcf/spread", "spread of a seed preference", "AgentCF 4.4.3"),
-    Experiment("agentcf/advertisements", "advertisements made together", "AgentCF 4.4.4"),
+    Experiment(
+        "agentcf/spread",
+        "spread of a seed preference",
+        "AgentCF 4.4.3, preference propagation",
+        Spread(),
+        SPREAD,
+        ("agentcf",),
+    ),
+    Experiment(
+        "agentcf/advertisements",
+        "advertisements made together",
+        "AgentCF 4.4.4, collaborative advertisements",
+        Advertisements(),
+        tuple(Advertisements().measures),
+        ("agentcf",),
+    ),
 )

@@ -1,6 +1,6 @@
 """Draws the candidates among which methods that ask a language model choose."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -9,6 +9,8 @@ from propagation.arrays import I64, Bools
 from propagation.laboratory.history import History, Targets
 
 Position = Literal["first", "random", "last"]
+FixedCandidates = Mapping[int, I64]
+"""Rows of the items that a file names for each user, by the user's row."""
 
 
 class DrawnCandidates(NamedTuple):
@@ -29,6 +31,7 @@ def draw_candidates(
     negatives: int,
     seed: int,
     position: Position = "random",
+    fixed: FixedCandidates | None = None,
 ) -> DrawnCandidates:
     """Draw items that each user never had, beside the target.
 
@@ -37,6 +40,7 @@ def draw_candidates(
 
     Args:
         targets: Of users for whom `find_drawable` is true.
+        fixed: Draw among these only.
     """
     had = history.list_items_by_user()
     items = np.empty((len(targets.user), negatives + 1), np.int64)
@@ -46,23 +50,39 @@ def draw_candidates(
         zip(targets.user.tolist(), targets.item.tolist(), strict=True)
     ):
         draw = np.random.default_rng([seed, user])
-        unseen = list_unseen(history, had[user], [target])
+        unseen = list_pool(history, user, had[user], target, fixed)
         others = draw.choice(unseen, negatives, replace=False)
         place[row] = places.get(position, draw.integers(negatives + 1))
         items[row] = np.insert(others, place[row], target)
     return DrawnCandidates(items, place)
 
 
-def find_drawable(history: History, targets: Targets, negatives: int) -> Bools:
-    """Find the targets whose users have enough unseen items, [T]."""
+def find_drawable(
+    history: History, targets: Targets, negatives: int, fixed: FixedCandidates | None = None
+) -> Bools:
+    """Find the targets whose users have enough items to draw from, [T]."""
     had = history.list_items_by_user()
     return np.array(
         [
-            len(list_unseen(history, had[user], [target])) >= negatives
+            len(list_pool(history, user, had[user], target, fixed)) >= negatives
             for user, target in zip(targets.user.tolist(), targets.item.tolist(), strict=True)
         ],
         np.bool_,
     )
+
+
+def list_pool(
+    history: History, user: int, had: I64, target: int, fixed: FixedCandidates | None
+) -> I64:
+    """Return the items that a target may be ranked against, ascending.
+
+    They are items that the user neither had nor will have, of the file's candidates if there is
+    one.
+    """
+    unseen = list_unseen(history, had, [target])
+    if fixed is None:
+        return unseen
+    return np.intersect1d(unseen, fixed.get(user, np.empty(0, np.int64)))
 
 
 def list_unseen(history: History, had: I64, others: Sequence[int] | I64) -> I64:

@@ -16,6 +16,7 @@ from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.candidates import (
     DrawnCandidates,
+    FixedCandidates,
     Position,
     draw_candidates,
     find_drawable,
@@ -35,9 +36,11 @@ class DrawnNegatives:
 
     Attributes:
         negatives: How many items each target is ranked against.
+        fixed: Candidates of a file, among which the others are drawn; None: among all items.
     """
 
     negatives: int = 9
+    fixed: FixedCandidates | None = None
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -60,7 +63,7 @@ class DrawnNegatives:
             InvalidInput: Too few users have a target and enough unseen items.
         """
         history, targets = split_last(dataset)
-        enough = int(find_drawable(history, targets, self.negatives).sum())
+        enough = int(find_drawable(history, targets, self.negatives, self.fixed).sum())
         if enough < LEAST_TARGETS:
             raise InvalidInput(
                 "events",
@@ -78,7 +81,9 @@ class DrawnNegatives:
         They are N@1, N@5 and N@10, and whether the ranking was unusable. NaN for a user with
         too few unseen items to draw.
         """
-        asked, some, drawn = draw_for_rankable(history, targets, self.negatives, seed)
+        asked, some, drawn = draw_for_rankable(
+            history, targets, self.negatives, seed, fixed=self.fixed
+        )
         scores = await method.score(history, Questions(some.user, some.time, drawn.items), seed)
         gains = rate_rankings(scores, drawn.place)
         out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
@@ -91,21 +96,26 @@ class DrawnNegatives:
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`."""
-        _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed)
+        _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed, fixed=self.fixed)
         return method.estimate(history, Questions(some.user, some.time, drawn.items))
 
 
 def draw_for_rankable(
-    history: History, targets: Targets, negatives: int, seed: int, position: Position = "random"
+    history: History,
+    targets: Targets,
+    negatives: int,
+    seed: int,
+    position: Position = "random",
+    fixed: FixedCandidates | None = None,
 ) -> tuple[I64, Targets, DrawnCandidates]:
     """Draw candidates for the targets whose user has enough unseen items.
 
     Returns:
         The places [Q] of these targets, themselves, and their candidates.
     """
-    places = np.flatnonzero(find_drawable(history, targets, negatives))
+    places = np.flatnonzero(find_drawable(history, targets, negatives, fixed))
     some = Targets(targets.user[places], targets.item[places], targets.time[places])
-    return places, some, draw_candidates(history, some, negatives, seed, position)
+    return places, some, draw_candidates(history, some, negatives, seed, position, fixed)
 
 
 def find_invalid(scores: F64) -> F64:

@@ -22,8 +22,10 @@ from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_model
 from propagation.laboratory.protocols.candidates import (
     DrawnCandidates,
+    FixedCandidates,
     draw_candidates,
     find_drawable,
+    list_pool,
 )
 from propagation.model import InvalidInput, pluralize
 
@@ -40,9 +42,11 @@ class LeaveOneOut:
 
     Attributes:
         negatives: How many items each target is ranked against.
+        fixed: Candidates of a file, among which the others are drawn; None: among all items.
     """
 
     negatives: int = 9
+    fixed: FixedCandidates | None = None
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -102,8 +106,10 @@ class LeaveOneOut:
         had = history.list_items_by_user()
         values = np.array(
             [
-                self._rate(row, target, had[user])
-                for row, user, target in zip(scores, targets.user, targets.item, strict=True)
+                self._rate(row, target, list_pool(history, user, had[user], target, self.fixed))
+                for row, user, target in zip(
+                    scores, targets.user.tolist(), targets.item.tolist(), strict=True
+                )
             ]
         ).reshape(-1, len(CUTS) + 1)
         names = [name for name in self.measures if name != "invalid"]
@@ -137,9 +143,9 @@ class LeaveOneOut:
         Returns:
             The rows of the targets whose users have enough unseen items, and their candidates.
         """
-        rows = np.flatnonzero(find_drawable(history, targets, self.negatives))
+        rows = np.flatnonzero(find_drawable(history, targets, self.negatives, self.fixed))
         some = Targets(targets.user[rows], targets.item[rows], targets.time[rows])
-        return rows, draw_candidates(history, some, self.negatives, seed)
+        return rows, draw_candidates(history, some, self.negatives, seed, fixed=self.fixed)
 
     def estimate(
         self, method: AskingMethod, history: History, targets: Targets, seed: int
@@ -150,11 +156,8 @@ class LeaveOneOut:
             history, Questions(targets.user[rows], targets.time[rows], drawn.items)
         )
 
-    def _rate(self, scores: F64, target: int, had: I64) -> list[float]:
-        unseen = np.ones(len(scores), np.bool_)
-        unseen[had] = False
-        unseen[target] = False
-        others = scores[unseen]
+    def _rate(self, scores: F64, target: int, pool: I64) -> list[float]:
+        others = scores[pool]
         better = int((others > scores[target]).sum())
         equal = int((others == scores[target]).sum())
         pairs = [*((self.negatives, cut) for cut in CUTS), (MANY, CUTS[-1])]

@@ -17,6 +17,7 @@ from propagation.laboratory.methods.afl.ports import INVALID, ChoosingMethod
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.candidates import (
     DrawnCandidates,
+    FixedCandidates,
     Position,
     draw_candidates,
     find_drawable,
@@ -38,10 +39,12 @@ class OneOfTwenty:
     Attributes:
         positions: Where the target is among them; each is a run of its own.
         targets: The most targets; of more users, so many are drawn once.
+        fixed: Candidates of a file, among which the others are drawn; None: among all items.
     """
 
     positions: Sequence[Position] = ("random",)
     targets: int = TARGETS
+    fixed: FixedCandidates | None = None
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -79,7 +82,7 @@ class OneOfTwenty:
             InvalidInput: There are too few targets.
         """
         history, targets = split_last(dataset)
-        kept = np.flatnonzero(find_drawable(history, targets, NEGATIVES))
+        kept = np.flatnonzero(find_drawable(history, targets, NEGATIVES, self.fixed))
         if len(kept) < LEAST_TARGETS:
             raise InvalidInput(
                 "events",
@@ -98,7 +101,7 @@ class OneOfTwenty:
         values = {"invalid": np.zeros(len(targets.user))}
         group = group_by_popularity(history)
         for position in self.positions:
-            drawn = draw_candidates(history, targets, NEGATIVES, seed, position)
+            drawn = draw_candidates(history, targets, NEGATIVES, seed, position, self.fixed)
             questions = Questions(targets.user, targets.time, drawn.items)
             chosen = await _choose(method, history, questions, seed)
             invalid = ~chosen[-1].any(axis=1)
@@ -114,7 +117,7 @@ class OneOfTwenty:
         """Estimate the calls of `run`."""
         out: list[Calls] = []
         for position in self.positions:
-            drawn = draw_candidates(history, targets, NEGATIVES, seed, position)
+            drawn = draw_candidates(history, targets, NEGATIVES, seed, position, self.fixed)
             out += method.estimate(history, Questions(targets.user, targets.time, drawn.items))
         return out
 

@@ -15,7 +15,7 @@ from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.popularity import count_adopters
-from propagation.laboratory.protocols.candidates import Position
+from propagation.laboratory.protocols.candidates import FixedCandidates, Position
 from propagation.laboratory.protocols.drawn_negatives import (
     DrawnNegatives,
     draw_for_rankable,
@@ -38,9 +38,11 @@ class RankingBias:
 
     Attributes:
         negatives: How many items each target is ranked against.
+        fixed: Candidates of a file, among which the others are drawn; None: among all items.
     """
 
     negatives: int = 9
+    fixed: FixedCandidates | None = None
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -67,7 +69,7 @@ class RankingBias:
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
         """Split a dataset as `DrawnNegatives` does."""
-        return DrawnNegatives(self.negatives).split(dataset)
+        return DrawnNegatives(self.negatives, self.fixed).split(dataset)
 
     async def run(
         self, method: Method, history: History, targets: Targets, seed: int
@@ -78,7 +80,7 @@ class RankingBias:
         unusable ranking gains 0, and has nothing on top.
         """
         orders = {
-            name: draw_for_rankable(history, targets, self.negatives, seed, position)
+            name: draw_for_rankable(history, targets, self.negatives, seed, position, self.fixed)
             for name, position in POSITIONS.items()
         }
         asked, some, shuffled = orders["n10"]
@@ -111,7 +113,7 @@ class RankingBias:
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`."""
-        _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed)
+        _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed, fixed=self.fixed)
         return method.estimate(
             history,
             Questions(

@@ -3,16 +3,20 @@
 import asyncio
 import sys
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from services.cli.access import (
+    RESULTS_ENDINGS,
     AsJson,
     Assignments,
     Config,
     First,
+    check_ending,
     check_output_file,
     get_settings,
 )
@@ -23,8 +27,10 @@ from services.runtime.console import print_error, print_json, print_table, print
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from propagation.datasets.dataset import Dataset
     from propagation.laboratory.experiments import Experiment, MethodFigures, Outcome, RunPlan
     from propagation.laboratory.methods import Method
+    from propagation.laboratory.protocols.protocol import Protocol
     from services.laboratory.costs import PartEstimate
     from services.laboratory.model import LabModel
     from services.laboratory.progress import RunProgress
@@ -119,6 +125,13 @@ def run_experiment(
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask the model without asking you.")] = False,
+    candidates: Annotated[
+        bool,
+        typer.Option(
+            "--candidates",
+            help="Draw other items among the folder's fixed candidates (.candidates).",
+        ),
+    ] = False,
     first: First = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -164,6 +177,7 @@ def run_experiment(
     # Methods of this service ask no model yet, whatever the settings name.
     settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
+    protocol, dataset = _choose_candidates(chosen.name, protocol, dataset, data, take=candidates)
     names = _choose_names(chosen, methods, models)
     groups: dict[LabModel | None, list[Method]] = {
         asked: build_methods(names, dataset, settings, check_events, asked, program_minutes)
@@ -260,6 +274,81 @@ def report_run(
     data = path.with_suffix(".json")
     data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
     print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
+
+
+@lab.command("export", cls=Command)
+def export_run(
+    run: Run,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            dir_okay=False,
+            callback=check_output_file,
+            help="The file, .csv or .npz; default: results.csv in the run's folder.",
+        ),
+    ] = None,
+) -> None:
+    """Write every target's results as one table.
+
+    There is a row for each method, seed and target. Columns: method, seed, user, item, history
+    (known interactions of the user), adopters (users who are known to have the item), and the
+    experiment's measures; nan where a target could not be rated. A .npz holds the columns as NumPy
+    arrays, as `propagation evaluate --results` does.
+    """
+    from propagation.laboratory.experiments import (
+        collect_results,
+        read_known,
+        read_parts,
+        read_plan,
+    )
+
+    check_ending("-o", output, RESULTS_ENDINGS)
+    read_plan(run)
+    path = output or run / "results.csv"
+    collect_results(read_parts(run), read_known(run)).write(path)
+    print_text(f"The table: {path.absolute()}")
+
+
+def _choose_candidates(
+    name: str, protocol: "Protocol", dataset: "Dataset", data: Path, *, take: bool
+) -> "tuple[Protocol, Dataset]":
+    """Let a protocol draw among the folder's candidates, if wanted.
+
+    Returns:
+        The protocol, and the dataset with a note on the candidates, so that runs with others are
+        other runs.
+
+    Raises:
+        UsageProblem: The folder has none, or the experiment draws none.
+    """
+    from propagation.datasets.line_reader import clean_name, find_all
+    from propagation.datasets.recbole import read_fixed_candidates
+    from propagation.laboratory.protocols import fixed_candidates
+
+    files = ", ".join(map(clean_name, find_all(data, "*.candidates")))
+    draws = fixed_candidates.draws(protocol)
+    if not take:
+        if files and draws:
+            print_error(f"The fixed candidates in {files} are not used; --candidates takes them.")
+        return protocol, dataset
+    if not draws:
+        raise UsageProblem(f"--candidates: {name} takes no candidates from a file; leave it out")
+    named = read_fixed_candidates(data)
+    if named is None:
+        raise UsageProblem(f"--candidates: {data} has no file *.candidates (docs/data.md)")
+    fixed, missing = fixed_candidates.find_rows(dataset, named)
+    digest = blake2b(repr(sorted(named.items())).encode(), digest_size=8).hexdigest()
+    note = (
+        f"Other items are drawn among the candidates of {files} (digest {digest}); {missing:,} of"
+        " these are not in the catalogue."
+    )
+    return (
+        fixed_candidates.draw_among(protocol, fixed),
+        replace(dataset, notes=(*dataset.notes, note)),
+    )
 
 
 def _open_models(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from propagation.laboratory.agentcf.cold_items import ColdItems, list_popular
+from propagation.laboratory.agentcf.studies.cold_items import ColdItems, list_popular
 from propagation.laboratory.methods import MethodFailed, Popularity
 from propagation.laboratory.methods.popularity import count_adopters
 from propagation.model import InvalidInput

@@ -11,6 +11,8 @@ from propagation.adapters.openai.endpoint import endpoint
 from propagation.adapters.openai.endpoint.endpoint import create_openai_endpoint
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.sqlite.store import SqliteStore
+from propagation.laboratory.agentcf.studies.advertisements import Advertisements
+from propagation.laboratory.agentcf.studies.spread import Spread
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
 from propagation.laboratory.protocols.two_way_choice import TwoWayChoice
 from propagation.model import ReasonerFailed
@@ -131,7 +133,13 @@ async def test_the_scripted_model_has_a_rule_for_every_prompt(open_asker):
         values = await TwoWayChoice().run(build_agentcf(dataset, asker.ask), history, targets, 1)
         assert values["after_1"].mean() > values["before_1"].mean() + 0.2
         assert not values["invalid"].any()
-        prompts = {"agentcf_choose", "agentcf_reflect", "agentcf_rank"}
+        for study in (Spread(), Advertisements()):
+            history, targets = study.split(dataset)
+            method = build_agentcf(dataset, asker.ask)
+            assert not (await study.run(method, history, targets, 1))["invalid"].any()
+        prompts = {"agentcf_choose", "agentcf_reflect", "agentcf_rank", "agentcf_express"}
+        prompts |= {f"agentcf_{name}" for name in ("draft", "criticise", "revise")}
+        prompts |= {"agentcf_choose_advertisement"}
         assert {name for name in model.seen.calls if name != "probe"} == prompts
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propagation.laboratory.agentcf.prompts.review import Decision, read_decision
-from propagation.laboratory.agentcf.reviews import Reviews, list_reviewers
+from propagation.laboratory.agentcf.studies.reviews import Reviews, list_reviewers
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import MethodFailed, Popularity
 from propagation.model import InvalidInput

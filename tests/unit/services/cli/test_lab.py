@@ -1,10 +1,12 @@
 """`propagation lab`, as it is typed."""
 
 import asyncio
+import csv
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -13,7 +15,7 @@ from services.cli.app import app
 from services.client.errors import UsageProblem
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
-from tests.unit.laboratory.lab_data import ITEMS, build_dataset
+from tests.unit.laboratory.lab_data import EACH, ITEMS, USERS, build_dataset
 
 DOCS = Path(__file__).parents[4] / "docs" / "laboratory.md"
 
@@ -45,7 +47,9 @@ def test_the_list_says_what_is_not_built():
     built = {one["name"]: one["built"] for one in listed}
     assert built["recnet/table2"]
     assert built["afl/table4"]
+    assert built["agentcf/spread"]
     assert not built["afl/table6"]
+    assert not built["ours/prequential"]
     assert "not built yet" in run_lab("list")[0]
 
 
@@ -64,6 +68,65 @@ def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
     assert "0.5745" in page, "the paper's figures"
     assert "<script" not in page
     assert f"{pop['means']['n10']:.4f}" in page
+
+
+def test_every_target_is_a_row_of_one_table(folder, tmp_path):
+    run = tmp_path / "run"
+    command = ["run", "recnet/table2", "--data", folder, "--run", run, "--methods", "random,pop"]
+    run_lab(*command, "--seeds", 2)
+    means = json.loads(run_lab(*command, "--seeds", 2, "--json")[0])["methods"][1]["means"]
+    run_lab("export", run)
+    with (run / "results.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 2 * USERS
+    assert [*rows[0]][:6] == ["method", "seed", "user", "item", "history", "adopters"]
+    pop = [row for row in rows if row["method"] == "pop"]
+    assert {row["seed"] for row in pop} == {"1", "2"}
+    assert np.mean([float(row["n10"]) for row in pop]) == pytest.approx(means["n10"])
+    last = {event.user_id: event.item_id for event in build_dataset().events}
+    assert {row["user"]: row["item"] for row in pop} == last
+    assert {row["history"] for row in rows} == {str(EACH - 1)}
+    run_lab("export", run, "-o", tmp_path / "results.npz")
+    with np.load(tmp_path / "results.npz", allow_pickle=False) as columns:
+        assert columns["method"].tolist() == [row["method"] for row in rows]
+        assert columns["n10"].tolist() == [float(row["n10"]) for row in rows]
+    run_lab("report", run)  # a table in the folder of a run is in nobody's way
+    run_lab(*command, "--seeds", 2)
+
+
+def test_what_cannot_be_exported_is_refused_in_one_sentence(folder, tmp_path):
+    run = tmp_path / "run"
+    run_lab("run", "recnet/table2", "--data", folder, "--run", run, "--methods", "pop")
+    with pytest.raises(UsageProblem, match=r"ends in \.parquet; give one of \.csv, \.npz"):
+        run_lab("export", run, "-o", tmp_path / "results.parquet")
+    with pytest.raises(PropagationError, match="holds no run of the laboratory"):
+        run_lab("export", tmp_path)
+    for path in run.glob("pop-*.npz"):
+        path.unlink()
+    with pytest.raises(PropagationError, match="the run has no results yet"):
+        run_lab("export", run)
+
+
+def test_fixed_candidates_are_taken_or_named(folder, tmp_path):
+    command = ["run", "recnet/table2", "--data", folder, "--methods", "pop", "--seeds", 1]
+    with pytest.raises(UsageProblem, match=r"has no file \*\.candidates"):
+        run_lab(*command, "--run", tmp_path / "none", "--candidates")
+    lines = [f"u{user}\t{' '.join(f'i{item}' for item in range(ITEMS))}" for user in range(USERS)]
+    text = "\n".join(["user_id:token\titem_id_list:token_seq", *lines])
+    (folder / "halves.candidates").write_text(text)
+    free, said = run_lab(*command, "--run", tmp_path / "free")
+    assert "The fixed candidates in halves.candidates are not used; --candidates takes" in said
+    taken, said = run_lab(*command, "--run", tmp_path / "taken", "--candidates")
+    assert "not used" not in said
+    assert "Other items are drawn among the candidates of halves.candidates" in " ".join(
+        taken.split()
+    )
+    row = re.compile(r"pop +1 +24 .*")
+    assert row.search(free)[0] == row.search(taken)[0], "the file names all items"
+    with pytest.raises(PropagationError, match="holds another run: it differs in notes"):
+        run_lab(*command, "--run", tmp_path / "free", "--candidates")
+    with pytest.raises(UsageProblem, match="agentcf/spread takes no candidates from a file"):
+        run_lab("run", "agentcf/spread", "--data", folder, "--candidates", "--model", "m")
 
 
 def test_a_method_that_is_not_installed_is_named_and_the_others_run(folder, tmp_path, monkeypatch):

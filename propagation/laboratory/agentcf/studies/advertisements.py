@@ -1,0 +1,163 @@
+"""Advertisements made together: do users prefer them to one model's draft?
+
+Three advertisers criticise a draft by one aspect each, and it is revised.
+
+Source:
+    AgentCF 4.4.4, Figure 6.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from propagation.arrays import F64
+from propagation.datasets.dataset import Dataset
+from propagation.laboratory.agentcf.asked import Asked
+from propagation.laboratory.agentcf.estimate import ITEM_CHARS, count_calls, estimate_learning
+from propagation.laboratory.agentcf.memory import Agents
+from propagation.laboratory.agentcf.method import AgentCF
+from propagation.laboratory.agentcf.prompts import advertise
+from propagation.laboratory.agentcf.prompts.advertise import Aspect
+from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USER_MEMORY_CHARS
+from propagation.laboratory.history import History, Targets
+from propagation.laboratory.methods import Method, MethodFailed
+from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.protocols.leave_one_out import LEAST_TARGETS, split_last
+from propagation.model import InvalidInput, pluralize
+
+
+class Pair(NamedTuple):
+    """Two advertisements for one item."""
+
+    draft: str
+    revised: str
+
+
+@dataclass(frozen=True)
+class Advertisements:
+    """Lets each user choose between a draft and its revision."""
+
+    @property
+    def measures(self) -> Mapping[str, str]:
+        """The header of each measure."""
+        return {
+            "invalid": "invalid",
+            "first": "prefers the first shown",
+            "revised": "prefers the revised one",
+        }
+
+    @property
+    def description(self) -> str:
+        """What is chosen, in a sentence."""
+        return (
+            "The item of each user's last event is advertised twice: by a draft, and by what"
+            f" {len(Aspect)} advertisers ({', '.join(Aspect)}) made of it. The user agent chooses"
+            " twice, so that each one is shown first once; without any effect both figures are one"
+            " half. A user for whom an answer is unusable counts as `invalid`, and is left out."
+        )
+
+    def split(self, dataset: Dataset) -> tuple[History, Targets]:
+        """Split a dataset at each user's last interaction.
+
+        Raises:
+            InvalidInput: Too few users have two events.
+        """
+        history, targets = split_last(dataset)
+        if len(targets.user) < LEAST_TARGETS:
+            raise InvalidInput(
+                "events",
+                f"{dataset.name} has {pluralize(len(targets.user), 'user')} with two events or"
+                f" more; this experiment needs at least {LEAST_TARGETS}",
+            )
+        return history, targets
+
+    async def run(
+        self, method: Method, history: History, targets: Targets, seed: int
+    ) -> dict[str, F64]:
+        """Return what each user prefers, [T]: the share of two choices.
+
+        Raises:
+            MethodFailed: The method has no agents of users.
+        """
+        if not isinstance(method, AgentCF) or not method.variant.user_agents:
+            raise MethodFailed(
+                f"{method.name}: it has no agents of users that choose; leave it out of --methods"
+            )
+        agents, asked = await method.optimize(history, seed)
+        items = np.unique(targets.item).tolist()
+        made = await asyncio.gather(*(_advertise(agents, asked, item) for item in items))
+        pairs = dict(zip(items, made, strict=True))
+        chosen = await asyncio.gather(
+            *(
+                _choose(agents, asked, user, pairs[item])
+                for user, item in zip(targets.user.tolist(), targets.item.tolist(), strict=True)
+            )
+        )
+        draft_first, revised_first = np.array(chosen, np.float64).reshape(-1, 2).T
+        return {
+            "invalid": np.isnan(draft_first + revised_first) + np.zeros(len(chosen)),
+            "first": (draft_first + revised_first) / 2,
+            "revised": (1 - draft_first + revised_first) / 2,
+        }
+
+    def estimate(
+        self, method: AskingMethod, history: History, targets: Targets, seed: int
+    ) -> Sequence[Calls]:
+        """Estimate the calls of `run`, rather too many than too few."""
+        if not isinstance(method, AgentCF):
+            return []
+        items = len(np.unique(targets.item))
+        text = EXPLANATION_CHARS
+        shown = ITEM_CHARS + text
+        return [
+            *estimate_learning(method.variant, len(history.user), 0),
+            count_calls(advertise.DRAFT, items, ITEM_CHARS, text),
+            *(
+                count_calls(prompt, items, shown, text)
+                for prompt in advertise.CRITIQUE_PROMPTS.values()
+            ),
+            count_calls(advertise.REVISE, items, shown + len(Aspect) * text, text),
+            count_calls(
+                advertise.CHOOSE, 2 * len(targets.user), USER_MEMORY_CHARS + 2 * text, text
+            ),
+        ]
+
+
+async def _advertise(agents: Agents, asked: Asked, item: int) -> Pair | None:
+    """Write both advertisements for an item; None if an answer is unusable."""
+    shown = agents.show_item(item)
+    draft: str | None = await asked.get(advertise.build_draft_question(shown))
+    if draft is None:
+        return None
+    critiques: Sequence[str | None] = await asyncio.gather(
+        *(asked.get(advertise.build_critique_question(one, shown, draft)) for one in Aspect)
+    )
+    said = {
+        aspect: text for aspect, text in zip(Aspect, critiques, strict=True) if text is not None
+    }
+    if len(said) < len(Aspect):
+        return None
+    revised: str | None = await asked.get(advertise.build_revision_question(shown, draft, said))
+    return None if revised is None else Pair(draft, revised)
+
+
+async def _choose(
+    agents: Agents, asked: Asked, user: int, pair: Pair | None
+) -> tuple[float, float]:
+    """Return whether the first one is chosen, in both orders.
+
+    In the first order the draft is shown first, in the other one the revision. NaN
+    where there is no usable answer.
+    """
+    if pair is None:
+        return np.nan, np.nan
+    person = agents.show_user(user)
+    both = await asyncio.gather(
+        asked.get(advertise.build_choice_question(person, pair.draft, pair.revised)),
+        asked.get(advertise.build_choice_question(person, pair.revised, pair.draft)),
+    )
+    first, second = (np.nan if one is None else float(one) for one in both)
+    return first, second
