@@ -6,7 +6,7 @@ The paper's figures are not repeated here: the copy at hand has no tables.
 from propagation.laboratory.agentcf.cold_items import ColdItems
 from propagation.laboratory.agentcf.reviews import Reviews
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, TORCH_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
 from propagation.laboratory.protocols.ranking_bias import RankingBias
 from propagation.laboratory.protocols.two_way_choice import TwoWayChoice
@@ -23,8 +23,7 @@ EXPERIMENTS = (
         "AgentCF 4.2, overall performance",
         DrawnNegatives(negatives=9),
         RANKED,
-        ("random", "pop", *LIGHT_BASELINES, "llmrank", *INFERENCE),
-        ("sasrec",),
+        ("random", "pop", *LIGHT_BASELINES, *TORCH_BASELINES, "llmrank", *INFERENCE),
     ),
     Experiment(
         "agentcf/ablations",
