@@ -8,6 +8,7 @@ COMPILED := $(VENV)/.compiled
 BUF_VERSION := 1.75.0
 BUF := $(VENV)/buf-$(BUF_VERSION)/node_modules/.bin/buf
 BASELINES := propagation/laboratory/baselines/requirements.lock
+BASELINES_TORCH := propagation/laboratory/baselines/requirements-torch.lock
 DATA ?=
 LLM ?=
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup baselines demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -55,10 +56,14 @@ test: $(COMPILED)  ## the fast tests
 
 baselines: $(VENV)/baselines/.ready  ## the laboratory's baselines, in an environment of their own
 
-$(VENV)/baselines/.ready: $(BASELINES) | $(RUNS)
-	$(PYTHON) -m venv --clear $(VENV)/baselines
-	@$(BIN)/uv pip install --quiet --python $(VENV)/baselines/bin/python --require-hashes -r $(BASELINES) || \
-		$(VENV)/baselines/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(BASELINES)
+baselines-torch: $(VENV)/baselines-torch/.ready  ## SASRec, which needs torch (5.4 GB on Linux, as torch brings CUDA there)
+
+$(VENV)/baselines/.ready: $(BASELINES)
+$(VENV)/baselines-torch/.ready: $(BASELINES_TORCH)
+$(VENV)/baselines/.ready $(VENV)/baselines-torch/.ready: | $(RUNS)
+	$(PYTHON) -m venv --clear $(@D)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --require-hashes -r $< || \
+		$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 test-versions: $(READY)  ## the fast tests on the oldest and on the newest Python that is found here, but for that of .venv
@@ -172,6 +177,8 @@ lock: $(READY)  ## requirements.lock (all), requirements-service.lock (the image
 		--no-deps tests/model/requirements.in -o tests/model/requirements.lock
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		propagation/laboratory/baselines/requirements.in -o $(BASELINES)
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		propagation/laboratory/baselines/requirements-torch.in -o $(BASELINES_TORCH)
 
 clean:  ## everything that was made here
 	rm -rf $(VENV) .cache demo-out build dist *.egg-info client/build client/*.egg-info

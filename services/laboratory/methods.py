@@ -1,17 +1,14 @@
 """Builds the laboratory's methods by their names."""
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from hashlib import blake2b
-from importlib.resources import files
 from operator import getitem
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
 from propagation.laboratory.methods.of_model import OfModel
@@ -36,17 +33,16 @@ from services.assembly import FITTABLE_EMBEDDERS, build_engine
 from services.client.errors import UsageProblem
 from services.config.settings import PRESETS, Settings
 from services.laboratory.asking_methods import FORMS, AskingMethods, asks_model
+from services.laboratory.baselines import ENVIRONMENTS
 from services.laboratory.model import LabModel
 from services.runtime.process import SystemClock, release
 
-ENVIRONMENT = "BASELINES_ENVIRONMENT"
-"""The variable that names the baselines' environment, if it is not beside this one."""
 OWN_PROGRAM = "program:"
 PROGRAM_MINUTES = 60.0
 REMARK_OFFLINE = (
     "no language model: texts by the offline reasoner, rankings by the numbers; --model names one"
 )
-KNOWN = ("random", "pop", *LIGHT_BASELINES, *ENGINE_VARIANTS, *NUMBERS_VARIANTS)
+KNOWN = ("random", "pop", *ENVIRONMENTS, *ENGINE_VARIANTS, *NUMBERS_VARIANTS)
 
 
 def build_methods(
@@ -131,8 +127,8 @@ def _build(name: str, replays: ReplayCache, settings: Settings, minutes: float) 
         return _build_engine_variant(name, replays, settings)
     if name in NUMBERS_VARIANTS:
         return _build_numbers_variant(name, replays.dataset, settings)
-    if name in LIGHT_BASELINES:
-        return _build_baseline(name)
+    if name in ENVIRONMENTS:
+        return ENVIRONMENTS[name].build(name)
     return _build_program(Path(name.removeprefix(OWN_PROGRAM)), replays.dataset, minutes)
 
 
@@ -270,25 +266,6 @@ def _open_engine(
         ),
         clock=SystemClock(),
         wrap_reasoner=wrap_reasoner,
-    )
-
-
-def find_baselines_python() -> Path:
-    """Return the Python of the baselines' environment, which may be missing."""
-    folder = os.environ.get(ENVIRONMENT) or Path(sys.prefix) / "baselines"
-    return Path(folder) / "bin" / "python"
-
-
-def _build_baseline(name: str) -> Method:
-    """Build a baseline, which runs as a program of its environment."""
-    python = find_baselines_python()
-    script = Path(str(files("propagation.laboratory.baselines") / "score.py"))
-    return Program(
-        name,
-        [str(python), "-W", "ignore", str(script), name],
-        script,
-        f"not installed: {python} is missing; `make baselines` installs it, or leave the method out"
-        " of --methods",
     )
 
 

@@ -11,7 +11,8 @@ from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.history import Questions
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
 from services.config.settings import Settings
-from services.laboratory.methods import build_methods, find_baselines_python
+from services.laboratory.baselines import LIGHT
+from services.laboratory.methods import build_methods
 from tests.unit.laboratory.lab_data import ITEMS, build_dataset
 
 ML100K = Path(
@@ -20,7 +21,7 @@ ML100K = Path(
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not find_baselines_python().exists(), reason="`make baselines` installs what this needs"
+        not LIGHT.find_python().exists(), reason="`make baselines` installs what this needs"
     ),
 ]
 LEAST = {  # N@10 of 10 and of 100 candidates; bm25 has no published figure

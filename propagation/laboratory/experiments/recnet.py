@@ -5,6 +5,8 @@ from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 
 LIGHT_BASELINES = ("bm25", "itemknn", "ease", "als", "bpr")
+TORCH_BASELINES = ("sasrec",)
+"""Baselines that need torch."""
 RECNET = ("recnet", "recnet-off")
 PAPER = "recnet-paper"
 LABELS = {
@@ -50,8 +52,8 @@ EXPERIMENTS = (
         "RecNet, Table 2",
         LeaveOneOut(negatives=9),
         ("n10_of_100", "invalid", "n1", "n5", "n10"),
-        ("random", "pop", *LIGHT_BASELINES, "llmrank", "agentcf", *RECNET),
-        ("sasrec",),
+        ("random", "pop", *LIGHT_BASELINES, *TORCH_BASELINES, "llmrank", "agentcf", *RECNET),
+        (),
         ("n1", "n5", "n10"),
         {
             "CDs": {

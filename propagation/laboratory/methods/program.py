@@ -49,6 +49,9 @@ class Program:
 
     @property
     def version(self) -> str:
+        if not Path(self.command[0]).exists():
+            # Before anything else: costs are estimated only for what can run.
+            raise MethodNotInstalled(f"{self.name}: {self.missing}")
         try:
             return blake2b(self.source.read_bytes(), digest_size=16).hexdigest()
         except OSError as error:
