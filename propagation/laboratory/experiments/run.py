@@ -27,7 +27,7 @@ from propagation.laboratory.methods import (
     MethodFailed,
     MethodNotInstalled,
 )
-from propagation.laboratory.protocols.leave_one_out import count_tied
+from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
 from propagation.model import PropagationError, Term, pluralize
 

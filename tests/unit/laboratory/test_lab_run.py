@@ -12,7 +12,8 @@ from propagation.laboratory.experiments import (
     run_methods,
 )
 from propagation.laboratory.methods import MethodFailed, MethodNotInstalled, Popularity, Random
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, count_tied, split_last
+from propagation.laboratory.protocols.last_events import count_tied, split_last
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.model import InvalidInput, PropagationError
 from tests.unit.laboratory.lab_data import EACH, USERS, Knowing, build_dataset
 
