@@ -1,5 +1,6 @@
 """Builds the laboratory's methods by their names."""
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.methods import Method, Popularity, Program, Random
+from propagation.laboratory.methods.in_turn import InTurn
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -60,18 +62,19 @@ def build_methods(
         UsageProblem: A name is not known, two methods have one name, a program is missing, or the
             settings name a model.
     """
-    replays = ReplayCache(dataset, convert)
-
-    def build_base(name: str) -> Method:
-        _check_name(name)
-        return _build(name, replays, settings, minutes)
-
+    replays, turn = ReplayCache(dataset, convert), asyncio.Lock()
     asking = [name for name in names if asks_model(name)]
     if asking and model is None:
         raise UsageProblem(
             f"--methods: {asking[0]} asks a language model: name one with --model NAME and --set"
             " openai.base_url=ADDRESS, or leave it out"
         )
+
+    def build_base(name: str) -> Method:
+        _check_name(name)
+        method = _build(name, replays, settings, minutes)
+        return InTurn(method, turn) if asking else method
+
     builder = AskingMethods(dataset, model, build_base) if asking and model else None
     around = {name: builder.build(name) for name in asking} if builder else {}
     build_plain = builder.build_plain if builder else build_base

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -66,6 +67,7 @@ class LabModel:
         self._asker: QuestionAsker | None = None
         self._endpoint: Endpoint | None = None
         self._failure = ""
+        self._asking: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self._first_failures: list[bytes] = []
         self._is_usable = False
         self.note_answer: Callable[[str], None] = lambda name: None
@@ -108,9 +110,13 @@ class LabModel:
         """Return how a method asks; it works while the model is open."""
 
         async def ask(question: Question) -> Answered:
+            key = f"{self.identity}\n{question.prompt}\n{question.document}".encode()
+            # Methods run side by side: an equal question waits for the answer of the first one,
+            # which is kept by then, and nothing is paid for twice.
+            lock = self._asking.setdefault(key, asyncio.Lock())
             try:
-                async with self._begun:
-                    return await self._ask(question)
+                async with lock, self._begun:
+                    return await self._ask(question, key)
             finally:
                 self.note_answer(method)
 
@@ -154,7 +160,7 @@ class LabModel:
     def _build_store(self, folder: Path) -> GraphStore:
         return build_graph_store(self._settings.model_copy(update={"database": folder / ANSWERS}))
 
-    async def _ask(self, question: Question) -> Answered:
+    async def _ask(self, question: Question, key: bytes) -> Answered:
         """Ask a question, and keep its answer.
 
         An answer that was not usable, also after asking once more, was paid for too: it is kept,
@@ -168,7 +174,6 @@ class LabModel:
             raise RuntimeError("the model is not open")
         if self._failure:
             raise ModelFailed(self._failure)
-        key = f"{self.identity}\n{question.prompt}\n{question.document}".encode()
         known = await self._unusable.get(key)
         if known is not None:
             raise ReasonerFailed(known.decode())

@@ -165,7 +165,7 @@ def run_experiment(
             if asked is not None:
                 await opened.enter_async_context(asked.open(folder))
                 asked.note_answer = count.count_call
-            return await run_all(folder, dataset, protocol, built, repetitions, count.count_part)
+            return await run_all(folder, dataset, protocol, built, repetitions, count.count_parts)
 
     with open_run(folder, plan), show_progress(experiment) as show:
         outcome = asyncio.run(run_with_model(RunProgress(parts, asked, show)))

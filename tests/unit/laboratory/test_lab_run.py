@@ -25,7 +25,12 @@ async def run(folder, dataset, methods, seeds):
     seen = []
     with open_run(folder, plan_run("recnet/table2", dataset, PROTOCOL)):
         outcome = await run_methods(
-            folder, dataset, PROTOCOL, methods, seeds, lambda *counts: seen.append(counts)
+            folder,
+            dataset,
+            PROTOCOL,
+            methods,
+            seeds,
+            lambda ended, parts: seen.append((len(ended), parts)),
         )
     parts = len(methods) * len(seeds)
     assert seen == [(done, parts) for done in range(parts + 1)]
