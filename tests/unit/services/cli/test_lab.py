@@ -45,7 +45,8 @@ def test_the_list_says_what_is_not_built():
     built = {one["name"]: one["built"] for one in listed}
     assert built["recnet/table2"]
     assert built["afl/table4"]
-    assert not built["afl/table6"]
+    assert built["afl/table6"]
+    assert not built["agentcf/spread"]
     assert "not built yet" in run_lab("list")[0]
 
 
@@ -91,7 +92,7 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
     ("arguments", "said"),
     [
         (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
-        (["run", "afl/table6"], "not built yet"),
+        (["run", "agentcf/spread"], "not built yet"),
         (["run", "afl/table7"], "afl/table7 needs a language model: name one with --model NAME"),
         (
             ["run", "recnet/table2", "--methods", "llmrank"],
