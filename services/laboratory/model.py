@@ -26,9 +26,12 @@ from propagation.laboratory.methods.asking import Ask
 from propagation.model import (
     NO_USAGE,
     EndpointUnavailable,
+    PropagationError,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
+    StoreCorrupt,
+    StoreFull,
 )
 from propagation.ports import GraphStore
 from services.assembly import ModelPorts, build_graph_store
@@ -45,6 +48,10 @@ Enough that a slot never waits for an answer to be kept, and so few that a model
 used is soon not asked.
 """
 PATIENCE_SECONDS, PAUSE_SECONDS = 30.0, 1.0
+MOVE = (
+    "is damaged; move it away, and the same command asks and pays anew for methods without a"
+    " result, while finished results are kept"
+)
 KEPT = "what was answered is kept, and the same command goes on there"
 
 
@@ -117,16 +124,29 @@ class LabModel:
             try:
                 async with lock, self._begun:
                     return await self._ask(question, key)
+            except (StoreFull, StoreCorrupt) as error:
+                raise ModelFailed(self._fail(self._describe_unkept(error))) from error
             finally:
                 self.note_answer(method)
 
         return ask
 
+    def _describe_unkept(self, error: PropagationError) -> str:
+        if isinstance(error, StoreCorrupt):
+            return f"{ANSWERS}, the file of answers in the run's folder, {MOVE}"
+        return (
+            f"no more is asked, as answers cannot be kept in the run's folder ({error}); what was"
+            " answered before is kept, and the same command goes on there"
+        )
+
     @asynccontextmanager
     async def open(self, folder: Path) -> AsyncIterator[None]:
-        """Open the answers in a run's folder, and the endpoint."""
-        store = self._build_store(folder)
-        await store.open()
+        """Open the answers in a run's folder, and the endpoint.
+
+        Raises:
+            PropagationError: The file of answers is damaged, or cannot be written.
+        """
+        store = await self._open_store(folder)
         try:
             self._endpoint = ModelPorts(self._settings, store).endpoint
             self._asker = QuestionAsker(self._endpoint, store)
@@ -138,17 +158,24 @@ class LabModel:
             finally:
                 await self._asker.keeping.finish()
                 await self._endpoint.client.close()
-                await self._endpoint.ledger.save(closing=True)
+                try:
+                    await self._endpoint.ledger.save(closing=True)
+                except (StoreFull, StoreCorrupt):
+                    if not self._failure:  # else it was said, and results matter more than sums
+                        raise
         finally:
             self._asker = None
             await store.close()
 
     async def read_pace(self, folder: Path) -> float | None:
-        """Return the seconds of a call in earlier runs, if any."""
+        """Return the seconds of a call in earlier runs, if any.
+
+        Raises:
+            PropagationError: The file of answers is damaged.
+        """
         if not (folder / ANSWERS).exists():
             return None
-        store = self._build_store(folder)
-        await store.open()
+        store = await self._open_store(folder)
         try:
             blob = await store.get_blob(PLACE)
         finally:
@@ -157,8 +184,14 @@ class LabModel:
         calls = sum(cost["calls"] for cost in costs)
         return sum(cost["seconds"] for cost in costs) / calls if calls else None
 
-    def _build_store(self, folder: Path) -> GraphStore:
-        return build_graph_store(self._settings.model_copy(update={"database": folder / ANSWERS}))
+    async def _open_store(self, folder: Path) -> GraphStore:
+        path = folder / ANSWERS
+        store = build_graph_store(self._settings.model_copy(update={"database": path}))
+        try:
+            await store.open()
+        except StoreCorrupt as error:
+            raise PropagationError(f"{path} {MOVE}") from error
+        return store
 
     async def _ask(self, question: Question, key: bytes) -> Answered:
         """Ask a question, and keep its answer.
@@ -190,6 +223,8 @@ class LabModel:
         self._is_usable = True
         await self._keep_first_failures()
         await self._asker.keeping.finish()
+        if self._asker.keeping.failure is not None:
+            raise self._asker.keeping.failure
         parts = {name: part for answer in answers for name, part in answer.parts.items()}
         return Answered(parts, sum((answer.usage for answer in answers), NO_USAGE))
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from propagation.arrays import F64, I64
@@ -246,21 +248,15 @@ async def run_methods(
         except MethodFailed as error:
             failed.setdefault(method.name, str(error))
             return
-        measured = get_measured(method, seed)
-        with (
-            write_atomically(path, replace=True) as partial_,
-            partial_.open("wb") as binary,
-        ):
-            np.savez_compressed(
-                binary,
-                allow_pickle=False,
-                version=np.array(version),
-                seconds=np.array(seconds),
-                measured=np.array(measured.model_dump_json()),
-                user=users,
-                item=items,
-                **values,
-            )
+        _write_arrays(
+            path,
+            version=np.array(version),
+            seconds=np.array(seconds),
+            measured=np.array(get_measured(method, seed).model_dump_json()),
+            user=users,
+            item=items,
+            **values,
+        )
 
     async def run_and_count(method: Method, seed: int) -> None:
         if method.name not in absent and method.name not in failed:
@@ -283,15 +279,29 @@ async def run_methods(
 
 def _write_known(folder: Path, history: History, targets: Targets) -> None:
     adopted = np.unique(history.user * history.items + history.item) % history.items
-    with (
-        write_atomically(folder / TARGETS, replace=True) as partial,
-        partial.open("wb") as binary,
-    ):
-        np.savez_compressed(
-            binary,
-            history=np.bincount(history.user, minlength=history.users)[targets.user],
-            adopters=np.bincount(adopted, minlength=history.items)[targets.item],
-        )
+    _write_arrays(
+        folder / TARGETS,
+        history=np.bincount(history.user, minlength=history.users)[targets.user],
+        adopters=np.bincount(adopted, minlength=history.items)[targets.item],
+    )
+
+
+def _write_arrays(path: Path, **arrays: NDArray[Any]) -> None:
+    """Write a compressed file of arrays, whole or not at all.
+
+    Raises:
+        PropagationError: The disk is full, or the file cannot be written.
+    """
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    try:
+        with write_atomically(path, replace=True) as partial_:
+            partial_.write_bytes(content.getvalue())
+    except OSError as error:
+        raise PropagationError(
+            f"{path} cannot be written ({error.strerror or error}); make room, and the same command"
+            " goes on there"
+        ) from error
 
 
 def read_known(folder: Path) -> Known:
