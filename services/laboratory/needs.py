@@ -1,4 +1,4 @@
-"""What an experiment needs, and roughly what it asks of a language model."""
+"""What an experiment needs, and roughly what it asks."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -53,7 +53,10 @@ def _is_inside(method: str, name: str) -> bool:
 
 
 def count_call_rates(experiment: Experiment) -> CallRates:
-    """Count the most calls on made-up data, by target and by known event."""
+    """Count the most calls by target and by known event.
+
+    They are counted on made-up data.
+    """
     asking = [name for name in experiment.methods if asks_model(name)]
     protocol = experiment.protocol
     if not asking or not isinstance(protocol, EstimatingProtocol):
@@ -93,7 +96,7 @@ def _make_up(each: int) -> Dataset:
 
 
 def describe_needs(experiment: Experiment) -> Sequence[str]:
-    """Return two cells of a table: what it needs, and how many calls it makes at most."""
+    """Return what it needs and its most calls, in words."""
     if experiment.protocol is None:
         return "", ""
     return ", ".join(list_needs(experiment)), str(count_call_rates(experiment))

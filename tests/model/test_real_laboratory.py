@@ -1,4 +1,4 @@
-"""One small experiment of each paper with a real model, as it is typed.
+"""One small experiment of each paper with a real model.
 
 Nothing here asks whether the model is clever: figures are in their range, and what it did not
 answer usably is counted.

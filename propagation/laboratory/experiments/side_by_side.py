@@ -1,4 +1,4 @@
-"""Runs the parts of a run side by side, as far as they do not take each other's processor."""
+"""Runs parts side by side, unless they compute."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

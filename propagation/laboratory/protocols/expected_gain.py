@@ -1,4 +1,7 @@
-"""N@k of a target, in expectation over draws and over the order of equal scores."""
+"""N@k of a target, in expectation.
+
+The expectation is over draws, and over the order of equal scores.
+"""
 
 from functools import cache
 

@@ -67,9 +67,9 @@ class UserSimulation:
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
-        """Hold out each user's last items: 10, 5 or 2 for 1:1, 1:3 and 1:9.
+        """Hold out each user's last items.
 
-        As many are held out as leave no fewer known.
+        These are 10, 5 or 2, for 1:1, 1:3 and 1:9. As many are held out as leave no fewer known.
         Repeats of held-out items are held out, too. A target's item is the last one.
 
         Raises:

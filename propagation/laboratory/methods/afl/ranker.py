@@ -1,4 +1,4 @@
-"""A ranker in place of the loop: one call, or one behind the recommendation agent.
+"""A ranker in place of AFL's loop.
 
 Source:
     AFL 4.3.1 and Table 6.
@@ -70,7 +70,7 @@ class Shortlist(Answer, stands_for="items"):
 
 @dataclass(frozen=True)
 class UserRanker:
-    """The user agent as the recommender: it picks one of all candidates ("User Agent")."""
+    """The user agent alone picks one of all candidates ("User Agent")."""
 
     name: str
     agents: Agents
@@ -99,7 +99,7 @@ class UserRanker:
 
 @dataclass(frozen=True)
 class RankedList:
-    """The recommendation agent lists five candidates, and a ranker takes the best of them.
+    """The recommendation agent lists five candidates; a ranker takes the best.
 
     Attributes:
         by_user: The user agent ranks; else the reward model.
@@ -133,7 +133,7 @@ class RankedList:
         return score_choices(await self.choose(history, questions, seed), questions)
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
-        """Estimate a call for each question, and one more if the user agent ranks."""
+        """Estimate one or two calls for each question."""
         cases = self.agents.describe_roughly(history, questions)
         out = [_estimate(LIST, list(map(ask_list, cases)))]
         if self.by_user:
@@ -142,13 +142,17 @@ class RankedList:
 
 
 async def pick(agents: Agents, case: Case, places: Sequence[int]) -> int:
-    """Let the user agent pick one of some candidates; INVALID without a usable answer."""
+    """Let the user agent pick a candidate.
+
+    Returns:
+        Its place; INVALID without a usable answer.
+    """
     picked: int | None = await ask_for_part(agents.ask, ask_pick(case, places), "recommendation")
     return INVALID if picked is None else picked
 
 
 def ask_list(case: Case) -> Question:
-    """Ask for LISTED candidates, as the only part `shortlist`: their places, best first."""
+    """Ask for the places of LISTED candidates, as the only part `shortlist`."""
     count = len(case.candidates)
 
     def read(answer: Shortlist, check: TextCheck) -> list[int]:
@@ -176,7 +180,7 @@ def ask_list(case: Case) -> Question:
 
 
 def ask_pick(case: Case, places: Sequence[int]) -> Question:
-    """Ask for one of some candidates, as the only part `recommendation`: its place."""
+    """Ask for the place of a candidate, as the only part `recommendation`."""
     shown: Mapping[str, int] = {str(number): place for number, place in enumerate(places, 1)}
 
     def read(answer: Recommendation, check: TextCheck) -> int:
