@@ -33,6 +33,7 @@ async def test_two_methods_fill_the_endpoint_and_equal_questions_are_asked_once(
         )
         assert [part.method for part in parts] == ["afl(pop)", "rec(pop)"]
         assert server.seen.calls == alone, "the agent alone asks what the loop asks first"
+        server.script = Script(latency=2.0)  # long enough for a busy machine to begin all calls
         await run_planted(
             *(tmp_path / "two", DATASET, PROTOCOL, ["rec(none)", "rec(random)"], server),
             in_flight=40,
