@@ -33,6 +33,8 @@ class PlantedAnswers:
         popularity: How popular items are, by their texts; empty: no matter.
         yes_to_right: How often a decision about a right item is yes; likewise `yes_to_wrong`.
         yes_with_memory: The two after at least one earlier round; None: the same.
+        picks: How often the right item is picked of a list that holds it. A list of five holds it
+            with `knows`.
         unusable: How often an answer names no candidate, or neither yes nor no.
     """
 
@@ -44,6 +46,7 @@ class PlantedAnswers:
     yes_to_right: float = 0.5
     yes_to_wrong: float = 0.5
     yes_with_memory: tuple[float, float] | None = None
+    picks: float = 0.0
     unusable: float = 0.0
     seed: int = 7
 
@@ -79,6 +82,14 @@ class PlantedLLM(FakeLLM):
         if "recommended" in data:
             decision = "perhaps" if unusable else self._decide(data, right, draw)
             return {"decision": {"reason": REASON, "decision": decision}}
+        if "list_from" in data:
+            return self._list(data["list_from"], right, draw, unusable=unusable)
+        if "pick_from" in data:
+            rights = [number for number, text in data["pick_from"].items() if text in right]
+            wrong = [number for number in data["pick_from"] if number not in rights]
+            knows = bool(rights) and draw.random() < self.planted.picks
+            item = 0 if unusable else int(draw.choice(rights if knows else wrong))
+            return {"recommendation": {"reason": REASON, "item": item}}
         ranked = "items_to_rank" in data
         items = data["items_to_rank" if ranked else "choose_from"]
         chosen = self._choose(items, right, draw)
@@ -88,6 +99,17 @@ class PlantedLLM(FakeLLM):
         others = [int(number) for number in items if number != chosen]
         draw.shuffle(others)
         return {"ranking": {"order": [int(chosen), *others[unusable:]]}}
+
+    def _list(
+        self, items: Mapping[str, str], right: Collection[str], draw: Random, *, unusable: bool
+    ) -> dict[str, Any]:
+        rights = [number for number, text in items.items() if text in right]
+        wrong = [number for number in items if number not in rights]
+        listed = draw.sample(wrong, 5)
+        if rights and draw.random() < self.planted.knows:
+            listed[draw.randrange(5)] = rights[0]
+        numbers = [int(number) for number in listed[unusable:]]
+        return {"shortlist": {"reason": REASON, "items": numbers}}
 
     def _choose(self, items: Mapping[str, str], right: Collection[str], draw: Random) -> str:
         planted = self.planted

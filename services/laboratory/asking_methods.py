@@ -10,9 +10,12 @@ from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.afl import (
     Agents,
     FeedbackLoop,
+    RankedList,
     RecommendationAgent,
     UserAgent,
+    UserRanker,
 )
+from propagation.laboratory.methods.afl.feedback_loop import ITERATIONS
 from propagation.laboratory.methods.item_scores import ItemScorer, ScoredOnce
 from propagation.laboratory.methods.llmrank import LLMRank
 from propagation.laboratory.methods.shown_items import ShownItems
@@ -20,8 +23,19 @@ from services.client.errors import UsageProblem
 from services.laboratory.model import LabModel
 
 NONE, JOINT = "none", "+"
-AGENTS = re.compile(r"(rec|user|afl)\((.*)\)")
-FORMS = ("llmrank", *list_variants(), "rec(BASE)", "user(REWARD)", "afl(BASE)", "afl(BASE+REWARD)")
+AGENTS = re.compile(rf"(rec|user|user-rank|rec-rank|rec-user|afl[1-{ITERATIONS}]?)\((.*)\)")
+FORMS = (
+    "llmrank",
+    *list_variants(),
+    "rec(BASE)",
+    "user(REWARD)",
+    "user-rank(REWARD)",
+    "afl(BASE)",
+    "afl(BASE+REWARD)",
+    "rec-rank(BASE+REWARD)",
+    "rec-user(BASE+REWARD)",
+    f"afl1(...) to afl{ITERATIONS}(...)",
+)
 
 
 def asks_model(name: str) -> bool:
@@ -66,15 +80,16 @@ class AskingMethods:
         if name == "llmrank":
             return LLMRank(self._model.ask_for(name), self._model.identity, self._items)
         kind, inside = AGENTS.fullmatch(name).groups()  # type: ignore[union-attr]  # asks_model
-        if kind == "afl":
+        if kind.startswith("afl") or kind in ("rec-rank", "rec-user"):
             base, joint, reward = inside.partition(JOINT)
-            return self._build_loop(base, reward if joint else base)
+            return self._build_pair(kind, base, reward if joint else base)
         scorer = self._find_scorer(name, inside)
         if kind == "rec":
             shown = f"rec({self._name(scorer)})"
             return RecommendationAgent(shown, self._build_agents(shown, scorer, None))
-        shown = f"user({self._name(scorer)})"
-        return UserAgent(shown, self._build_agents(shown, None, scorer))
+        shown = f"{kind}({self._name(scorer)})"
+        agents = self._build_agents(shown, None, scorer)
+        return UserAgent(shown, agents) if kind == "user" else UserRanker(shown, agents)
 
     def build_plain(self, name: str) -> Method:
         """Build a method that asks no model.
@@ -84,14 +99,22 @@ class AskingMethods:
         scorer = self._scorers.get(name)
         return ScoredOnce(scorer) if scorer else self._build_base(name)
 
-    def _build_loop(self, base: str, reward: str) -> Method:
-        name = f"afl({base}{JOINT}{reward})"
+    def _build_pair(self, kind: str, base: str, reward: str) -> Method:
+        """Build a method with a recommendation model and a reward model."""
+        name = f"{kind}({base}{JOINT}{reward})"
+        if kind == "rec-rank" and reward == NONE:
+            raise UsageProblem(f"--methods: {name}: its ranker is a method with scores; name one")
+        if kind == f"afl{ITERATIONS}":
+            kind = "afl"
         scorers = self._find_scorer(name, base), self._find_scorer(name, reward)
         names = [self._name(scorer) for scorer in scorers]
         # One name in results for one method: afl(ease+ease) is afl(ease), but for afl(none+none).
         both = names[0] == names[1] != NONE
-        shown = f"afl({names[0]})" if both else f"afl({JOINT.join(names)})"
-        return FeedbackLoop(shown, self._build_agents(shown, *scorers))
+        shown = f"{kind}({names[0]})" if both else f"{kind}({JOINT.join(names)})"
+        agents = self._build_agents(shown, *scorers)
+        if kind in ("rec-rank", "rec-user"):
+            return RankedList(shown, agents, by_user=kind == "rec-user")
+        return FeedbackLoop(shown, agents, int(kind.removeprefix("afl") or ITERATIONS))
 
     def _build_agents(
         self, name: str, base: ItemScorer | None, reward: ItemScorer | None

@@ -8,6 +8,7 @@ again.
 import asyncio
 import json
 from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 from propagation.adapters.openai.answers.questions import (
     Answered,
@@ -25,6 +26,8 @@ from propagation.model import (
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
+    StoreCorrupt,
+    StoreFull,
     Usage,
 )
 from propagation.ports import GraphStore
@@ -39,6 +42,11 @@ Enough that a slot never waits for an answer to be kept, and so few that a model
 used is soon not asked.
 """
 PAUSE_SECONDS = 1.0
+ANSWERS = "answers.db"
+MOVE = (
+    "is damaged; move it away, and the same command asks and pays anew for methods without a"
+    " result, while finished results are kept"
+)
 KEPT = "what was answered is kept, and the same command goes on there"
 
 
@@ -50,6 +58,8 @@ class KeptReplies:
     Attributes:
         failure: Why no further question is asked; "" while the model can be used.
         begun: Bounds how many questions are begun.
+        asking: A lock for each question that is under way. Methods run side by side: an equal
+            question waits for the first one's reply, so that nothing is paid for twice.
         awaited: Replies that are under way. They are paid for, so they are kept even if nobody
             waits for them any more.
     """
@@ -63,6 +73,7 @@ class KeptReplies:
         """
         self.failure = ""
         self.begun = asyncio.Semaphore(BEGUN_A_SLOT * in_flight)
+        self.asking: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self.awaited: set[asyncio.Task[Response]] = set()
         self._model = model
         self._cache = BlobCache(store, "reply", PLACES)
@@ -119,6 +130,12 @@ class KeptReplies:
             ) from error
 
 
+def _describe_unkept(error: StoreFull | StoreCorrupt) -> str:
+    if isinstance(error, StoreCorrupt):
+        return f"{ANSWERS}, the file of answers in the run's folder, {MOVE}"
+    return f"no more is asked, as answers cannot be kept in the run's folder ({error}); {KEPT}"
+
+
 class KeepingAsker(QuestionAsker):
     """Asks questions, and keeps each reply before it is used.
 
@@ -170,6 +187,14 @@ class KeepingAsker(QuestionAsker):
         asked = identify_question(exchange.question, options)
         again = sorted(exchange.missing) if exchange.before else ()
         key = f"{options.temperature} {again}\n".encode() + asked
+        lock = self._replies.asking.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                return await self._get_kept(exchange, key, label)
+        except (StoreFull, StoreCorrupt) as error:
+            raise ReasonerUnavailable(self._replies.fail(_describe_unkept(error))) from error
+
+    async def _get_kept(self, exchange: Exchange, key: bytes, label: str) -> Response:
         kept = await self._replies.get(key)
         if kept is not None:
             text, finish, refusal = json.loads(kept)

@@ -1,5 +1,6 @@
 """Builds the laboratory's methods by their names."""
 
+import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
@@ -11,6 +12,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
+from propagation.laboratory.methods.in_turn import InTurn
 from propagation.laboratory.methods.of_model import OfModel
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
@@ -66,12 +68,13 @@ def build_methods(
         UsageProblem: A name is not known, two methods have one name, a program is missing, or the
             settings name a model.
     """
-    replays = ReplayCache(dataset, convert)
+    replays, turn = ReplayCache(dataset, convert), asyncio.Lock()
 
     def build_base(name: str) -> Method:
         """Build a method that asks no model."""
         _check_name(name)
-        return _build(name, replays, settings, minutes)
+        method = _build(name, replays, settings, minutes)
+        return InTurn(method, turn) if asking else method
 
     def build_own(name: str) -> Method:
         """Build a method of the run; RecNet may ask the model."""

@@ -16,13 +16,18 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import Question
 from propagation.laboratory.methods import MethodFailed
 from propagation.laboratory.methods.asking import Ask
-from propagation.model import NO_USAGE, ReasonerUnavailable
+from propagation.model import (
+    NO_USAGE,
+    PropagationError,
+    ReasonerUnavailable,
+    StoreCorrupt,
+    StoreFull,
+)
 from propagation.ports import GraphStore, Reasoner
 from services.assembly import ModelPorts, build_graph_store, build_openai_reasoner
 from services.config.settings import Settings
-from services.laboratory.kept_replies import KeepingAsker, KeptReplies
+from services.laboratory.kept_replies import ANSWERS, MOVE, KeepingAsker, KeptReplies
 
-ANSWERS = "answers.db"
 PATIENCE_SECONDS = 30.0
 # What decides the answers to a reasoner's questions, beside the model.
 OF_THE_REASONER = (
@@ -132,9 +137,12 @@ class LabModel:
 
     @asynccontextmanager
     async def open(self, folder: Path) -> AsyncIterator[None]:
-        """Open the answers in a run's folder, and the endpoint."""
-        store = self._build_store(folder)
-        await store.open()
+        """Open the answers in a run's folder, and the endpoint.
+
+        Raises:
+            PropagationError: The file of answers is damaged, or cannot be written.
+        """
+        store = await self._open_store(folder)
         try:
             ports = self._ports = ModelPorts(self._settings, store)
             self._replies = KeptReplies(store, self.name, self.in_flight)
@@ -145,7 +153,11 @@ class LabModel:
             finally:
                 await self._replies.cancel()
                 await ports.endpoint.client.close()
-                await ports.endpoint.ledger.save(closing=True)
+                try:
+                    await ports.endpoint.ledger.save(closing=True)
+                except (StoreFull, StoreCorrupt):
+                    if not self._replies.failure:  # else it was said, and results matter more
+                        raise
         finally:
             self._ports = None
             await store.close()
@@ -156,11 +168,14 @@ class LabModel:
         return KeepingAsker(ports.endpoint, ports.store, self._replies, self._patience, note_answer)
 
     async def read_pace(self, folder: Path) -> float | None:
-        """Return the seconds of a call in earlier runs, if any."""
+        """Return the seconds of a call in earlier runs, if any.
+
+        Raises:
+            PropagationError: The file of answers is damaged.
+        """
         if not (folder / ANSWERS).exists():
             return None
-        store = self._build_store(folder)
-        await store.open()
+        store = await self._open_store(folder)
         try:
             blob = await store.get_blob(PLACE)
         finally:
@@ -169,8 +184,14 @@ class LabModel:
         calls = sum(cost["calls"] for cost in costs)
         return sum(cost["seconds"] for cost in costs) / calls if calls else None
 
-    def _build_store(self, folder: Path) -> GraphStore:
-        return build_graph_store(self._settings.model_copy(update={"database": folder / ANSWERS}))
+    async def _open_store(self, folder: Path) -> GraphStore:
+        path = folder / ANSWERS
+        store = build_graph_store(self._settings.model_copy(update={"database": path}))
+        try:
+            await store.open()
+        except StoreCorrupt as error:
+            raise PropagationError(f"{path} {MOVE}") from error
+        return store
 
     async def _ask(self, question: Question) -> Answered:
         """Ask a question.

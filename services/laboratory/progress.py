@@ -1,6 +1,7 @@
 """Progress of a run: parts, or calls of the estimate."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 
 from services.laboratory.costs import PartEstimate
 from services.laboratory.model import LabModel
@@ -23,25 +24,34 @@ class RunProgress:
         self._model = model
         self._show = show
         self._total = sum(part.total for part in parts)
-        self._number = self._calls = 0
+        self._ended: Collection[tuple[str, int]] = ()
+        self._calls: Counter[str] = Counter()
+        self._shown = 0
 
-    def count_part(self, number: int, total: int) -> None:
-        """Record that `number` of `total` parts are done."""
-        self._number, self._calls = number, 0
+    def count_parts(self, ended: Collection[tuple[str, int]], total: int) -> None:
+        """Record which of `total` parts have ended, by method and seed."""
+        for method, _ in set(ended) - set(self._ended):
+            self._calls[method] = 0
+        self._ended = tuple(ended)
         if self._total:
             self._show_calls()
         else:
-            self._show(number, total, "")
+            self._show(len(ended), total, "")
 
     def count_call(self, method: str) -> None:
         """Record a call of a method."""
-        self._calls += 1
+        self._calls[method] += 1
         self._show_calls()
 
     def _show_calls(self) -> None:
-        before = sum(part.total for part in self._parts[: self._number])
-        running = self._parts[self._number : self._number + 1]
-        done = before + sum(min(self._calls, part.total) for part in running)
+        left = [part for part in self._parts if (part.method, part.seed) not in self._ended]
+        open_calls: Counter[str] = Counter()
+        for part in left:
+            open_calls[part.method] += part.total
+        done = self._total - open_calls.total()
+        done += sum(min(self._calls[method], calls) for method, calls in open_calls.items())
+        self._shown = max(self._shown, done)  # seeds of one method may run side by side
+        asking = [part for part in left if part.total]
         spent = self._model.spent if self._model else 0.0
-        note = "".join(f" {part.method}, seed {part.seed}" for part in running)
-        self._show(done, self._total, f"{note}, {spent:.2f} spent" if spent else note)
+        note = "".join(f" {part.method}, seed {part.seed}" for part in (asking or left)[:1])
+        self._show(self._shown, self._total, f"{note}, {spent:.2f} spent" if spent else note)

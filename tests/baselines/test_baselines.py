@@ -9,7 +9,8 @@ import pytest
 from propagation.datasets.load import load_dataset
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.history import Questions
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
+from propagation.laboratory.protocols.last_events import split_last
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from services.config.settings import Settings
 from services.laboratory.baselines import LIGHT
 from services.laboratory.methods import build_methods

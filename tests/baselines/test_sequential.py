@@ -6,7 +6,7 @@ import pytest
 from propagation.datasets.dataset import Events, assemble, create_without_text
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods import MethodNotInstalled
-from propagation.laboratory.protocols.leave_one_out import split_last
+from propagation.laboratory.protocols.last_events import split_last
 from propagation.model import ClientKind
 from services.laboratory.baselines import TORCH
 

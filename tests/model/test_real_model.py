@@ -24,8 +24,7 @@ from propagation.adapters.openai.prompts import (
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
-from tests.model.model_server import CONTEXT_TOKENS, SLOTS, ModelServer
-from tests.ports import find_free_port
+from tests.model.model_server import CONTEXT_TOKENS, SLOTS
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.model
@@ -101,16 +100,6 @@ async def start_service(folder, base_url):
         if process.returncode is None:
             process.kill()
             await process.wait()
-
-
-@pytest.fixture
-async def model(tmp_path):
-    python = os.environ.get("MODEL_PYTHON")
-    assert python, "`make test-model` installs the model and runs these tests"
-    server = ModelServer(python, find_free_port(), tmp_path / "model.log")
-    await server.start()
-    yield server
-    await server.kill()
 
 
 async def record(stub, events):

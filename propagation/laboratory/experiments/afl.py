@@ -13,6 +13,8 @@ of other base models, so that they need no torch."""
 LOOPS = (*(f"afl({base}+{REWARD})" for base in BASES), "afl(sasrec)")
 POSITIONS: tuple[Position, ...] = ("first", "random", "last")
 STEPS = range(1, ITERATIONS + 1)
+RANKERS = ("user-rank(ease)", "rec(ease)", "rec-rank(ease)", "rec-user(ease)", "afl(ease)")
+"""The user agent alone, the recommendation agent alone, both rankers behind it, and the loop."""
 NOT_BUILT = ("gru4rec", "caser", "morec", "llara")
 EXPERIMENTS = (
     Experiment(
@@ -118,7 +120,34 @@ EXPERIMENTS = (
             },
         },
     ),
-    Experiment("afl/table6", "a ranker behind the recommendation agent", "AFL, Table 6"),
+    Experiment(
+        "afl/table6",
+        "a ranker of five items behind the recommendation agent, in place of the loop",
+        "AFL, Table 6",
+        OneOfTwenty(),
+        ("invalid", f"random_hit_{ITERATIONS}"),
+        ("ease", *RANKERS),
+        ("sasrec",),
+        (f"random_hit_{ITERATIONS}",),
+        {
+            data: dict(
+                zip(
+                    (
+                        "sasrec",
+                        *(name.replace("ease", "sasrec") for name in RANKERS),
+                    ),
+                    ((value,) for value in values),
+                    strict=True,
+                )
+            )
+            for data, values in {
+                "Lastfm": (0.2869, 0.3197, 0.3197, 0.3525, 0.3607, 0.3770),
+                "Steam": (0.3800, 0.3900, 0.3900, 0.3850, 0.3950, 0.4100),
+                "MovieLens": (0.4105, 0.4105, 0.4105, 0.3895, 0.4000, 0.4316),
+            }.items()
+        },
+        reference="afl(ease)",
+    ),
     Experiment(
         "afl/table7",
         "without the recommendation model, the reward model, both",
@@ -154,11 +183,21 @@ EXPERIMENTS = (
     ),
     Experiment(
         "afl/figure4",
-        "hits after at most 1 to 4 iterations (figure 4b, simulation, is not built)",
+        "hits after at most 1 to 4 iterations",
         "AFL, Figure 4a",
         OneOfTwenty(),
         ("invalid", *(f"random_hit_{step}" for step in STEPS)),
         ("ease", "sasrec", "afl(ease)", "afl(sasrec)"),
+    ),
+    Experiment(
+        "afl/figure4b",
+        "user simulation after at most 1 to 4 iterations",
+        "AFL, Figure 4b",
+        UserSimulation(ratios=(1,)),
+        ("invalid", *(f"{name}_1" for name in FIGURES)),
+        ("user(ease)", *(f"afl{step}(ease)" for step in STEPS[:-1]), "afl(ease)"),
+        ("sasrec",),
+        reference="user(ease)",
     ),
     Experiment(
         "afl/figure5",

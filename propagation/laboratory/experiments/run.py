@@ -7,30 +7,37 @@ target's result. Methods and seeds can be added later.
 import fcntl
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from propagation.arrays import F64, I64
 from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
+from propagation.laboratory.experiments.side_by_side import run_side_by_side
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import (
     Measured,
-    MeasuringMethod,
     Method,
     MethodFailed,
     MethodNotInstalled,
+    get_measured,
 )
-from propagation.laboratory.protocols.leave_one_out import count_tied
+from propagation.laboratory.methods.asking import asks_model
+from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
 from propagation.model import PropagationError, Term, pluralize
 
+Progress = Callable[[Collection[tuple[str, int]], int], None]
+"""Takes the methods and seeds whose parts have ended, and how many parts there are."""
 ABOUT, LOCK, TARGETS = "run.json", "run.lock", "targets.npz"
 
 
@@ -59,7 +66,8 @@ class Part(NamedTuple):
         version: Of the method.
         target: [T] the user's id and the item's of each target.
         values: [T] each measure of each target.
-        seconds: How long the method took, in seconds of wall time; None if nobody measured.
+        seconds: How long the method took, in seconds of wall time; None if nobody measured. With
+            a model, it includes waiting for calls of other methods.
         measured: What the method measured of itself.
     """
 
@@ -213,16 +221,17 @@ async def run_methods(
     protocol: Protocol,
     methods: Sequence[Method],
     seeds: Sequence[int],
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> Outcome:
     """Run each method with each seed, but not twice.
 
-    All methods run with one seed, then with the next. A method whose results are of another version
-    runs again.
+    Methods with scores run one after the other: all with one seed, then with the next. Those that
+    ask a model run beside them and beside each other; no result depends on that. A method whose
+    results are of another version runs again.
 
     Args:
         folder: Of `open_run`.
-        progress: Called with how many parts are done, and how many there are.
+        progress: Called at first, and when a part has ended.
     """
     history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
@@ -230,61 +239,81 @@ async def run_methods(
     parts = list_parts(methods, seeds)
     absent: dict[str, str] = {}
     failed: dict[str, str] = {}
-    repeated: list[str] = []
+    repeated: set[str] = set()
+    ended: list[tuple[str, int]] = []
     _write_known(folder, history, targets)
-    for number, (method, seed) in enumerate(parts):
-        progress(number, len(parts))
+
+    async def run(method: Method, seed: int) -> None:
         path = folder / f"{method.name}-{seed}.npz"
-        if method.name in absent or method.name in failed:
-            continue
         try:
             version = method.version
             if path.exists():
                 if _read_part(path).version == version:
-                    continue
-                repeated.append(method.name)
+                    return
+                repeated.add(method.name)
             begun = time.monotonic()
             values = await protocol.run(method, history, targets, seed)
             seconds = time.monotonic() - begun
         except MethodNotInstalled as error:
-            absent[method.name] = str(error)
-            continue
+            absent.setdefault(method.name, str(error))
+            return
         except MethodFailed as error:
-            failed[method.name] = str(error)
-            continue
-        with (
-            write_atomically(path, replace=True) as partial,
-            partial.open("wb") as binary,
-        ):
-            np.savez_compressed(
-                binary,
-                allow_pickle=False,
-                version=np.array(version),
-                seconds=np.array(seconds),
-                measured=np.array(_get_measured(method, seed).model_dump_json()),
-                user=users,
-                item=items,
-                **values,
-            )
-    progress(len(parts), len(parts))
-    return Outcome(absent, failed, list(dict.fromkeys(repeated)))
+            failed.setdefault(method.name, str(error))
+            return
+        _write_arrays(
+            path,
+            version=np.array(version),
+            seconds=np.array(seconds),
+            measured=np.array(get_measured(method, seed).model_dump_json()),
+            user=users,
+            item=items,
+            **values,
+        )
 
+    async def run_and_count(method: Method, seed: int) -> None:
+        if method.name not in absent and method.name not in failed:
+            await run(method, seed)
+        ended.append((method.name, seed))
+        progress(ended, len(parts))
 
-def _get_measured(method: Method, seed: int) -> Measured:
-    return method.get_measured(seed) if isinstance(method, MeasuringMethod) else Measured()
+    progress(ended, len(parts))
+    await run_side_by_side(
+        [partial(run_and_count, *part) for part in parts if not asks_model(part[0])],
+        [partial(run_and_count, *part) for part in parts if asks_model(part[0])],
+    )
+    names = [method.name for method in methods]
+    return Outcome(
+        {name: absent[name] for name in names if name in absent},
+        {name: failed[name] for name in names if name in failed},
+        [name for name in names if name in repeated],
+    )
 
 
 def _write_known(folder: Path, history: History, targets: Targets) -> None:
     adopted = np.unique(history.user * history.items + history.item) % history.items
-    with (
-        write_atomically(folder / TARGETS, replace=True) as partial,
-        partial.open("wb") as binary,
-    ):
-        np.savez_compressed(
-            binary,
-            history=np.bincount(history.user, minlength=history.users)[targets.user],
-            adopters=np.bincount(adopted, minlength=history.items)[targets.item],
-        )
+    _write_arrays(
+        folder / TARGETS,
+        history=np.bincount(history.user, minlength=history.users)[targets.user],
+        adopters=np.bincount(adopted, minlength=history.items)[targets.item],
+    )
+
+
+def _write_arrays(path: Path, **arrays: NDArray[Any]) -> None:
+    """Write a compressed file of arrays, whole or not at all.
+
+    Raises:
+        PropagationError: The disk is full, or the file cannot be written.
+    """
+    content = BytesIO()
+    np.savez_compressed(content, allow_pickle=False, **arrays)
+    try:
+        with write_atomically(path, replace=True) as partial_:
+            partial_.write_bytes(content.getvalue())
+    except OSError as error:
+        raise PropagationError(
+            f"{path} cannot be written ({error.strerror or error}); make room, and the same command"
+            " goes on there"
+        ) from error
 
 
 def read_known(folder: Path) -> Known:

@@ -6,6 +6,7 @@ from propagation.laboratory.methods.method import (
     Method,
     MethodFailed,
     MethodNotInstalled,
+    get_measured,
 )
 from propagation.laboratory.methods.popularity import Popularity
 from propagation.laboratory.methods.program import Program
@@ -20,4 +21,5 @@ __all__ = [
     "Popularity",
     "Program",
     "Random",
+    "get_measured",
 ]

@@ -1,5 +1,6 @@
 """Scores of all items for users, by any method, and their ranks."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,10 +8,10 @@ import numpy as np
 
 from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.method import Method
+from propagation.laboratory.methods.method import Measured, Method, get_measured
 
 MOST_KEPT = 50_000_000
-"""Of more scores, those of earlier seeds are forgotten; a score and its share take 16 bytes."""
+"""Of more scores, all earlier ones are forgotten; a score and its share take 16 bytes."""
 
 
 class ItemScores(NamedTuple):
@@ -30,13 +31,13 @@ class ItemScorer:
     """Asks a method to score all items.
 
     The same request is answered once. A recommendation agent, a feedback loop and the method itself
-    ask for the same scores, and some methods take minutes.
+    ask for the same scores, and some methods take minutes. They may ask at the same time.
     """
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self._history: History | None = None
-        self._found: dict[tuple[int, bytes], ItemScores] = {}
+        self._found: dict[tuple[int, int, bytes], tuple[History, ItemScores]] = {}
+        self._asking = asyncio.Lock()
 
     async def score(self, history: History, user: I64, time: I64, seed: int) -> ItemScores:
         """Learn a history, and score all items for users at moments.
@@ -48,18 +49,21 @@ class ItemScorer:
             MethodNotInstalled: The method's packages are missing.
             MethodFailed: The method ended with an error.
         """
-        if history is not self._history:
-            self._history, self._found = history, {}
-        key = (seed, user.tobytes() + time.tobytes())
-        if key not in self._found:
-            if sum(one.scores.size for one in self._found.values()) > MOST_KEPT:
-                self._found.clear()
-            everything = np.tile(np.arange(history.items), (len(user), 1))
-            scores = await self.method.score(history, Questions(user, time, everything), seed)
-            had = history.list_items_by_user()
-            shares = [compute_shares(row, had[one]) for row, one in zip(scores, user, strict=True)]
-            self._found[key] = ItemScores(scores, np.array(shares).reshape(scores.shape))
-        return self._found[key]
+        # The history is kept with its scores, so that no later one has its identity.
+        key = (id(history), seed, user.tobytes() + time.tobytes())
+        async with self._asking:
+            if key not in self._found:
+                if sum(one.scores.size for _, one in self._found.values()) > MOST_KEPT:
+                    self._found.clear()
+                self._found[key] = history, await self._score(history, user, time, seed)
+            return self._found[key][1]
+
+    async def _score(self, history: History, user: I64, time: I64, seed: int) -> ItemScores:
+        everything = np.tile(np.arange(history.items), (len(user), 1))
+        scores = await self.method.score(history, Questions(user, time, everything), seed)
+        had = history.list_items_by_user()
+        shares = [compute_shares(row, had[one]) for row, one in zip(scores, user, strict=True)]
+        return ItemScores(scores, np.array(shares).reshape(scores.shape))
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,9 @@ class ScoredOnce:
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         found = await self.scorer.score(history, questions.user, questions.time, seed)
         return found.scores[np.arange(len(questions.user))[:, None], questions.candidates]
+
+    def get_measured(self, seed: int) -> Measured:
+        return get_measured(self.scorer.method, seed)
 
 
 def compute_shares(scores: F64, had: I64) -> F64:

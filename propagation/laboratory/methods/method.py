@@ -70,3 +70,8 @@ class MeasuringMethod(Method, Protocol):
 
     def get_measured(self, seed: int) -> Measured:
         """Return what the last call of `score` with this seed measured."""
+
+
+def get_measured(method: Method, seed: int) -> Measured:
+    """Return what a method measured of itself, if it does."""
+    return method.get_measured(seed) if isinstance(method, MeasuringMethod) else Measured()

@@ -57,6 +57,24 @@ def draw_candidates(
     return DrawnCandidates(items, place)
 
 
+def draw_for_rankable(
+    history: History,
+    targets: Targets,
+    negatives: int,
+    seed: int,
+    position: Position = "random",
+    fixed: FixedCandidates | None = None,
+) -> tuple[I64, Targets, DrawnCandidates]:
+    """Draw candidates for the targets whose user has enough unseen items.
+
+    Returns:
+        The places [Q] of these targets, themselves, and their candidates.
+    """
+    places = np.flatnonzero(find_drawable(history, targets, negatives, fixed))
+    some = Targets(targets.user[places], targets.item[places], targets.time[places])
+    return places, some, draw_candidates(history, some, negatives, seed, position, fixed)
+
+
 def find_drawable(
     history: History, targets: Targets, negatives: int, fixed: FixedCandidates | None = None
 ) -> Bools:

@@ -9,24 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F64, I64
+from propagation.arrays import F64
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.candidates import (
-    DrawnCandidates,
     FixedCandidates,
-    Position,
-    draw_candidates,
+    draw_for_rankable,
     find_drawable,
 )
-from propagation.laboratory.protocols.leave_one_out import (
-    CUTS,
-    LEAST_TARGETS,
-    expect_gain,
-    split_last,
-)
+from propagation.laboratory.protocols.expected_gain import CUTS, find_invalid, rate_rankings
+from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
 from propagation.model import InvalidInput, pluralize
 
 
@@ -98,45 +92,3 @@ class DrawnNegatives:
         """Estimate the calls of `run`."""
         _, some, drawn = draw_for_rankable(history, targets, self.negatives, seed, fixed=self.fixed)
         return method.estimate(history, Questions(some.user, some.time, drawn.items))
-
-
-def draw_for_rankable(
-    history: History,
-    targets: Targets,
-    negatives: int,
-    seed: int,
-    position: Position = "random",
-    fixed: FixedCandidates | None = None,
-) -> tuple[I64, Targets, DrawnCandidates]:
-    """Draw candidates for the targets whose user has enough unseen items.
-
-    Returns:
-        The places [Q] of these targets, themselves, and their candidates.
-    """
-    places = np.flatnonzero(find_drawable(history, targets, negatives, fixed))
-    some = Targets(targets.user[places], targets.item[places], targets.time[places])
-    return places, some, draw_candidates(history, some, negatives, seed, position, fixed)
-
-
-def find_invalid(scores: F64) -> F64:
-    """Return for each ranking whether the method gave no usable answer, [Q]."""
-    return np.isnan(scores).any(axis=1) + np.zeros(len(scores))
-
-
-def rate_rankings(scores: F64, place: I64) -> F64:
-    """Return N@1, N@5 and N@10 of each ranking, [Q,3].
-
-    They are 0 for a ranking without a usable answer. Equal scores share their ranks.
-
-    Args:
-        scores: [Q,C].
-        place: [Q] of the target.
-    """
-    out = np.zeros((len(scores), len(CUTS)))
-    for row, (some, target) in enumerate(zip(scores, place.tolist(), strict=True)):
-        if np.isnan(some).any():
-            continue
-        own, pool = float(some[target]), len(some) - 1
-        better, equal = int((some > own).sum()), int((some == own).sum()) - 1
-        out[row] = [expect_gain(better, equal, pool, pool, cut) for cut in CUTS]
-    return out

@@ -22,7 +22,7 @@ from propagation.laboratory.protocols.candidates import (
     draw_candidates,
     find_drawable,
 )
-from propagation.laboratory.protocols.leave_one_out import split_last
+from propagation.laboratory.protocols.last_events import split_last
 from propagation.model import InvalidInput, pluralize
 
 NEGATIVES, TARGETS, ITERATIONS = 19, 200, 4

@@ -15,13 +15,13 @@ from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.popularity import count_adopters
-from propagation.laboratory.protocols.candidates import FixedCandidates, Position
-from propagation.laboratory.protocols.drawn_negatives import (
-    DrawnNegatives,
+from propagation.laboratory.protocols.candidates import (
+    FixedCandidates,
+    Position,
     draw_for_rankable,
-    find_invalid,
-    rate_rankings,
 )
+from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
+from propagation.laboratory.protocols.expected_gain import find_invalid, rate_rankings
 from propagation.laboratory.protocols.one_of_twenty import GROUPS, group_by_popularity
 
 N10 = 2

@@ -35,9 +35,11 @@ class UserSimulation:
 
     Attributes:
         targets: The most users; of more, so many are drawn once.
+        ratios: How many items that the user never had come to each that the user took (k).
     """
 
     targets: int = TARGETS
+    ratios: Sequence[int] = RATIOS
 
     @property
     def measures(self) -> Mapping[str, str]:
@@ -46,7 +48,7 @@ class UserSimulation:
             "invalid": "invalid",
             **{
                 f"{name}_{ratio}": f"1:{ratio} {header}"
-                for ratio in RATIOS
+                for ratio in self.ratios
                 for name, header in FIGURES.items()
             },
         }
@@ -58,19 +60,20 @@ class UserSimulation:
             f"Each user sees {SHOWN} items: held-out ones that the user took, and k times as many"
             " that the user never had (1:k), drawn by the seed. Precision, recall and F1 of the"
             f" yes-decisions are over all users' decisions together; at most {self.targets} users,"
-            " drawn once. A user with too few events has no part in 1:1 or 1:3. An invalid answer"
-            " counts as no. Methods without decisions say yes to items that score above a share of"
-            " the items that the user never had; it is chosen on each user's last known event."
+            " drawn once. A user with too few events has no part where k is small. An invalid"
+            " answer counts as no. Methods without decisions say yes to items that score above a"
+            " share of the items that the user never had; it is chosen on each user's last known"
+            " event."
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
-        """Hold out each user's last 10, 5 or 2 items.
+        """Hold out each user's last items.
 
-        As many are held out as leave no fewer known.
+        These are 10, 5 or 2, for 1:1, 1:3 and 1:9. As many are held out as leave no fewer known.
         Repeats of held-out items are held out, too. A target's item is the last one.
 
         Raises:
-            InvalidInput: There are too few users with four different items.
+            InvalidInput: There are too few users with twice as many different items.
         """
         user, item, time = dataset.rows()
         users, items = len(dataset.users), len(dataset.items)
@@ -80,13 +83,14 @@ class UserSimulation:
         eligible = [
             number
             for number, rows in enumerate(by_user)
-            if _choose_depth(len(np.unique(item[rows])))
+            if self._choose_depth(len(np.unique(item[rows])))
             and items - len(np.unique(item[rows])) >= SHOWN
         ]
+        least = 2 * min(SHOWN // (1 + ratio) for ratio in self.ratios)
         if len(eligible) < LEAST_TARGETS:
             raise InvalidInput(
                 "events",
-                f"{dataset.name} has {pluralize(len(eligible), 'user')} with at least four"
+                f"{dataset.name} has {pluralize(len(eligible), 'user')} with at least {least}"
                 f" different items and {SHOWN} that they never had; this needs at least"
                 f" {LEAST_TARGETS}",
             )
@@ -101,7 +105,7 @@ class UserSimulation:
             newest = item[rows][::-1]
             _, first_places = np.unique(newest, return_index=True)
             distinct = newest[np.sort(first_places)]
-            held = distinct[: _choose_depth(len(distinct))]
+            held = distinct[: self._choose_depth(len(distinct))]
             known[rows[np.isin(item[rows], held)]] = False
             held_out.append(held)
             last.append(int(rows[-1]))
@@ -127,7 +131,7 @@ class UserSimulation:
         out = {"invalid": np.zeros(count)}
         asked = np.zeros(count)
         decide = await _prepare(method, history, targets, seed)
-        for ratio in RATIOS:
+        for ratio in self.ratios:
             rows, questions, took = draw_shown(history, targets, ratio, seed)
             decisions = await decide(rows, questions) if len(rows) else np.zeros(took.shape)
             out["invalid"][rows] += np.isnan(decisions).sum(axis=1)
@@ -142,20 +146,19 @@ class UserSimulation:
         """Estimate the calls of `run`."""
         out: list[Calls] = []
         if isinstance(method, DecidingMethod):
-            for ratio in RATIOS:
+            for ratio in self.ratios:
                 _, questions, _ = draw_shown(history, targets, ratio, seed)
                 out += method.estimate_decisions(history, questions)
         return out
 
+    def _choose_depth(self, distinct: int) -> int:
+        """Return how many items of a user are held out.
 
-def _choose_depth(distinct: int) -> int:
-    """Return how many items of a user are held out.
-
-    Args:
-        distinct: How many different items the user has; of too few none is held out.
-    """
-    depths = [SHOWN // (1 + ratio) for ratio in RATIOS]
-    return next((depth for depth in depths if 2 * depth <= distinct), 0)
+        Args:
+            distinct: How many different items the user has; of too few none is held out.
+        """
+        depths = [SHOWN // (1 + ratio) for ratio in self.ratios]
+        return next((depth for depth in depths if 2 * depth <= distinct), 0)
 
 
 def draw_shown(

@@ -49,11 +49,16 @@ Run = Annotated[Path, typer.Argument(help="The folder of a run.", file_okay=Fals
 
 @lab.command("list", cls=Command)
 def list_experiments(json: AsJson = False) -> None:
-    """List the experiments, and what is built of them.
+    """List the experiments, what they need, and what is built of them.
 
-    JSON: [{"name", "title", "source", "built", "methods", "missing"}].
+    Calls are the most that all its methods make of a language model with one seed, by target and by
+    known event, counted on made-up data; `run` counts them on yours before it asks.
+
+    JSON: [{"name", "title", "source", "built", "needs", "calls": {"a_target", "an_event"},
+    "methods", "missing"}].
     """
     from propagation.laboratory.experiments.catalogue import EXPERIMENTS
+    from services.laboratory.needs import count_call_rates, describe_needs, list_needs
 
     if json:
         print_json(
@@ -63,6 +68,8 @@ def list_experiments(json: AsJson = False) -> None:
                     "title": one.title,
                     "source": one.source,
                     "built": one.protocol is not None,
+                    "needs": list_needs(one) if one.protocol else [],
+                    "calls": count_call_rates(one)._asdict(),
                     "methods": list(one.methods),
                     "missing": list(one.missing),
                 }
@@ -70,12 +77,12 @@ def list_experiments(json: AsJson = False) -> None:
             ]
         )
         return
-    headers = ("experiment", "what", "source", "methods")
+    headers = ("experiment", "what", "needs", "calls", "methods")
     rows = [
         (
             one.name,
             one.title,
-            one.source,
+            *describe_needs(one),
             ", ".join(one.methods) if one.protocol is not None else "not built yet",
         )
         for one in EXPERIMENTS.values()
@@ -201,7 +208,7 @@ def run_experiment(
                 await opened.enter_async_context(asked.open(folder))
                 asked.note_answer = count.count_call
             some = groups[asked]
-            return await run_all(folder, dataset, protocol, some, repetitions, count.count_part)
+            return await run_all(folder, dataset, protocol, some, repetitions, count.count_parts)
 
     with open_run(folder, plan), show_progress(experiment) as show:
         outcome = join_outcomes(

@@ -122,7 +122,7 @@ async def test_users_with_few_events_have_no_part_where_many_are_needed(each, ra
 
 
 async def test_users_without_four_items_are_refused():
-    with pytest.raises(InvalidInput, match="at least four different items"):
+    with pytest.raises(InvalidInput, match="at least 4 different items"):
         UserSimulation().split(build_titled_dataset(users=30, items=80, each=3))
 
 

@@ -13,8 +13,9 @@ from propagation.laboratory.agentcf import list_variants
 from propagation.laboratory.history import Questions
 from propagation.laboratory.methods import MethodFailed, Popularity, Random
 from propagation.laboratory.methods.popularity import count_adopters
-from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives, draw_for_rankable
-from propagation.laboratory.protocols.leave_one_out import count_tied
+from propagation.laboratory.protocols.candidates import draw_for_rankable
+from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
+from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.ranking_bias import POSITIONS, RankingBias, share_on_top
 from propagation.laboratory.protocols.two_way_choice import TwoWayChoice
 from propagation.model import InvalidInput

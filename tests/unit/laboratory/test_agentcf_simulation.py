@@ -18,7 +18,7 @@ from propagation.laboratory.agentcf.schedule import Step, find_dependencies, run
 from propagation.laboratory.agentcf.simulation import Simulation
 from propagation.laboratory.agentcf.variant import Variant
 from propagation.laboratory.history import History
-from propagation.laboratory.protocols.leave_one_out import split_last
+from propagation.laboratory.protocols.last_events import split_last
 from propagation.model import ReasonerUnavailable
 from tests.unit.laboratory.planted_agentcf import (
     Planted,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.evaluation.kernels.arms import compute_expected, log_factorials
-from propagation.laboratory.protocols.leave_one_out import expect_gain
+from propagation.laboratory.protocols.expected_gain import expect_gain
 
 
 def average_over_draws(better, equal, pool, drawn, cut):

@@ -25,7 +25,7 @@ from propagation.laboratory.methods.recnet import (
     ReplayCache,
     ReplayPlan,
 )
-from propagation.laboratory.protocols.leave_one_out import split_last
+from propagation.laboratory.protocols.last_events import split_last
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings

@@ -157,10 +157,11 @@ async def test_costs_are_described_before_and_progress_counts_calls(tmp_path):
         assert f"about {280 * pace / 20:.0f} s" in describe_costs(parts, model, pace)[-1]
 
         progress = RunProgress(parts, model, lambda *shown: seen.append(shown))
-        progress.count_part(4, 6)
+        ended = [(part.method, part.seed) for part in parts]
+        progress.count_parts(ended[:4], 6)
         progress.count_call("afl(pop)")
-        progress.count_part(5, 6)
-        progress.count_part(6, 6)
+        progress.count_parts(ended[:5], 6)
+        progress.count_parts(ended, 6)
     assert seen == [
         (0, 280, " afl(pop), seed 1"),
         (1, 280, " afl(pop), seed 1"),

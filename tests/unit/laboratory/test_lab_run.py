@@ -12,7 +12,8 @@ from propagation.laboratory.experiments import (
     run_methods,
 )
 from propagation.laboratory.methods import MethodFailed, MethodNotInstalled, Popularity, Random
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, count_tied, split_last
+from propagation.laboratory.protocols.last_events import count_tied, split_last
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.model import InvalidInput, PropagationError
 from tests.unit.laboratory.lab_data import EACH, USERS, Knowing, build_dataset
 
@@ -24,7 +25,12 @@ async def run(folder, dataset, methods, seeds):
     seen = []
     with open_run(folder, plan_run("recnet/table2", dataset, PROTOCOL)):
         outcome = await run_methods(
-            folder, dataset, PROTOCOL, methods, seeds, lambda *counts: seen.append(counts)
+            folder,
+            dataset,
+            PROTOCOL,
+            methods,
+            seeds,
+            lambda ended, parts: seen.append((len(ended), parts)),
         )
     parts = len(methods) * len(seeds)
     assert seen == [(done, parts) for done in range(parts + 1)]

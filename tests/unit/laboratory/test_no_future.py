@@ -7,7 +7,6 @@ import pytest
 
 from propagation.datasets.dataset import Events, assemble
 from propagation.laboratory.agentcf import list_variants
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
 from services.cli.research.datasets import check_events
@@ -15,7 +14,8 @@ from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.laboratory.asking_methods import FORMS
-from services.laboratory.methods import KNOWN, build_methods, find_baselines_python
+from services.laboratory.baselines import ENVIRONMENTS
+from services.laboratory.methods import KNOWN, build_methods
 from services.laboratory.model import LabModel
 from tests.unit.laboratory.lab_data import EACH, ITEMS, USERS, build_titled
 from tests.unit.laboratory.titled_data import build_settings
@@ -31,7 +31,7 @@ np.save(sys.argv[1] + "/scores.npy", counts[questions["candidates"]])
 """
 INSIDE = {"rec(BASE)": "rec(pop)", "user(REWARD)": "user(pop)", "afl(BASE)": "afl(pop)"}
 ASKING = [INSIDE.get(form, "afl(pop+recnet-numbers)" if "+" in form else form) for form in FORMS]
-SLOW = {*ENGINE_VARIANTS, *LIGHT_BASELINES, *list_variants()} - {"recnet", "agentcf"}
+SLOW = {*ENGINE_VARIANTS, *ENVIRONMENTS, *list_variants()} - {"recnet", "agentcf"}
 """Two replays each, or two processes in an environment of their own, or hundreds of calls."""
 NAMES = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
@@ -111,7 +111,7 @@ def test_two_futures_differ_and_have_one_past():
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_no_method_sees_the_future(name, tmp_path):
-    if name in LIGHT_BASELINES and not find_baselines_python().exists():
+    if name in ENVIRONMENTS and not ENVIRONMENTS[name].find_python().exists():
         pytest.skip("`make baselines` installs it")
     dataset = build_titled()
     scores, asked = await answer(name, dataset, tmp_path / "one")

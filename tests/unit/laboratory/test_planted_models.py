@@ -169,6 +169,34 @@ async def test_a_user_agent_that_learns_in_the_loop_simulates_better(tmp_path):
     assert measure(forgetful, "recall_1")[0] == 0
 
 
+async def test_a_loop_of_one_iteration_simulates_with_one_round_of_memory(tmp_path):
+    learnt = (0.8, 0.3)
+    planted, forgetful = await run(
+        *(tmp_path, UserSimulation(targets=30, ratios=(1,)), ("user(pop)", "afl1(pop)")),
+        without={"yes_with_memory": None},
+        yes_to_right=0.0,
+        yes_to_wrong=0.0,
+        yes_with_memory=learnt,
+    )
+    expected = expect_simulation(*learnt)
+    assert measure(planted[:1], "recall_1")[0] == 0
+    check(planted[1:], {name: expected[name] for name in ("precision_1", "recall_1", "f1_1")})
+    assert measure(forgetful[1:], "recall_1")[0] == 0
+
+
+async def test_a_ranker_hits_if_the_item_is_listed_and_picked(tmp_path):
+    planted, picky = await run(
+        *(tmp_path, OneOfTwenty(), ("rec-user(pop)", "user-rank(pop)")),
+        without={"picks": 0.1},
+        knows=0.7,
+        picks=0.6,
+    )
+    check(planted[:1], {"random_hit_1": 0.7 * 0.6, "random_hit_4": 0.7 * 0.6, "invalid": 0.0})
+    check(planted[1:], {"random_hit_1": 0.6})
+    assert differ(picky[:1], {"random_hit_1": 0.7 * 0.6})
+    check(picky[1:], {"random_hit_1": 0.1})
+
+
 @pytest.mark.parametrize("share", [0.3])
 async def test_unusable_answers_are_counted_and_never_replaced(tmp_path, share):
     planted, sound = await run(

@@ -14,7 +14,8 @@ from propagation.laboratory.methods.recnet import (
     NUMBERS_VARIANTS,
     NumbersMethod,
 )
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut, split_last
+from propagation.laboratory.protocols.last_events import split_last
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from services.cli.research.datasets import check_events
 from services.config.settings import PRESETS, Settings
 from services.laboratory.asking_methods import asks_model

@@ -29,8 +29,8 @@ from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.popularity import count_adopters
 from propagation.laboratory.protocols.candidates import list_unseen
-from propagation.laboratory.protocols.drawn_negatives import rate_rankings
-from propagation.laboratory.protocols.leave_one_out import LEAST_TARGETS, split_last
+from propagation.laboratory.protocols.expected_gain import rate_rankings
+from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
 from propagation.model import InvalidInput, pluralize
 from propagation.ports import Embedder
 

@@ -25,7 +25,7 @@ from propagation.laboratory.agentcf.simulation import Simulation
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
-from propagation.laboratory.protocols.leave_one_out import LEAST_TARGETS
+from propagation.laboratory.protocols.last_events import LEAST_TARGETS
 from propagation.model import InvalidInput, pluralize
 
 PREFERENCE = "things that have to do with lighthouses"

@@ -6,6 +6,7 @@ Source:
 
 from propagation.laboratory.methods.afl.agents import Agents
 from propagation.laboratory.methods.afl.feedback_loop import FeedbackLoop, RecommendationAgent
+from propagation.laboratory.methods.afl.ranker import RankedList, UserRanker
 from propagation.laboratory.methods.afl.user_agent import UserAgent
 
-__all__ = ["Agents", "FeedbackLoop", "RecommendationAgent", "UserAgent"]
+__all__ = ["Agents", "FeedbackLoop", "RankedList", "RecommendationAgent", "UserAgent", "UserRanker"]

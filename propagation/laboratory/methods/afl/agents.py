@@ -215,7 +215,7 @@ class Agents:
         self, history: History, questions: Questions, iterations: int, *, decide_last: bool
     ) -> list[Calls]:
         """Estimate the most calls: the user agent always says no."""
-        cases = self._describe_roughly(history, questions)
+        cases = self.describe_roughly(history, questions)
         asked = [
             ask_recommendation(one.history, one.candidates, one.suggested, ()) for one in cases
         ]
@@ -237,14 +237,14 @@ class Agents:
         Args:
             rounds: How many rounds the memory has.
         """
-        cases = self._describe_roughly(history, questions)
+        cases = self.describe_roughly(history, questions)
         each = questions.candidates.shape[1]
         asked = [ask_liking(one.history, one.show(0), one.reward(0), ()) for one in cases]
         tokens = sum(count_prompt_tokens(one) + rounds * ROUND_TOKENS for one in asked)
         calls = each * len(cases)
         return [Calls(LIKE.label, calls, each * tokens, ANSWER_TOKENS * calls)]
 
-    def _describe_roughly(self, history: History, questions: Questions) -> list[Case]:
+    def describe_roughly(self, history: History, questions: Questions) -> list[Case]:
         """Describe each question's user with made-up scores, which need no learning."""
         return self._describe(
             history,

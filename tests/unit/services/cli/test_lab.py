@@ -48,9 +48,25 @@ def test_the_list_says_what_is_not_built():
     assert built["recnet/table2"]
     assert built["afl/table4"]
     assert built["agentcf/spread"]
-    assert not built["afl/table6"]
+    assert built["afl/table6"]
     assert not built["ours/prequential"]
     assert "not built yet" in run_lab("list")[0]
+
+
+def test_the_list_says_what_experiments_need_and_cost():
+    listed = {one["name"]: one for one in json.loads(run_lab("list", "--json")[0])}
+    assert listed["recnet/table3"]["needs"] == ["times"]
+    assert listed["recnet/table3"]["calls"] == {"a_target": 0, "an_event": 0}
+    # Three agents alone and three loops: one call, and at most seven.
+    table4 = listed["afl/table4"]
+    assert table4["calls"] == {"a_target": 3 * (1 + 7), "an_event": 0}
+    assert table4["needs"] == ["times", "titles", "a model for 6 of 10", "make baselines"]
+    # Each variant learns from an event with at most six calls, and ranks with one.
+    ablations = listed["agentcf/ablations"]
+    assert ablations["calls"]["a_target"] == len(ablations["methods"])
+    assert ablations["calls"]["an_event"] > 6
+    assert ablations["needs"] == ["times", "titles", "a model"]
+    assert "24 a target" in run_lab("list")[0]
 
 
 def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
@@ -154,7 +170,7 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
     ("arguments", "said"),
     [
         (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
-        (["run", "afl/table6"], "not built yet"),
+        (["run", "agentcf/spread"], "not built yet"),
         (["run", "afl/table7"], "afl/table7 needs a language model: name one with --model NAME"),
         (
             ["run", "recnet/table2", "--methods", "llmrank"],
