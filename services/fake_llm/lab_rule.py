@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+LISTED = 5
 WORD = re.compile(r"[a-z0-9&'-]{3,}")
 
 
@@ -40,6 +41,21 @@ def _recommend(data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _list(data: Mapping[str, Any]) -> dict[str, Any]:
+    reason = "These share more words with what this user chose before than the others do."
+    return {
+        "shortlist": {
+            "reason": reason,
+            "items": _order(data["history"], data["list_from"])[:LISTED],
+        }
+    }
+
+
+def _pick(data: Mapping[str, Any]) -> dict[str, Any]:
+    item = _order(data["history"], data["pick_from"])[0]
+    return {"recommendation": {"reason": "It has most of what I chose before.", "item": item}}
+
+
 def _decide(data: Mapping[str, Any]) -> dict[str, Any]:
     likes = _count_shared(data["history"], data["recommended"]) > 0
     reason = (
@@ -50,6 +66,8 @@ def _decide(data: Mapping[str, Any]) -> dict[str, Any]:
 
 LAB_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "choose_from": _recommend,
+    "list_from": _list,
+    "pick_from": _pick,
     "recommended": _decide,
     "items_to_rank": lambda data: {
         "ranking": {"order": _order(data["history"], data["items_to_rank"])}
@@ -58,6 +76,8 @@ LAB_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 """By a key that only the data of this prompt has."""
 LAB_MARKS = {
     "choose_from": "afl_recommend",
+    "list_from": "afl_list",
+    "pick_from": "afl_pick",
     "because": "afl_decide",
     "recommended": "afl_like",
     "items_to_rank": "llmrank",

@@ -9,7 +9,8 @@ from propagation.errors import PropagationError
 from propagation.laboratory.experiments import open_run, plan_run, read_parts, run_methods
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty
 from services.fake_llm.planted import PlantedAnswers
-from services.laboratory.model import BEGUN_A_SLOT, LabModel
+from services.laboratory.kept_replies import BEGUN_A_SLOT
+from services.laboratory.model import LabModel
 from tests.unit.laboratory.titled_data import (
     build_asking,
     build_settings,

@@ -29,8 +29,18 @@ history, questions = (np.load(f"{sys.argv[1]}/{name}.npz") for name in ("history
 counts = np.bincount(history["item"], minlength=int(history["items"]))
 np.save(sys.argv[1] + "/scores.npy", counts[questions["candidates"]])
 """
-INSIDE = {"rec(BASE)": "rec(pop)", "user(REWARD)": "user(pop)", "afl(BASE)": "afl(pop)"}
-ASKING = [INSIDE.get(form, "afl(pop+recnet-numbers)" if "+" in form else form) for form in FORMS]
+INSIDE = {"BASE+REWARD": "pop+recnet-numbers", "BASE": "pop", "REWARD": "pop"}
+
+
+def give_example(form):
+    """A name of this form."""
+    if form.startswith("afl1("):
+        return "afl2(pop)"
+    kind, _, inside = form.partition("(")
+    return f"{kind}({INSIDE[inside.removesuffix(')')]})" if inside else form
+
+
+ASKING = [give_example(form) for form in FORMS]
 SLOW = {*ENGINE_VARIANTS, *ENVIRONMENTS, *list_variants()} - {"recnet", "agentcf"}
 """Two replays each, or two processes in an environment of their own, or hundreds of calls."""
 NAMES = [

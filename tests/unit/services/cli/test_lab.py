@@ -57,16 +57,16 @@ def test_the_list_says_what_experiments_need_and_cost():
     listed = {one["name"]: one for one in json.loads(run_lab("list", "--json")[0])}
     assert listed["recnet/table3"]["needs"] == ["times"]
     assert listed["recnet/table3"]["calls"] == {"a_target": 0, "an_event": 0}
-    # Three agents alone and three loops: one call, and at most seven.
+    # Four agents alone and four loops: one call, and at most seven.
     table4 = listed["afl/table4"]
-    assert table4["calls"] == {"a_target": 3 * (1 + 7), "an_event": 0}
-    assert table4["needs"] == ["times", "titles", "a model for 6 of 10", "make baselines"]
+    assert table4["calls"] == {"a_target": 4 * (1 + 7), "an_event": 0}
+    assert table4["needs"] == ["times", "titles", "a model for 8 of 13", "make baselines"]
     # Each variant learns from an event with at most six calls, and ranks with one.
     ablations = listed["agentcf/ablations"]
     assert ablations["calls"]["a_target"] == len(ablations["methods"])
     assert ablations["calls"]["an_event"] > 6
     assert ablations["needs"] == ["times", "titles", "a model"]
-    assert "24 a target" in run_lab("list")[0]
+    assert "32 a target" in run_lab("list")[0]
 
 
 def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
@@ -170,7 +170,7 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
     ("arguments", "said"),
     [
         (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
-        (["run", "agentcf/spread"], "not built yet"),
+        (["run", "ours/prequential"], "not built yet"),
         (["run", "afl/table7"], "afl/table7 needs a language model: name one with --model NAME"),
         (
             ["run", "recnet/table2", "--methods", "llmrank"],
