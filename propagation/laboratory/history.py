@@ -64,3 +64,15 @@ class Questions(NamedTuple):
     user: I64
     time: I64
     candidates: I64
+
+
+class Known(NamedTuple):
+    """How much is known of the users and items of T targets.
+
+    Attributes:
+        history: [T] known interactions of the user.
+        adopters: [T] users of whom an interaction with the item is known.
+    """
+
+    history: I64
+    adopters: I64

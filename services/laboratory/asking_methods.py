@@ -16,9 +16,9 @@ from propagation.laboratory.methods.afl import (
     UserRanker,
 )
 from propagation.laboratory.methods.afl.feedback_loop import ITERATIONS
-from propagation.laboratory.methods.item_scores import ItemScorer, ScoredOnce
+from propagation.laboratory.methods.asking.shown_items import ShownItems
 from propagation.laboratory.methods.llmrank import LLMRank
-from propagation.laboratory.methods.shown_items import ShownItems
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer, ScoredOnce
 from services.client.errors import UsageProblem
 from services.laboratory.model import LabModel
 

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from propagation.arrays import F64
-from propagation.laboratory.experiments.report import SeriesReport
+from propagation.laboratory.runs.report import SeriesReport
 from services.report.html import draw_svg, draw_text, make_element
 
 WIDTH, HEIGHT = 640.0, 300.0

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.experiments.run import has_result, list_parts
 from propagation.laboratory.methods import Method, MethodNotInstalled
 from propagation.laboratory.methods.asking import Calls, asks_model
 from propagation.laboratory.protocols.protocol import EstimatingProtocol, Protocol
+from propagation.laboratory.runs.run import has_result, list_parts
 from propagation.plurals import pluralize
 from services.laboratory.model import LabModel
 

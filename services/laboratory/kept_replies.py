@@ -18,7 +18,7 @@ from propagation.adapters.openai.answers.questions import (
 )
 from propagation.adapters.openai.blob_cache import BlobCache
 from propagation.adapters.openai.endpoint.client import Response
-from propagation.adapters.openai.endpoint.endpoint import Endpoint
+from propagation.adapters.openai.endpoint.endpoint import Endpoint, FormatRefused
 from propagation.adapters.openai.prompting import Question
 from propagation.model import (
     EndpointUnavailable,
@@ -42,6 +42,8 @@ Enough that a slot never waits for an answer to be kept, and so few that a model
 used is soon not asked.
 """
 PAUSE_SECONDS = 1.0
+MOST_FAILURES = 3
+"""So often the endpoint gives a call up, each time after retries of its own."""
 ANSWERS = "answers.db"
 MOVE = (
     "is damaged; move it away, and the same command asks and pays anew for methods without a"
@@ -214,11 +216,21 @@ class KeepingAsker(QuestionAsker):
         return reply
 
     async def _get_patiently(self, exchange: Exchange) -> Response:
-        """Ask again for a while if the endpoint is down."""
-        end = asyncio.get_running_loop().time() + self._patience
+        """Ask again if the endpoint is down or a call fails.
+
+        A call that fails is made MOST_FAILURES times: else a faulty server would look like a model
+        whose answers are invalid.
+        """
+        end, failures = asyncio.get_running_loop().time() + self._patience, 0
         while True:
             try:
                 return await super().get_reply(exchange)
+            except FormatRefused:
+                raise
+            except ReasonerGaveUp:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    raise
             except EndpointUnavailable as error:
                 if self._replies.failure or asyncio.get_running_loop().time() >= end:
                     self._replies.fail(f"{error}; {KEPT}")

@@ -12,8 +12,6 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
-from propagation.laboratory.methods.in_turn import InTurn
-from propagation.laboratory.methods.of_model import OfModel
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -28,6 +26,8 @@ from propagation.laboratory.methods.recnet import (
     ReplayCache,
     ReplayPlan,
 )
+from propagation.laboratory.methods.wrappers.in_turn import InTurn
+from propagation.laboratory.methods.wrappers.of_model import OfModel
 from propagation.ports import Reasoner
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import WorkflowSettings

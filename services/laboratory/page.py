@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 
 from propagation.evaluation.protocols.metrics import Paired
-from propagation.laboratory.experiments import Experiment, MethodFigures, RunPlan, RunReport
-from propagation.laboratory.experiments.claims import T_LIMIT
-from propagation.laboratory.experiments.report import MethodReport
+from propagation.laboratory.experiments import Experiment
+from propagation.laboratory.runs import (
+    MethodFigures,
+    RunPlan,
+    RunReport,
+)
+from propagation.laboratory.runs.report import MethodReport
+from propagation.laboratory.runs.verdicts import T_LIMIT
 from propagation.plurals import pluralize
 from services.laboratory.charts import draw_series_chart
 from services.report.html import Child, make_element, table, write_document

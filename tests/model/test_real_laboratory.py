@@ -10,7 +10,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from propagation.laboratory.experiments import read_parts
+from propagation.laboratory.runs import read_parts
 from services.cli.app import app
 from tests.model.model_server import CONTEXT_TOKENS, SLOTS
 

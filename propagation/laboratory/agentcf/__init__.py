@@ -1,7 +1,7 @@
 """AgentCF: users and items as agents that learn from each other's interactions.
 
-`method` is the method of the laboratory. `simulation` optimizes the agents, one `interaction` after
-the other as far as their agents are shared (`schedule`); `inference` ranks by them.
+`method` is the method of the laboratory. `learning` optimizes the agents on interactions;
+`inference` ranks by them.
 
 Source:
     AgentCF, sections 3 and 4; https://github.com/RUCAIBox/AgentCF (agentcf/model/agentcf.py).

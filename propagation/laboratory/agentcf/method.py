@@ -11,10 +11,10 @@ from propagation.datasets.dataset import Dataset
 from propagation.laboratory.agentcf.asked import Asked
 from propagation.laboratory.agentcf.estimate import estimate_learning, estimate_ranking
 from propagation.laboratory.agentcf.inference import Inference
-from propagation.laboratory.agentcf.interaction import Pair
+from propagation.laboratory.agentcf.learning.interaction import Pair
+from propagation.laboratory.agentcf.learning.negatives import draw_negatives
+from propagation.laboratory.agentcf.learning.simulation import Simulation
 from propagation.laboratory.agentcf.memory import Agents
-from propagation.laboratory.agentcf.negatives import draw_negatives
-from propagation.laboratory.agentcf.simulation import Simulation
 from propagation.laboratory.agentcf.variant import Prompting, Variant
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import Ask, Calls

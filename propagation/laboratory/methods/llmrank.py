@@ -25,13 +25,13 @@ from propagation.adapters.openai.prompting import (
 )
 from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.answers import (
+from propagation.laboratory.methods.asking import Ask, Calls
+from propagation.laboratory.methods.asking.answers import (
     ask_for_part,
     count_prompt_tokens,
     run_together,
 )
-from propagation.laboratory.methods.asking import Ask, Calls
-from propagation.laboratory.methods.shown_items import ShownItems
+from propagation.laboratory.methods.asking.shown_items import ShownItems
 
 PROMPT = Prompt(
     "llmrank@1",

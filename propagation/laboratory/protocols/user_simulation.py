@@ -18,7 +18,7 @@ from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.afl.ports import DecidingMethod
 from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_model
-from propagation.laboratory.methods.item_scores import ItemScorer
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 from propagation.laboratory.protocols.candidates import list_unseen
 from propagation.model import InvalidInput, pluralize
 

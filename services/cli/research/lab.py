@@ -28,9 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from propagation.datasets.dataset import Dataset
-    from propagation.laboratory.experiments import Experiment, MethodFigures, Outcome, RunPlan
+    from propagation.laboratory.experiments import Experiment
     from propagation.laboratory.methods import Method
     from propagation.laboratory.protocols.protocol import Protocol
+    from propagation.laboratory.runs import (
+        MethodFigures,
+        Outcome,
+        RunPlan,
+    )
     from services.laboratory.costs import PartEstimate
     from services.laboratory.model import LabModel
     from services.laboratory.progress import RunProgress
@@ -159,7 +164,7 @@ def run_experiment(
     "seeds", "targets", "means", "against": {"mean", "t", "standard_error"}}]}.
     """
     from propagation.datasets.load import load_dataset
-    from propagation.laboratory.experiments import (
+    from propagation.laboratory.runs import (
         compare,
         find_reference,
         join_outcomes,
@@ -168,7 +173,7 @@ def run_experiment(
         plan_run,
         read_parts,
     )
-    from propagation.laboratory.experiments import run_methods as run_all
+    from propagation.laboratory.runs import run_methods as run_all
     from services.cli.research.datasets import check_events
     from services.laboratory.costs import estimate_parts
     from services.laboratory.methods import build_methods, name_by_model
@@ -253,7 +258,7 @@ def report_run(
 
     A JSON file with the same content is written beside it.
     """
-    from propagation.laboratory.experiments import (
+    from propagation.laboratory.runs import (
         build_report,
         find_reference,
         read_known,
@@ -305,7 +310,7 @@ def export_run(
     experiment's measures; nan where a target could not be rated. A .npz holds the columns as NumPy
     arrays, as `propagation evaluate --results` does.
     """
-    from propagation.laboratory.experiments import (
+    from propagation.laboratory.runs import (
         collect_results,
         read_known,
         read_parts,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propagation.laboratory.methods import MethodFailed, Popularity, Random
-from propagation.laboratory.methods.item_scores import ItemScorer
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 from propagation.laboratory.protocols.candidates import draw_candidates
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty, group_by_popularity
 from propagation.laboratory.protocols.user_simulation import (

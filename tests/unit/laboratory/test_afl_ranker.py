@@ -9,8 +9,8 @@ from propagation.laboratory.methods import Popularity
 from propagation.laboratory.methods.afl import Agents, RankedList, UserRanker
 from propagation.laboratory.methods.afl.ports import INVALID
 from propagation.laboratory.methods.afl.ranker import Shortlist, ask_list
-from propagation.laboratory.methods.item_scores import ItemScorer
-from propagation.laboratory.methods.shown_items import ShownItems
+from propagation.laboratory.methods.asking.shown_items import ShownItems
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 from propagation.laboratory.protocols.last_events import split_last
 from propagation.model import NO_USAGE, ReasonerFailed
 from tests.unit.laboratory.titled_data import build_titled_dataset

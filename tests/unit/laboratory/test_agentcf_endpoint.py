@@ -145,7 +145,7 @@ async def test_the_scripted_model_has_a_rule_for_every_prompt(open_asker):
 
 async def test_calls_that_fail_and_are_retried_change_no_figure(open_asker, tmp_path):
     found = []
-    for faults in ({}, {"429": 0.1, "500": 0.1, "disconnect": 0.05}):
+    for faults in ({}, {"429": 0.03, "500": 0.03, "disconnect": 0.02}):
         (tmp_path / "answers.db").unlink(missing_ok=True)
         async with open_asker(Planted(right=0.6), faults=faults) as (asker, model):
             found.append(await run(asker.ask))

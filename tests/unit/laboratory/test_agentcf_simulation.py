@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from propagation.laboratory.agentcf.asked import Asked
-from propagation.laboratory.agentcf.interaction import Interaction, Pair
+from propagation.laboratory.agentcf.learning.interaction import Interaction, Pair
+from propagation.laboratory.agentcf.learning.negatives import NONE, draw_negatives
+from propagation.laboratory.agentcf.learning.schedule import Step, find_dependencies, run_in_order
+from propagation.laboratory.agentcf.learning.simulation import Simulation
 from propagation.laboratory.agentcf.memory import START, Agents
 from propagation.laboratory.agentcf.method import find_last_steps, list_pairs
-from propagation.laboratory.agentcf.negatives import NONE, draw_negatives
 from propagation.laboratory.agentcf.prompts.choose import Choice, read_choice
 from propagation.laboratory.agentcf.prompts.rank import Order, read_order
-from propagation.laboratory.agentcf.schedule import Step, find_dependencies, run_in_order
-from propagation.laboratory.agentcf.simulation import Simulation
 from propagation.laboratory.agentcf.variant import Variant
 from propagation.laboratory.history import History
 from propagation.laboratory.protocols.last_events import split_last

@@ -6,8 +6,13 @@ import resource
 import pytest
 
 from propagation.errors import PropagationError
-from propagation.laboratory.experiments import open_run, plan_run, read_parts, run_methods
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty
+from propagation.laboratory.runs import (
+    open_run,
+    plan_run,
+    read_parts,
+    run_methods,
+)
 from services.fake_llm.planted import PlantedAnswers
 from services.laboratory.kept_replies import BEGUN_A_SLOT
 from services.laboratory.model import LabModel

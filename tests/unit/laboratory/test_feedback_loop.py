@@ -17,8 +17,8 @@ from propagation.laboratory.methods.afl import (
 )
 from propagation.laboratory.methods.afl.ports import INVALID
 from propagation.laboratory.methods.afl.prompts import Chosen, Decided
-from propagation.laboratory.methods.item_scores import ItemScorer, compute_shares
-from propagation.laboratory.methods.shown_items import LATEST, ShownItems
+from propagation.laboratory.methods.asking.shown_items import LATEST, ShownItems
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer, compute_shares
 from propagation.laboratory.protocols.last_events import split_last
 from propagation.model import NO_USAGE, InvalidInput, ReasonerFailed, ReasonerUnavailable
 from tests.unit.laboratory.lab_data import build_dataset

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from propagation.errors import PropagationError
-from propagation.laboratory.experiments import (
-    EXPERIMENTS,
+from propagation.laboratory.experiments import EXPERIMENTS
+from propagation.laboratory.experiments.claims import Slice
+from propagation.laboratory.methods import Measured, Popularity, Random
+from propagation.laboratory.runs import (
     RunReport,
     build_report,
     open_run,
@@ -18,9 +20,7 @@ from propagation.laboratory.experiments import (
     read_parts,
     run_methods,
 )
-from propagation.laboratory.experiments.claims import Slice
-from propagation.laboratory.experiments.report import SeriesReport
-from propagation.laboratory.methods import Measured, Popularity, Random
+from propagation.laboratory.runs.report import SeriesReport
 from services.laboratory.charts import draw_series_chart
 from services.laboratory.page import render_run
 from tests.unit.laboratory.lab_data import EACH, USERS, build_dataset

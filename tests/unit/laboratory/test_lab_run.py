@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from propagation.laboratory.experiments import (
+from propagation.laboratory.methods import MethodFailed, MethodNotInstalled, Popularity, Random
+from propagation.laboratory.protocols.last_events import count_tied, split_last
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
+from propagation.laboratory.runs import (
     compare,
     open_run,
     plan_run,
@@ -11,9 +14,6 @@ from propagation.laboratory.experiments import (
     read_plan,
     run_methods,
 )
-from propagation.laboratory.methods import MethodFailed, MethodNotInstalled, Popularity, Random
-from propagation.laboratory.protocols.last_events import count_tied, split_last
-from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.model import InvalidInput, PropagationError
 from tests.unit.laboratory.lab_data import EACH, USERS, Knowing, build_dataset
 

@@ -6,8 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from propagation.laboratory.experiments import open_run, plan_run, read_parts, run_methods
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
+from propagation.laboratory.runs import (
+    open_run,
+    plan_run,
+    read_parts,
+    run_methods,
+)
 from propagation.workflow.reason import reasoning
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings

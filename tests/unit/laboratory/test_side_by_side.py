@@ -5,9 +5,9 @@ import asyncio
 import numpy as np
 import pytest
 
-from propagation.laboratory.experiments.side_by_side import run_side_by_side
 from propagation.laboratory.methods import Popularity, Random
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty
+from propagation.laboratory.runs.side_by_side import run_side_by_side
 from services.fake_llm.planted import PlantedAnswers
 from services.fake_llm.script import Script
 from tests.unit.laboratory.titled_data import (

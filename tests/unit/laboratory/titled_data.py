@@ -6,8 +6,13 @@ from contextlib import asynccontextmanager
 import numpy as np
 
 from propagation.datasets.dataset import Events, assemble
-from propagation.laboratory.experiments import open_run, plan_run, read_parts, run_methods
-from propagation.laboratory.methods.shown_items import ShownItems
+from propagation.laboratory.methods.asking.shown_items import ShownItems
+from propagation.laboratory.runs import (
+    open_run,
+    plan_run,
+    read_parts,
+    run_methods,
+)
 from propagation.model import ClientChange, ClientKey, ClientKind
 from services.config.settings import Settings
 from services.fake_llm.planted import PlantedLLM

@@ -17,11 +17,11 @@ from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.agentcf.asked import Asked
 from propagation.laboratory.agentcf.estimate import count_calls, estimate_learning
+from propagation.laboratory.agentcf.learning.simulation import Simulation
 from propagation.laboratory.agentcf.memory import START, Agents
 from propagation.laboratory.agentcf.method import AgentCF, list_pairs
 from propagation.laboratory.agentcf.prompts import express
 from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USER_MEMORY_CHARS
-from propagation.laboratory.agentcf.simulation import Simulation
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls

@@ -25,14 +25,14 @@ from propagation.laboratory.methods.afl.prompts import (
     ask_liking,
     ask_recommendation,
 )
-from propagation.laboratory.methods.answers import (
+from propagation.laboratory.methods.asking import Ask, Calls
+from propagation.laboratory.methods.asking.answers import (
     ask_for_part,
     count_prompt_tokens,
     run_together,
 )
-from propagation.laboratory.methods.asking import Ask, Calls
-from propagation.laboratory.methods.item_scores import ItemScorer
-from propagation.laboratory.methods.shown_items import ShownItems
+from propagation.laboratory.methods.asking.shown_items import ShownItems
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 
 ANSWER_TOKENS, ROUND_TOKENS = 90, 230
 """About how many tokens an answer has, and a round of the memory, with reasons of 60 words."""

@@ -13,8 +13,8 @@ from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.afl.agents import Agents, Case, Trace
 from propagation.laboratory.methods.afl.ports import INVALID
-from propagation.laboratory.methods.answers import run_together
 from propagation.laboratory.methods.asking import Calls
+from propagation.laboratory.methods.asking.answers import run_together
 
 ITERATIONS = 4
 

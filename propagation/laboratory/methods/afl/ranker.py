@@ -30,12 +30,12 @@ from propagation.laboratory.methods.afl.agents import ANSWER_TOKENS, Agents, Cas
 from propagation.laboratory.methods.afl.feedback_loop import score_choices
 from propagation.laboratory.methods.afl.ports import INVALID
 from propagation.laboratory.methods.afl.prompts import DATA, REASON_CHARS, Recommendation
-from propagation.laboratory.methods.answers import (
+from propagation.laboratory.methods.asking import Calls
+from propagation.laboratory.methods.asking.answers import (
     ask_for_part,
     count_prompt_tokens,
     run_together,
 )
-from propagation.laboratory.methods.asking import Calls
 
 LISTED = 5
 LIST = Prompt(

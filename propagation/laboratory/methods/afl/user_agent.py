@@ -12,8 +12,8 @@ import numpy as np
 from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.afl.agents import Agents
-from propagation.laboratory.methods.answers import run_together
 from propagation.laboratory.methods.asking import Calls
+from propagation.laboratory.methods.asking.answers import run_together
 
 
 @dataclass(frozen=True)

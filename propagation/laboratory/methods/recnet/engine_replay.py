@@ -15,7 +15,7 @@ import numpy as np
 from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset, Event
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.answers import run_together
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.methods.method import Measured
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.model import Client, NewInteraction

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from propagation.evaluation.reports.results import Results
-from propagation.laboratory.experiments.run import Known, Part
+from propagation.laboratory.history import Known
+from propagation.laboratory.runs.run import Part
 from propagation.model import PropagationError
 
 

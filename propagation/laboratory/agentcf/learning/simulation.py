@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from propagation.laboratory.agentcf.asked import Asked
-from propagation.laboratory.agentcf.interaction import Choices, Interaction, Pair
+from propagation.laboratory.agentcf.learning.interaction import Choices, Interaction, Pair
+from propagation.laboratory.agentcf.learning.negatives import NONE
+from propagation.laboratory.agentcf.learning.schedule import Step, run_in_order
 from propagation.laboratory.agentcf.memory import HISTORY, Agents
-from propagation.laboratory.agentcf.negatives import NONE
-from propagation.laboratory.agentcf.schedule import Step, run_in_order
 from propagation.laboratory.agentcf.variant import Variant
 
 

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from propagation.arrays import F64, I64
+from propagation.arrays import F64
 from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.experiments.side_by_side import run_side_by_side
-from propagation.laboratory.history import History, Targets
+from propagation.laboratory.history import History, Known, Targets
 from propagation.laboratory.methods import (
     Measured,
     Method,
@@ -34,6 +33,7 @@ from propagation.laboratory.methods import (
 from propagation.laboratory.methods.asking import asks_model
 from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
+from propagation.laboratory.runs.side_by_side import run_side_by_side
 from propagation.model import PropagationError, Term, pluralize
 
 Progress = Callable[[Collection[tuple[str, int]], int], None]
@@ -78,18 +78,6 @@ class Part(NamedTuple):
     values: Mapping[str, F64]
     seconds: float | None = None
     measured: Measured = Measured()
-
-
-class Known(NamedTuple):
-    """How much is known of the users and items of T targets.
-
-    Attributes:
-        history: [T] known interactions of the user.
-        adopters: [T] users of whom an interaction with the item is known.
-    """
-
-    history: I64
-    adopters: I64
 
 
 class Outcome(NamedTuple):

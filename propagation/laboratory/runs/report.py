@@ -7,10 +7,12 @@ import numpy as np
 from propagation.arrays import I64
 from propagation.evaluation.protocols.metrics import Paired
 from propagation.grouping import group_pairs
-from propagation.laboratory.experiments.claims import Judged, Slice, get_count, judge
-from propagation.laboratory.experiments.comparison import MethodFigures, compare
+from propagation.laboratory.experiments.claims import Slice
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.run import Known, Part, RunPlan
+from propagation.laboratory.history import Known
+from propagation.laboratory.runs.comparison import MethodFigures, compare
+from propagation.laboratory.runs.run import Part, RunPlan
+from propagation.laboratory.runs.verdicts import Judged, get_count, judge
 from propagation.model import Term
 
 

@@ -1,4 +1,4 @@
-"""Methods that ask a language model."""
+"""The port of methods that ask a language model."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol, TypeGuard

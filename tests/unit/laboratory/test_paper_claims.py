@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from propagation.laboratory.experiments import Known, Part
-from propagation.laboratory.experiments.claims import Claim, Slice, judge
+from propagation.laboratory.experiments.claims import Claim, Slice
+from propagation.laboratory.history import Known
 from propagation.laboratory.methods import Measured
+from propagation.laboratory.runs import (
+    Part,
+)
+from propagation.laboratory.runs.verdicts import judge
 
 USERS = 200
 TARGETS = [(f"u{user}", "i") for user in range(USERS)]

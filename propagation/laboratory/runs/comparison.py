@@ -9,7 +9,7 @@ from propagation.arrays import F64
 from propagation.evaluation.protocols.metrics import Paired, compute_mean, pair_up
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.run import Part
+from propagation.laboratory.runs.run import Part
 from propagation.model import PropagationError
 
 

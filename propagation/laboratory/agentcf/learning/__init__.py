@@ -1,0 +1,1 @@
+"""Optimizes the agents on interactions."""

@@ -1,0 +1,37 @@
+"""Runs of experiments: their folders, comparisons and reports."""
+
+from propagation.laboratory.runs.comparison import MethodFigures, compare, find_reference
+from propagation.laboratory.runs.report import RunReport, build_report, list_remarks
+from propagation.laboratory.runs.run import (
+    Outcome,
+    Part,
+    RunPlan,
+    join_outcomes,
+    open_run,
+    plan_run,
+    read_known,
+    read_parts,
+    read_plan,
+    run_methods,
+)
+from propagation.laboratory.runs.target_results import collect_results
+
+__all__ = [
+    "MethodFigures",
+    "Outcome",
+    "Part",
+    "RunPlan",
+    "RunReport",
+    "build_report",
+    "collect_results",
+    "compare",
+    "find_reference",
+    "join_outcomes",
+    "list_remarks",
+    "open_run",
+    "plan_run",
+    "read_known",
+    "read_parts",
+    "read_plan",
+    "run_methods",
+]
