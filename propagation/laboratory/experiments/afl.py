@@ -1,5 +1,6 @@
 """AFL's tables and figures."""
 
+from propagation.laboratory.experiments.claims import Claim
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.candidates import Position
 from propagation.laboratory.protocols.one_of_twenty import ITERATIONS, OneOfTwenty
@@ -10,7 +11,12 @@ MODELS = (*BASES, "sasrec")
 REWARD = "ease"
 """The paper's reward model is SASRec in all rows. EASE, which is lighter, stands in for it in those
 of other base models, so that they need no torch."""
-LOOPS = (*(f"afl({base}+{REWARD})" for base in BASES), "afl(sasrec)")
+LOOPS = {
+    base: f"afl({base})" if base in (REWARD, "sasrec") else f"afl({base}+{REWARD})"
+    for base in MODELS
+}
+HIT = f"random_hit_{ITERATIONS}"
+"""HitRatio@1 of the last iteration."""
 POSITIONS: tuple[Position, ...] = ("first", "random", "last")
 STEPS = range(1, ITERATIONS + 1)
 RANKERS = ("user-rank(ease)", "rec(ease)", "rec-rank(ease)", "rec-user(ease)", "afl(ease)")
@@ -22,10 +28,10 @@ EXPERIMENTS = (
         "one item of twenty: base models, recommendation agent, AFL",
         "AFL, Table 4",
         OneOfTwenty(),
-        ("invalid", f"random_hit_{ITERATIONS}"),
-        ("random", *MODELS, *(f"rec({base})" for base in MODELS), *LOOPS),
+        ("invalid", HIT),
+        ("random", *MODELS, *(f"rec({base})" for base in MODELS), *LOOPS.values()),
         NOT_BUILT,
-        (f"random_hit_{ITERATIONS}",),
+        (HIT,),
         {
             data: {
                 f"{kind}({base})" if kind else base: (value,)
@@ -56,6 +62,11 @@ EXPERIMENTS = (
                 },
             }.items()
         },
+        claims=tuple(
+            claim
+            for base, loop in LOOPS.items()
+            for claim in (Claim(f"rec({base})", base, HIT), Claim(loop, f"rec({base})", HIT))
+        ),
     ),
     Experiment(
         "afl/table5",
@@ -119,16 +130,25 @@ EXPERIMENTS = (
                 ),
             },
         },
+        claims=tuple(
+            claim
+            for model in (REWARD, "sasrec")
+            for ratio in RATIOS
+            for claim in (
+                Claim(f"user({model})", model, f"f1_{ratio}"),
+                Claim(f"afl({model})", f"user({model})", f"f1_{ratio}"),
+            )
+        ),
     ),
     Experiment(
         "afl/table6",
         "a ranker of five items behind the recommendation agent, in place of the loop",
         "AFL, Table 6",
         OneOfTwenty(),
-        ("invalid", f"random_hit_{ITERATIONS}"),
+        ("invalid", HIT),
         ("ease", *RANKERS),
         ("sasrec",),
-        (f"random_hit_{ITERATIONS}",),
+        (HIT,),
         {
             data: dict(
                 zip(
@@ -147,20 +167,21 @@ EXPERIMENTS = (
             }.items()
         },
         reference="afl(ease)",
+        claims=tuple(Claim("afl(ease)", ranker, HIT) for ranker in RANKERS[:-1]),
     ),
     Experiment(
         "afl/table7",
         "without the recommendation model, the reward model, both",
         "AFL, Table 7",
         OneOfTwenty(),
-        ("invalid", f"random_hit_{ITERATIONS}"),
+        ("invalid", HIT),
         (
             *("afl(ease)", "afl(none+ease)", "afl(ease+none)"),
             *("afl(sasrec)", "afl(none+sasrec)", "afl(sasrec+none)"),
             "afl(none+none)",
         ),
         (),
-        (f"random_hit_{ITERATIONS}",),
+        (HIT,),
         {
             data: dict(
                 zip(
@@ -180,6 +201,11 @@ EXPERIMENTS = (
                 "MovieLens": (0.4316, 0.4000, 0.4211, 0.2105),
             }.items()
         },
+        claims=tuple(
+            Claim(f"afl({model})", less, HIT)
+            for model in (REWARD, "sasrec")
+            for less in (f"afl(none+{model})", f"afl({model}+none)", "afl(none+none)")
+        ),
     ),
     Experiment(
         "afl/figure4",

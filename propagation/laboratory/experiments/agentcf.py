@@ -7,6 +7,7 @@ from propagation.laboratory.agentcf.studies.advertisements import Advertisements
 from propagation.laboratory.agentcf.studies.cold_items import ColdItems
 from propagation.laboratory.agentcf.studies.reviews import Reviews
 from propagation.laboratory.agentcf.studies.spread import Spread
+from propagation.laboratory.experiments.claims import Claim
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, TORCH_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
@@ -30,6 +31,11 @@ EXPERIMENTS = (
         DrawnNegatives(negatives=9),
         RANKED,
         ("random", "pop", *LIGHT_BASELINES, *TORCH_BASELINES, "llmrank", *INFERENCE),
+        claims=tuple(
+            Claim(method, less)
+            for method in INFERENCE
+            for less in ("pop", "bpr", "sasrec", "llmrank")
+        ),
     ),
     Experiment(
         "agentcf/ablations",
@@ -38,6 +44,7 @@ EXPERIMENTS = (
         DrawnNegatives(negatives=9),
         RANKED,
         ("agentcf", *ABLATIONS),
+        claims=tuple(Claim("agentcf", ablation) for ablation in ABLATIONS),
     ),
     Experiment(
         "agentcf/bias",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.experiments.claims import Claim, Slice
 from propagation.laboratory.history import Known
 from propagation.laboratory.methods import Measured
@@ -77,3 +78,12 @@ def test_seconds_and_counts_are_paired_by_seed():
     assert judge(Claim("slow", "fast", "questions"), [*slow, *fast], None).verdict == "holds"
     one = judge(Claim("slow", "fast", "seconds"), [slow[0], fast[0]], None)
     assert (one.verdict, one.units) == ("cannot be told", 1), "one seed has no standard error"
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_claims_are_about_what_an_experiment_measures(experiment):
+    missing = (one.partition(":")[0] for one in experiment.missing)
+    names = {*experiment.methods, *missing, *experiment.with_model}
+    for claim in experiment.claims:
+        assert claim.measure in {*experiment.headers, "seconds", "questions"}
+        assert {claim.greater, claim.less} <= names
