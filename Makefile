@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -81,6 +81,10 @@ test-neo4j: $(COMPILED)  ## the graph store on a real Neo4j, which it starts its
 test-model: $(COMPILED)  ## the service with a small language model, which it installs beside this environment
 	$(BIN)/python -m services.runtime.kernel_cache service
 	$(BIN)/python -m tests.model
+
+test-model-lab: $(COMPILED)  ## an experiment of each paper with the small language model; CI does not run it
+	$(BIN)/python -m services.runtime.kernel_cache service evaluation
+	$(BIN)/python -m tests.model laboratory
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -1,5 +1,7 @@
 """Install the model and its server in an environment of their own, and run the tests on them.
 
+`python -m tests.model laboratory` runs those of the laboratory in place of the service's.
+
 Outside of CI, a platform without their packages leaves the tests out.
 """
 
@@ -44,7 +46,8 @@ def main() -> int:
         here = f"{platform.system()} on {platform.machine()}, Python {platform.python_version()}"
         print(f"Left out: the tests with a real model could not be installed ({here}).")
         return int(bool(os.environ.get("CI")) or NO_PACKAGE not in error)
-    command = [sys.executable, "-m", "pytest", "-m", "model", HERE, "--durations", "5"]
+    tested = "test_real_laboratory.py" if sys.argv[1:] == ["laboratory"] else "test_real_model.py"
+    command = [sys.executable, "-m", "pytest", "-m", "model", HERE / tested, "--durations", "5"]
     python = str(ENVIRONMENT / "bin" / "python")
     return subprocess.run(command, env=os.environ | {"MODEL_PYTHON": python}).returncode
 
