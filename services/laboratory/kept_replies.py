@@ -112,9 +112,9 @@ class KeptReplies:
     async def note_usable(self) -> None:
         """Note that an answer is usable; keep all replies on disk."""
         self._is_usable = True
-        held, self._held = self._held, {}
-        for key, reply in held.items():
+        for key, reply in list(self._held.items()):
             await self._cache.put(key, reply, after_withdrawal=0)
+            self._held.pop(key, None)  # only now: an equal question may ask for it meanwhile
 
     def note_unusable(self, error: ReasonerFailed) -> None:
         """Note that an answer that was asked for now is not usable.
