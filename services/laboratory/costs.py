@@ -66,9 +66,10 @@ def _is_done(folder: Path, method: Method, seed: int) -> bool:
 def describe_costs(
     parts: Sequence[PartEstimate], model: LabModel, seconds_a_call: float | None
 ) -> list[str]:
-    """Describe what methods will ask at most, in lines.
+    """Describe what methods will ask, in lines.
 
-    Answers that an earlier run kept cost nothing, but how many there are is not known here.
+    Answers that an earlier run kept cost nothing, and unusable ones are asked for once more; how
+    many there are of either is not known here.
 
     Args:
         seconds_a_call: As measured in this run's folder; None: not known.
@@ -78,7 +79,7 @@ def describe_costs(
     for name in dict.fromkeys(part.method for part in parts if part.total):
         calls = [one for part in parts if part.method == name for one in part.calls]
         everything += calls
-        lines.append(f"{name}: at most {_describe(calls, model)}")
+        lines.append(f"{name}: about {_describe(calls, model)}")
     seconds = _estimate_seconds(sum(one.calls for one in everything), model, seconds_a_call)
     time = (
         f"time not known before {model.name} has answered, {pluralize(model.in_flight, 'call')} at"
@@ -86,7 +87,11 @@ def describe_costs(
         if seconds is None
         else f"about {_describe_seconds(seconds)}"
     )
-    return [*lines, f"in all: at most {_describe(everything, model)}; {time}"]
+    return [
+        *lines,
+        f"in all: about {_describe(everything, model)}; {time}",
+        "An unusable answer is asked for once more, so at worst it is twice as much.",
+    ]
 
 
 def _describe(calls: Sequence[Calls], model: LabModel) -> str:

@@ -138,7 +138,7 @@ def _build(name: str, replays: ReplayCache, settings: Settings, minutes: float) 
 def _check_no_model(name: str, settings: Settings) -> None:
     if settings.reasoner != "offline" or settings.embedder not in FITTABLE_EMBEDDERS:
         raise UsageProblem(
-            f"{name} asks no model yet, but reasoner is {settings.reasoner!r} and embedder"
+            f"{name} asks no model here, but reasoner is {settings.reasoner!r} and embedder"
             f" {settings.embedder!r}: set reasoner=offline and embedder=fitted, or leave it out of"
             " --methods"
         )

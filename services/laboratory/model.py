@@ -4,6 +4,7 @@ A stopped run asks no answered question again: each answer is on disk before the
 of a run that is killed, only answers that arrived in that moment are lost.
 """
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,14 +15,17 @@ from propagation.adapters.openai.answers.questions import Answered, QuestionTooL
 from propagation.adapters.openai.endpoint.budget import PLACE
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import Question
-from propagation.laboratory.methods import MethodFailed
-from propagation.laboratory.methods.asking import Ask
+from propagation.laboratory.methods import Measured, Method, MethodFailed, get_measured
+from propagation.laboratory.methods.asking import Ask, asks_model
+from propagation.laboratory.runs.run import KEPT_ANSWERS
 from propagation.model import (
     NO_USAGE,
     PropagationError,
+    ReasonerFailed,
     ReasonerUnavailable,
     StoreCorrupt,
     StoreFull,
+    Usage,
 )
 from propagation.ports import GraphStore, Reasoner
 from services.assembly import ModelPorts, build_graph_store, build_openai_reasoner
@@ -58,6 +62,7 @@ class LabModel:
         self._settings = settings.model_copy(update={"store": "sqlite", "openai": options})
         self._patience = patience
         self._ports: ModelPorts | None = None
+        self._spent: defaultdict[str, Usage] = defaultdict(lambda: NO_USAGE)
         self.note_answer: Callable[[str], None] = lambda name: None
         """Called with the method's name when one of its questions is answered or given up."""
 
@@ -110,11 +115,37 @@ class LabModel:
 
         async def ask(question: Question) -> Answered:
             try:
-                return await self._ask(question)
+                answered = await self._ask(question)
+            except ReasonerFailed as error:
+                self._spent[method] += error.usage
+                raise
             finally:
                 self.note_answer(method)
+            self._spent[method] += answered.usage
+            return answered
 
         return ask
+
+    def measure(self, method: Method, seed: int) -> Measured:
+        """Return what a method measured, and what it asked.
+
+        What it asked is counted since this was called last. Seeds of one method that run at the
+        same time are counted together.
+        """
+        own = get_measured(method, seed)
+        total = self._spent.pop(method.name, NO_USAGE).total
+        if not asks_model(method):
+            return own
+        asked = {
+            "calls": total.calls,
+            KEPT_ANSWERS: total.cached,
+            "tokens sent": total.prompt_tokens,
+            "tokens answered": total.completion_tokens,
+            "money": total.money,
+        }
+        counts = {name: value for name, value in asked.items() if value}
+        settings = f"{own.settings} model {self.identity}".strip()
+        return own.model_copy(update={"counts": {**own.counts, **counts}, "settings": settings})
 
     def build_reasoner(self, method: str) -> Reasoner:
         """Build a reasoner that asks this model for a method.

@@ -5,12 +5,13 @@ from typing import NamedTuple
 
 from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.methods.asking import asks_model as is_asking
+from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
 from propagation.laboratory.protocols.protocol import EstimatingProtocol
 from propagation.model import ClientChange, ClientKey, ClientKind
 from services.config.settings import Settings
 from services.laboratory.asking_methods import asks_model
+from services.laboratory.baselines import ENVIRONMENTS
 from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 
@@ -36,15 +37,21 @@ class CallRates(NamedTuple):
 
 def list_needs(experiment: Experiment) -> list[str]:
     """List what the methods of an experiment need."""
-    names = experiment.methods
-    asking = [name for name in names if asks_model(name)]
+    names = (*experiment.methods, *experiment.with_model)
+    asking = [name for name in names if asks_model(name) or name in experiment.with_model]
+    may_ask = any(name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask for name in names)
     # A baseline can be inside of an agent: rec(ease).
-    baselines = [one for one in LIGHT_BASELINES if any(_is_inside(one, name) for name in names)]
+    targets = [
+        environment.target
+        for one, environment in ENVIRONMENTS.items()
+        if any(_is_inside(one, name) for name in names)
+    ]
     model = "a model" if len(asking) == len(names) else f"a model for {len(asking)} of {len(names)}"
     return [
         "times",
         *(["titles", model] if asking else []),
-        *(["make baselines"] if baselines else []),
+        *(["a model for more, if you name one"] if may_ask else []),
+        *(f"make {target}" for target in dict.fromkeys(targets)),
     ]
 
 

@@ -10,7 +10,7 @@ from propagation.laboratory.runs import (
     RunReport,
 )
 from propagation.laboratory.runs.report import MethodReport
-from propagation.laboratory.runs.verdicts import T_LIMIT
+from propagation.laboratory.runs.verdicts import LEAST_UNITS
 from propagation.plurals import pluralize
 from services.laboratory.charts import draw_series_chart
 from services.report.html import Child, make_element, table, write_document
@@ -117,8 +117,9 @@ def _write_claims(report: RunReport) -> list[Child]:
         make_element("h2", "Claims of the paper"),
         make_element(
             "p",
-            f"An order holds from t = {T_LIMIT:g} on, and does not hold from -{T_LIMIT:g} on. “No"
-            f" difference” (=) does not hold from |t| = {T_LIMIT:g} on; that none was found"
+            "An order holds, or does not, if its t would come by chance once in twenty times at"
+            " most, by Student's distribution; otherwise, or of fewer than"
+            f" {LEAST_UNITS} users or seeds, it cannot be told. “No difference” (=) that was found"
             " does not show that there is none. Differences are paired by user, after the"
             " mean over seeds; those of seconds and counts are paired by seed. Nothing is corrected"
             " for the number of claims.",

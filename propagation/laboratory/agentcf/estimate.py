@@ -39,6 +39,12 @@ def estimate_learning(variant: Variant, interactions: int, history: float) -> li
     ]
 
 
+def estimate_tests(variant: Variant, interactions: int, history: float) -> Calls:
+    """Count the calls of one more choice after each interaction."""
+    shown = _count_user_chars(variant, history) + 2 * ITEM_CHARS
+    return count_calls(choose.PROMPT, interactions, shown, EXPLANATION_CHARS)
+
+
 def estimate_ranking(
     variant: Variant, questions: int, candidates: int, history: float
 ) -> list[Calls]:

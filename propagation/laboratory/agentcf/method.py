@@ -9,7 +9,11 @@ import numpy as np
 from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.agentcf.asked import Asked
-from propagation.laboratory.agentcf.estimate import estimate_learning, estimate_ranking
+from propagation.laboratory.agentcf.estimate import (
+    estimate_learning,
+    estimate_ranking,
+    estimate_tests,
+)
 from propagation.laboratory.agentcf.inference import Inference
 from propagation.laboratory.agentcf.learning.interaction import Pair
 from propagation.laboratory.agentcf.learning.negatives import draw_negatives
@@ -22,7 +26,7 @@ from propagation.laboratory.methods.method import MethodFailed
 from propagation.laboratory.methods.two_way import StepChoices
 from propagation.ports import Embedder
 
-REVISION = 1
+REVISION = 2
 """Raise it when a change of this folder changes results: those of before are stale then."""
 VARIANTS: Mapping[str, Variant] = {
     "agentcf": Variant(),
@@ -85,15 +89,15 @@ class AgentCF:
             raise MethodFailed(f"{self.name}: its agents do not choose; leave it out of --methods")
         places, step = find_last_steps(history, steps)
         pairs = list_pairs(history, seed)
-        simulation = Simulation(self.variant, self.create_agents(), Asked(self.ask))
+        simulation = Simulation(self.variant, self.create_agents(), Asked(self.ask), tests=True)
         done = await simulation.run([pairs[place] for place in places.tolist()])
-        first, last, invalid = (np.full((history.users, steps), np.nan) for _ in range(3))
+        before, after, invalid = (np.full((history.users, steps), np.nan) for _ in range(3))
         for place, number, choices in zip(places.tolist(), step.tolist(), done, strict=True):
             if choices is not None:
                 at = history.user[place], number
-                first[at], last[at] = choices.right[0] is True, choices.right[-1] is True
-                invalid[at] = None in choices.right
-        return StepChoices(first, last, invalid)
+                before[at], after[at] = choices.right[0] is True, choices.tested is True
+                invalid[at] = None in (*choices.right, choices.tested)
+        return StepChoices(before, after, invalid)
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
         """Estimate what `score` asks of a model that is always wrong."""
@@ -107,7 +111,11 @@ class AgentCF:
 
     def estimate_steps(self, history: History, steps: int) -> Sequence[Calls]:
         """Estimate what `choose_steps` asks at most."""
-        return estimate_learning(self.variant, len(find_last_steps(history, steps)[0]), steps)
+        interactions = len(find_last_steps(history, steps)[0])
+        return [
+            *estimate_learning(self.variant, interactions, steps),
+            estimate_tests(self.variant, interactions, steps),
+        ]
 
     def create_agents(self) -> Agents:
         """Create agents that have not interacted yet.

@@ -13,13 +13,13 @@ class StepChoices(NamedTuple):
     """The choices of each user, by step.
 
     Attributes:
-        first: [U,S] whether the first choice of a step was the real one, 1 or 0; NaN for a user
-            with fewer steps. Likewise last, after all that the step taught.
+        before: [U,S] whether the first choice of a step was the real one, 1 or 0; NaN for a user
+            with fewer steps. Likewise after: a further choice, after all that the step taught.
         invalid: [U,S] whether a choice of the step had no usable answer; it counts as not right.
     """
 
-    first: F64
-    last: F64
+    before: F64
+    after: F64
     invalid: F64
 
 

@@ -47,8 +47,9 @@ class TwoWayChoice:
         return (
             f"Each user's last {self.steps} events are chosen one after the other, each against a"
             " popular item that is shown first; agents have learned nothing before. `before` is"
-            " the share right at the first choice of a step, `after` at its last one. An unusable"
-            " answer counts as `invalid`, and as not right."
+            " the share right at the first choice of a step, `after` at one more choice of all"
+            " users when the step has ended. An unusable answer counts as `invalid`, and as not"
+            " right."
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
@@ -89,8 +90,8 @@ class TwoWayChoice:
         choices = await method.choose_steps(history, self.steps, seed)
         out = {"invalid": choices.invalid[targets.user].mean(axis=1)}
         for step in range(self.steps):
-            out[f"before_{step + 1}"] = choices.first[targets.user, step]
-            out[f"after_{step + 1}"] = choices.last[targets.user, step]
+            out[f"before_{step + 1}"] = choices.before[targets.user, step]
+            out[f"after_{step + 1}"] = choices.after[targets.user, step]
         return out
 
     def estimate(

@@ -6,7 +6,6 @@ target's result. Methods and seeds can be added later.
 
 import fcntl
 import time
-import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -38,6 +37,8 @@ from propagation.model import PropagationError, Term, pluralize
 
 Progress = Callable[[Collection[tuple[str, int]], int], None]
 """Takes the methods and seeds whose parts have ended, and how many parts there are."""
+KEPT_ANSWERS = "kept answers"
+"""The name of a count: answers that were paid for before."""
 ABOUT, LOCK, TARGETS = "run.json", "run.lock", "targets.npz"
 
 
@@ -66,8 +67,8 @@ class Part(NamedTuple):
         version: Of the method.
         target: [T] the user's id and the item's of each target.
         values: [T] each measure of each target.
-        seconds: How long the method took, in seconds of wall time; None if nobody measured. With
-            a model, it includes waiting for calls of other methods.
+        seconds: How long the method took, in seconds of wall time; None if nobody measured, or if
+            answers were kept from before. With a model, it includes waiting for other methods.
         measured: What the method measured of itself.
     """
 
@@ -210,6 +211,7 @@ async def run_methods(
     methods: Sequence[Method],
     seeds: Sequence[int],
     progress: Progress,
+    measure: Callable[[Method, int], Measured] = get_measured,
 ) -> Outcome:
     """Run each method with each seed, but not twice.
 
@@ -220,6 +222,7 @@ async def run_methods(
     Args:
         folder: Of `open_run`.
         progress: Called at first, and when a part has ended.
+        measure: Returns what was measured of a method with a seed that has ended.
     """
     history, targets = protocol.split(dataset)
     users = np.array([client.key.id for client in dataset.users])[targets.user]
@@ -235,10 +238,9 @@ async def run_methods(
         path = folder / f"{method.name}-{seed}.npz"
         try:
             version = method.version
-            if path.exists():
-                if _read_part(path).version == version:
-                    return
-                repeated.add(method.name)
+            if path.exists() and _read_part(path).version == version:
+                return
+            changed = path.exists()
             begun = time.monotonic()
             values = await protocol.run(method, history, targets, seed)
             seconds = time.monotonic() - begun
@@ -248,15 +250,20 @@ async def run_methods(
         except MethodFailed as error:
             failed.setdefault(method.name, str(error))
             return
+        measured = measure(method, seed)
+        if measured.counts.get(KEPT_ANSWERS):
+            seconds = np.nan  # nobody waited for these
         _write_arrays(
             path,
             version=np.array(version),
             seconds=np.array(seconds),
-            measured=np.array(get_measured(method, seed).model_dump_json()),
+            measured=np.array(measured.model_dump_json()),
             user=users,
             item=items,
             **values,
         )
+        if changed:
+            repeated.add(method.name)
 
     async def run_and_count(method: Method, seed: int) -> None:
         if method.name not in absent and method.name not in failed:
@@ -310,18 +317,18 @@ def read_known(folder: Path) -> Known:
     Raises:
         PropagationError: The file is missing or damaged.
     """
-    path = folder / TARGETS
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            return Known(found["history"], found["adopters"])
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise PropagationError(
-            f"{path} cannot be read ({error}); the next `propagation lab run` makes it again"
-        ) from error
+    path, again = folder / TARGETS, "the next `propagation lab run` makes it again"
+    found = _read_arrays(path, again)
+    if not {"history", "adopters"} <= found.keys():
+        raise PropagationError(f"{path} cannot be read (it lacks a column); {again}")
+    return Known(found["history"], found["adopters"])
 
 
 def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]:
     """Read the results of a run.
+
+    Of a method with results of several versions, only those of the version that was written last
+    are read: its older seeds would be another method's.
 
     Args:
         methods: Their names, in the order of the parts; None: all, in the order of their names.
@@ -329,26 +336,54 @@ def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]
     Raises:
         PropagationError: A file is damaged.
     """
-    parts = [_read_part(path) for path in sorted(folder.glob("*-*.npz"))]
-    if methods is None:
-        return parts
-    return [part for name in methods for part in parts if part.method == name]
+    paths = sorted(folder.glob("*-*.npz"), key=lambda path: path.stat().st_mtime_ns)
+    written = [_read_part(path) for path in paths]
+    newest = {part.method: part.version for part in written}
+    parts = [part for part in written if part.version == newest[part.method]]
+    names = sorted(newest) if methods is None else methods
+    by_seed = sorted(parts, key=lambda part: part.seed)
+    return [part for name in names for part in by_seed if part.method == name]
+
+
+def drop_stale(parts: Sequence[Part], methods: Sequence[Method]) -> list[Part]:
+    """Leave out results of methods that have changed since, and then failed."""
+    versions = {method.name: _find_version(method) for method in methods}
+    return [part for part in parts if versions.get(part.method) in (None, part.version)]
+
+
+def _find_version(method: Method) -> str | None:
+    try:
+        return method.version
+    except MethodNotInstalled:
+        return None
+
+
+def _read_arrays(path: Path, help_: str) -> dict[str, NDArray[Any]]:
+    """Read a file of arrays.
+
+    Raises:
+        PropagationError: It is missing or damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+            return {name: np.asarray(found[name]) for name in found.files}
+    # NumPy and zipfile raise errors of many kinds on damaged bytes.
+    except Exception as error:
+        raise PropagationError(f"{path} cannot be read ({error}); {help_}") from error
 
 
 def _read_part(path: Path) -> Part:
     method, _, seed = path.stem.rpartition("-")
+    again = "delete it, and the next run makes it again"
+    columns = _read_arrays(path, again)
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
-            columns = {name: found[name] for name in found.files}
         version = str(columns.pop("version"))
-        seconds = float(columns.pop("seconds", np.nan))
+        seconds = float(columns.pop("seconds", np.array(np.nan)))
         measured = Measured.model_validate_json(str(columns.pop("measured", "{}")))
         target = list(zip(columns.pop("user").tolist(), columns.pop("item").tolist(), strict=True))
         if any(column.shape != (len(target),) for column in columns.values()):
             raise ValueError("its columns have different lengths")
         known = None if np.isnan(seconds) else seconds
         return Part(method, int(seed), version, target, columns, known, measured)
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-        raise PropagationError(
-            f"{path} cannot be read ({error}); delete it, and the next run makes it again"
-        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise PropagationError(f"{path} cannot be read ({error}); {again}") from error

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import numpy as np
+from scipy.special import stdtrit
 
 from propagation.arrays import F64
 from propagation.evaluation.protocols.metrics import Paired, pair_up
@@ -16,8 +17,10 @@ from propagation.laboratory.history import Known
 from propagation.laboratory.runs.run import Part
 from propagation.model import Term
 
-T_LIMIT = 2.0
-"""From this |t| on a difference is told from none; about p < .05 for 60 users or more."""
+CHANCE = 0.05
+"""How often a difference would be told where there is none."""
+LEAST_UNITS = 5
+"""Of fewer users or seeds nothing is told."""
 
 
 class Verdict(Enum):
@@ -49,9 +52,9 @@ class Judged(Term):
 def judge(claim: Claim, parts: Sequence[Part], known: Known | None) -> Judged:
     """Judge a claim by the results of a run.
 
-    An order holds if the difference has its sign and |t| is at least T_LIMIT, and does not hold if
-    it has the other sign with such a t. A claim of no difference does not hold from T_LIMIT on; if
-    none was found, there may still be one.
+    An order holds if the difference has its sign and |t| is at least `find_limit`, and does not
+    hold if it has the other sign with such a t. A claim of no difference does not hold from there
+    on; if none was found, there may still be one.
 
     Args:
         known: For claims about slices; None: such claims are not judged.
@@ -69,12 +72,22 @@ def judge(claim: Claim, parts: Sequence[Part], known: Known | None) -> Judged:
         selected = claim.among.select(known)
         greater, less = greater[selected], less[selected]
     difference = pair_up(greater, less, np.arange(len(greater)))
+    units = int((~np.isnan(greater - less)).sum())
     return Judged(
         claim=str(claim),
-        verdict=_decide(claim, difference).value,
+        verdict=_decide(claim, difference, units).value,
         difference=difference,
-        units=int((~np.isnan(greater - less)).sum()),
+        units=units,
     )
+
+
+def find_limit(units: int) -> float:
+    """Return the |t| from which a difference is told, by Student's distribution.
+
+    Args:
+        units: How many users or seeds are paired, at least 2.
+    """
+    return float(stdtrit(units - 1, 1 - CHANCE / 2))
 
 
 def _collect(measure: str, parts: Sequence[Part]) -> Mapping[str, F64] | None:
@@ -104,16 +117,16 @@ def _match(greater: Mapping[str, F64], less: Mapping[str, F64]) -> tuple[F64, F6
     )
 
 
-def _decide(claim: Claim, difference: Paired | None) -> Verdict:
+def _decide(claim: Claim, difference: Paired | None, units: int) -> Verdict:
     if difference is None:
         return Verdict.NO_TARGETS
-    if difference.standard_error is None:
+    if difference.standard_error is None or units < LEAST_UNITS:
         return Verdict.UNDECIDED
     if difference.t is None:  # every unit has the same difference
         told = difference.mean != 0
         positive = difference.mean > 0
     else:
-        told = abs(difference.t) >= T_LIMIT
+        told = abs(difference.t) >= find_limit(units)
         positive = difference.t > 0
     if not claim.differs:
         return Verdict.FAILS if told else Verdict.NO_DIFFERENCE

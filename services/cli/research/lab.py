@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from services.laboratory.model import LabModel
     from services.laboratory.progress import RunProgress
 
+REPORT = "report.html"
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
 NO_MODEL = (None,)
 Against = Annotated[
@@ -164,8 +165,10 @@ def run_experiment(
     "seeds", "targets", "means", "against": {"mean", "t", "standard_error"}}]}.
     """
     from propagation.datasets.load import load_dataset
+    from propagation.laboratory.methods import get_measured
     from propagation.laboratory.runs import (
         compare,
+        drop_stale,
         find_reference,
         join_outcomes,
         list_remarks,
@@ -186,7 +189,7 @@ def run_experiment(
     models = _open_models(config, assignments, model, reasoner)
     if len(models) > 1 and not chosen.by_model:
         raise UsageProblem(f"{experiment} takes one model; name one with --model")
-    # Methods of this service ask no model yet, whatever the settings name.
+    # The live default asks no model here, whatever the settings name.
     settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
     protocol, dataset = _choose_candidates(chosen.name, protocol, dataset, data, take=candidates)
@@ -201,32 +204,45 @@ def run_experiment(
     plan = plan_run(experiment, dataset, protocol)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
     repetitions = range(1, seeds + 1)
-    parts = {
-        asked: estimate_parts(folder, dataset, protocol, some, repetitions)
-        for asked, some in groups.items()
-    }
-    _confirm_costs(parts, folder, yes=yes)
 
     async def run_with(asked: "LabModel | None", count: "RunProgress") -> "Outcome":
         async with AsyncExitStack() as opened:
             if asked is not None:
                 await opened.enter_async_context(asked.open(folder))
                 asked.note_answer = count.count_call
-            some = groups[asked]
-            return await run_all(folder, dataset, protocol, some, repetitions, count.count_parts)
+            return await run_all(
+                folder,
+                dataset,
+                protocol,
+                groups[asked],
+                repetitions,
+                count.count_parts,
+                asked.measure if asked else get_measured,
+            )
 
-    with open_run(folder, plan), show_progress(experiment) as show:
-        outcome = join_outcomes(
-            asyncio.run(run_with(asked, RunProgress(some, asked, show)))
-            for asked, some in parts.items()
-        )
+    with ExitStack() as opened:
+        if folder.exists():  # checks and locks it before anybody is asked
+            opened.enter_context(open_run(folder, plan))
+        parts = {
+            asked: estimate_parts(folder, dataset, protocol, some, repetitions)
+            for asked, some in groups.items()
+        }
+        _confirm_costs(parts, folder, yes=yes)
+        if not folder.exists():
+            opened.enter_context(open_run(folder, plan))
+        with show_progress(experiment) as show:
+            outcome = join_outcomes(
+                asyncio.run(run_with(asked, RunProgress(some, asked, show)))
+                for asked, some in parts.items()
+            )
     print_error(
         *outcome.absent.values(),
         *dict.fromkeys(outcome.failed.values()),
         *(f"{name} ran again: it has changed since." for name in outcome.repeated),
     )
     # Rows of models that were asked before stand beside those of today's.
-    results = read_parts(folder, None if chosen.by_model else [method.name for method in built])
+    written = read_parts(folder, None if chosen.by_model else [method.name for method in built])
+    results = drop_stale(written, built)
     reference = against or find_reference(chosen, results)
     figures = compare(results, chosen.measures, reference)
     if json:
@@ -268,6 +284,8 @@ def report_run(
     from services.laboratory.page import render_run
     from services.laboratory.versions import list_versions
 
+    check_ending("-o", output, (".html",))
+    _check_beside(run, output)
     plan = read_plan(run)
     experiment = _find_experiment(plan.experiment)
     if experiment.protocol is None:
@@ -281,7 +299,7 @@ def report_run(
         against or find_reference(experiment, parts),
         list_versions(),
     )
-    path = output or run / "report.html"
+    path = output or run / REPORT
     path.write_text(render_run(report, experiment.counts), encoding="utf-8")
     data = path.with_suffix(".json")
     data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
@@ -318,10 +336,24 @@ def export_run(
     )
 
     check_ending("-o", output, RESULTS_ENDINGS)
+    _check_beside(run, output)
     read_plan(run)
     path = output or run / "results.csv"
     collect_results(read_parts(run), read_known(run)).write(path)
     print_text(f"The table: {path.absolute()}")
+
+
+def _check_beside(run: Path, output: Path | None) -> None:
+    """Check that a file cannot replace one of a run.
+
+    Raises:
+        UsageProblem: It would be in the run's folder.
+    """
+    if output is not None and output.resolve().parent == run.resolve():
+        raise UsageProblem(
+            f"-o {output}: the run's folder holds the run's own files; name a file elsewhere, or"
+            " leave out -o"
+        )
 
 
 def _choose_candidates(
@@ -412,7 +444,7 @@ def _choose_names(
 def _confirm_costs(
     parts: "Mapping[LabModel | None, Sequence[PartEstimate]]", folder: Path, *, yes: bool
 ) -> None:
-    """Print what a run costs at most, and ask to go on.
+    """Print about what a run costs, and ask to go on.
 
     A run that asks no model goes on.
 

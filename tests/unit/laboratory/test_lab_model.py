@@ -138,9 +138,9 @@ async def test_costs_are_described_before_and_progress_counts_calls(tmp_path):
             estimate_parts(folder, DATASET, PROTOCOL, methods, [1, 2]), key=lambda part: part.total
         )
         assert [part.total for part in parts] == [0, 0, 20, 20, 140, 140]
-        first, second, everything = describe_costs(parts, model, None)
-        assert first.startswith("rec(pop): at most 40 calls,")
-        assert second.startswith("afl(pop): at most 280 calls,")
+        first, second, everything, _ = describe_costs(parts, model, None)
+        assert first.startswith("rec(pop): about 40 calls,")
+        assert second.startswith("afl(pop): about 280 calls,")
         sent = sum(one.prompt_tokens for part in parts for one in part.calls)
         answered = sum(one.answer_tokens for part in parts for one in part.calls)
         assert f"money {(2 * sent + 8 * answered) / 1e6:.2f}" in everything
@@ -154,7 +154,7 @@ async def test_costs_are_described_before_and_progress_counts_calls(tmp_path):
         assert [part.total for part in parts] == [0, 0, 0, 0, 140, 140], "the rest is done"
         pace = await model.read_pace(folder)
         assert 0.05 < pace < 0.5
-        assert f"about {280 * pace / 20:.0f} s" in describe_costs(parts, model, pace)[-1]
+        assert f"about {280 * pace / 20:.0f} s" in describe_costs(parts, model, pace)[-2]
 
         progress = RunProgress(parts, model, lambda *shown: seen.append(shown))
         ended = [(part.method, part.seed) for part in parts]

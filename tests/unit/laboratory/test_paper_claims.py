@@ -10,7 +10,7 @@ from propagation.laboratory.methods import Measured
 from propagation.laboratory.runs import (
     Part,
 )
-from propagation.laboratory.runs.verdicts import judge
+from propagation.laboratory.runs.verdicts import find_limit, judge
 
 USERS = 200
 TARGETS = [(f"u{user}", "i") for user in range(USERS)]
@@ -69,15 +69,21 @@ def test_a_claim_about_a_slice_sees_its_targets_only():
 
 
 def test_seconds_and_counts_are_paired_by_seed():
-    slow = [plant("slow", 0.5, seed, 9.0 + seed / 10, questions=7.0) for seed in (1, 2, 3)]
-    fast = [plant("fast", 0.5, seed, 2.0 - seed / 10, questions=5.0) for seed in (1, 2)]
+    slow = [plant("slow", 0.5, seed, 9.0 + seed / 10, questions=7.0) for seed in range(1, 7)]
+    fast = [plant("fast", 0.5, seed, 2.0 - seed / 10, questions=5.0) for seed in range(1, 6)]
     judged = judge(Claim("slow", "fast", "seconds"), [*slow, *fast], None)
-    assert (judged.verdict, judged.units) == ("holds", 2)
-    assert judged.difference.mean == pytest.approx(7.3)
+    assert (judged.verdict, judged.units) == ("holds", 5)
+    assert judged.difference.mean == pytest.approx(7.6)
     assert judge(Claim("fast", "slow", "seconds"), [*slow, *fast], None).verdict == "does not hold"
     assert judge(Claim("slow", "fast", "questions"), [*slow, *fast], None).verdict == "holds"
     one = judge(Claim("slow", "fast", "seconds"), [slow[0], fast[0]], None)
     assert (one.verdict, one.units) == ("cannot be told", 1), "one seed has no standard error"
+    few = judge(Claim("slow", "fast", "seconds"), [*slow[:4], *fast], None)
+    assert (few.verdict, few.units) == ("cannot be told", 4)
+
+
+def test_few_users_need_a_larger_t():
+    assert [round(find_limit(units), 2) for units in (5, 20, 60, 943)] == [2.78, 2.09, 2.0, 1.96]
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)

@@ -30,18 +30,26 @@ class Choices:
     Attributes:
         right: Whether each choice was the real one; None: no usable answer. Empty if the agents do
             not interact.
+        tested: Whether a further choice, after all that the interaction taught, was the real one;
+            None: no usable answer, or not asked.
     """
 
     right: list[bool | None] = field(default_factory=list)
+    tested: bool | None = None
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """Runs interactions on the memories of agents."""
+    """Runs interactions on the memories of agents.
+
+    Attributes:
+        tests: Whether the user chooses once more at the end, which teaches nothing.
+    """
 
     variant: Variant
     agents: Agents
     asked: Asked
+    tests: bool = False
 
     async def run(self, pair: Pair) -> Choices:
         """Run one interaction, which changes its user and its positive item.
@@ -65,6 +73,9 @@ class Interaction:
                 Feedback.RIGHT, pair, chosen.explanation, item_only=len(done.right) > 1
             )
             break
+        if self.tests:
+            tested = await self._choose(pair)
+            done.tested = None if tested is None else not tested.first
         self.agents.history.setdefault(pair.user, []).append(pair.positive)
         return done
 

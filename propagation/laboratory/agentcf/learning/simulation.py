@@ -14,11 +14,16 @@ from propagation.laboratory.agentcf.variant import Variant
 
 @dataclass(frozen=True)
 class Simulation:
-    """Runs interactions, side by side where no agent is shared."""
+    """Runs interactions, side by side where no agent is shared.
+
+    Attributes:
+        tests: Whether users choose once more at the end of each interaction.
+    """
 
     variant: Variant
     agents: Agents
     asked: Asked
+    tests: bool = False
 
     async def run(self, pairs: Sequence[Pair]) -> list[Choices | None]:
         """Run interactions as if one came after the other.
@@ -27,7 +32,7 @@ class Simulation:
             The choices of each; None for a pair without a negative item, which is left out.
         """
         done: list[Choices | None] = [None] * len(pairs)
-        interaction = Interaction(self.variant, self.agents, self.asked)
+        interaction = Interaction(self.variant, self.agents, self.asked, self.tests)
 
         async def run(place: int, pair: Pair) -> None:
             done[place] = await interaction.run(pair)
