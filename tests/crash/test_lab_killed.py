@@ -69,7 +69,7 @@ async def test_a_killed_run_asks_only_what_was_in_flight_again(tmp_path):
             assert process.returncode is None, "it is killed while it asks"
             process.kill()
             await process.communicate()
-        assert not list((tmp_path / "run").glob("*.npz")), "no part was done"
+        assert not list((tmp_path / "run").glob("*-*.npz")), "no part was done"
         process = await start(folder, tmp_path / "run", server)
         output, errors = await process.communicate()
         assert process.returncode == 0, errors.decode()[-2_000:]
