@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from propagation.arrays import I64
+from propagation.datasets.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,24 @@ class History:
     item: I64
     time: I64
     event: I64
+
+    @classmethod
+    def of(cls, dataset: Dataset, kept: I64) -> "History":
+        """Return some events of a dataset.
+
+        Args:
+            kept: [E] places in its order of time, ascending.
+        """
+        user, item, time = dataset.rows()
+        return cls(len(dataset.users), len(dataset.items), user[kept], item[kept], time[kept], kept)
+
+    def list_users_by_item(self) -> dict[int, list[int]]:
+        """Return the distinct users of each item that has some, ascending."""
+        users: dict[int, list[int]] = {}
+        for user, items in enumerate(self.list_items_by_user()):
+            for item in items.tolist():
+                users.setdefault(item, []).append(user)
+        return users
 
     def list_items_by_user(self) -> list[I64]:
         """Return the distinct items of each user, ascending."""

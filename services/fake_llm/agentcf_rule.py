@@ -3,12 +3,12 @@
 Users take what shares most words with their memory; memories take up words of what was liked.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
-WORD = re.compile(r"[a-z0-9&'-]{3,}")
+from services.fake_llm.lab_rule import WORD
+
 MOST_WORDS = 40
 LONG = 8
 """Letters; longer words of a preference tell it from others."""

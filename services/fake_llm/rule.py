@@ -11,11 +11,10 @@ from typing import Any
 from zlib import crc32
 
 from services.fake_llm.agentcf_rule import AGENTCF_RULES
-from services.fake_llm.lab_rule import LAB_RULES
+from services.fake_llm.lab_rule import LAB_RULES, WORD
 
 DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
 AGAIN = re.compile(r"Answer again with one JSON object of (.*) only\.")
-WORD = re.compile(r"[a-z0-9&'-]{3,}")
 ORDER = re.compile(
     r"ignore (?:all|any|the)? ?(?:previous|other|your|above)? ?(?:instructions|rules)",
     re.IGNORECASE,

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
-from hashlib import blake2b
 from operator import getitem
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
+from propagation.laboratory.methods.method import build_version
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -237,7 +237,7 @@ def change_workflow(workflow: WorkflowSettings, changes: Mapping[str, object]) -
 
 
 def _digest(deciding: str) -> str:
-    return blake2b(f"{release()} {deciding}".encode(), digest_size=16).hexdigest()
+    return build_version(f"{release()} {deciding}")
 
 
 def _open_engine(

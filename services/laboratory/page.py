@@ -1,6 +1,6 @@
 """The page of a run: figures beside the paper's, claims, plots, cost."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from propagation.evaluation.protocols.metrics import Paired
 from propagation.laboratory.experiments import Experiment
@@ -71,7 +71,7 @@ def _write_table(report: RunReport, columns: Sequence[str]) -> list[Child]:
     ]
     lines: list[Child] = [
         make_element("h2", "Figures"),
-        make_element("div", table(headers, rows, range(2, len(headers))), class_="scroll"),
+        _write_wide_table(headers, rows, range(2, len(headers))),
         *(make_element("p", remark) for remark in report.remarks),
     ]
     if report.published:
@@ -102,6 +102,13 @@ def _write_figures(
         describe_pair(one.against),
         *(f"{one.counts[column]:,.4g}" if column in one.counts else "-" for column in columns),
     )
+
+
+def _write_wide_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int]
+) -> Child:
+    """Write a table that scrolls if it is wider than the page."""
+    return make_element("div", table(headers, rows, numbers), class_="scroll")
 
 
 def _write_mean(mean: float | None, error: float | None) -> str:
@@ -155,34 +162,26 @@ def _write_slices(report: RunReport) -> list[Child]:
     measure = list(report.headers.values())[-1]
     return [
         make_element("h2", f"{measure} by what is known of users and items"),
-        make_element(
-            "div",
-            table(
-                ("slice", "targets", *methods),
-                [
-                    (
-                        one.slice,
-                        f"{one.targets:,}",
-                        *(_write_mean(one.means[method], None) for method in methods),
-                    )
-                    for one in report.slices
-                ],
-                range(1, len(methods) + 2),
-            ),
-            class_="scroll",
+        _write_wide_table(
+            ("slice", "targets", *methods),
+            [
+                (
+                    one.slice,
+                    f"{one.targets:,}",
+                    *(_write_mean(one.means[method], None) for method in methods),
+                )
+                for one in report.slices
+            ],
+            range(1, len(methods) + 2),
         ),
         make_element("h3", f"The same, less {report.reference} ± se, t"),
-        make_element(
-            "div",
-            table(
-                ("slice", *methods),
-                [
-                    (one.slice, *(describe_pair(one.against[method]) for method in methods))
-                    for one in report.slices
-                ],
-                range(1, len(methods) + 1),
-            ),
-            class_="scroll",
+        _write_wide_table(
+            ("slice", *methods),
+            [
+                (one.slice, *(describe_pair(one.against[method]) for method in methods))
+                for one in report.slices
+            ],
+            range(1, len(methods) + 1),
         ),
     ]
 
@@ -215,23 +214,16 @@ def _write_cost(report: RunReport) -> list[Child]:
     return [
         make_element("h2", "Cost"),
         make_element("p", "Means over seeds. Seconds are wall time of this machine."),
-        make_element(
-            "div",
-            table(
-                ("method", *names),
-                [
-                    (
-                        one.method,
-                        *(
-                            f"{one.counts[name]:,.4g}" if name in one.counts else "-"
-                            for name in names
-                        ),
-                    )
-                    for one in report.methods
-                ],
-                range(1, len(names) + 1),
-            ),
-            class_="scroll",
+        _write_wide_table(
+            ("method", *names),
+            [
+                (
+                    one.method,
+                    *(f"{one.counts[name]:,.4g}" if name in one.counts else "-" for name in names),
+                )
+                for one in report.methods
+            ],
+            range(1, len(names) + 1),
         ),
     ]
 

@@ -17,7 +17,7 @@ with_torch = pytest.mark.skipif(
 
 
 def build_rounds(step=1):
-    """Each user goes through the items in their order, from a random one on.
+    """Users who each take the items in their order, beginning at a random one.
 
     Args:
         step: 1: forwards; -1: backwards through the same items.

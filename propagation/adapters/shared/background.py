@@ -13,14 +13,10 @@ class BackgroundWork:
     """Runs one piece of work after another.
 
     Work must be repeatable: if a piece fails or is cut short, the next one of its kind does it.
-
-    Attributes:
-        failure: Why the newest piece that failed did so; None: none failed.
     """
 
     def __init__(self) -> None:
         self._last: asyncio.Task[None] | None = None
-        self.failure: PropagationError | None = None
 
     def start(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
         """Run a piece of work after those that were started before.
@@ -28,23 +24,20 @@ class BackgroundWork:
         Args:
             purpose: Names the work in the log if it fails.
         """
-        self._last = asyncio.create_task(self._run_after(self._last, purpose, work))
+        self._last = asyncio.create_task(_run_after(self._last, purpose, work))
 
     async def finish(self) -> None:
         """Wait until all work has ended."""
         if self._last is not None:
             await asyncio.wait([self._last])
 
-    async def _run_after(
-        self,
-        previous: asyncio.Task[None] | None,
-        purpose: str,
-        work: Callable[[], Awaitable[None]],
-    ) -> None:
-        if previous is not None:
-            await asyncio.wait([previous])
-        try:
-            await work()
-        except PropagationError as error:
-            self.failure = error
-            log.warning("%s failed and will be repeated: %s", purpose, error)
+
+async def _run_after(
+    previous: asyncio.Task[None] | None, purpose: str, work: Callable[[], Awaitable[None]]
+) -> None:
+    if previous is not None:
+        await asyncio.wait([previous])
+    try:
+        await work()
+    except PropagationError as error:
+        log.warning("%s failed and will be repeated: %s", purpose, error)

@@ -6,7 +6,7 @@ from typing import Any
 
 from propagation.adapters.openai.prompting import Question
 from propagation.laboratory.methods.asking import Ask
-from propagation.model import ReasonerFailed, ReasonerUnavailable
+from propagation.laboratory.methods.asking.answers import ask_for_part
 
 
 @dataclass
@@ -30,14 +30,7 @@ class Asked:
             ReasonerUnavailable: The endpoint answers no call now.
         """
         [name] = question.parts
-        try:
-            part = (await self.ask(question)).parts[name]
-        except ReasonerUnavailable:
-            raise
-        except ReasonerFailed as error:
-            part = error
+        part = await ask_for_part(self.ask, question, name)
         self.calls[question.prompt.label] += 1
-        if not isinstance(part, ReasonerFailed):
-            return part
-        self.invalid[question.prompt.label] += 1
-        return None
+        self.invalid[question.prompt.label] += part is None
+        return part

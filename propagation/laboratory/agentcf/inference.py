@@ -89,7 +89,7 @@ class Inference:
     async def _retrieve(self, user: int, candidates: Sequence[int]) -> str:
         """Return the earlier memory that is nearest to all candidates' memories together.
 
-        The general preference with which the user began is no candidate.
+        The general preference that the user began with is never returned.
         """
         pool = self.agents.get_user(user).long_term[1:]
         if not pool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from propagation.laboratory.agentcf.memory import Agents
 from propagation.laboratory.agentcf.variant import Prompting, Variant
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import Ask, Calls
-from propagation.laboratory.methods.method import MethodFailed
+from propagation.laboratory.methods.method import MethodFailed, build_version
 from propagation.laboratory.methods.two_way import StepChoices
 from propagation.ports import Embedder
 
@@ -62,8 +61,7 @@ class AgentCF:
 
     @property
     def version(self) -> str:
-        deciding = f"{REVISION} {self.model} {self.variant} {self.embedder.name}"
-        return blake2b(deciding.encode(), digest_size=16).hexdigest()
+        return build_version(f"{REVISION} {self.model} {self.variant} {self.embedder.name}")
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         agents, asked = await self.optimize(history, seed)

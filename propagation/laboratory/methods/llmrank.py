@@ -8,7 +8,6 @@ Source:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Annotated
 
 import numpy as np
@@ -32,6 +31,7 @@ from propagation.laboratory.methods.asking.answers import (
     run_together,
 )
 from propagation.laboratory.methods.asking.shown_items import ShownItems
+from propagation.laboratory.methods.method import build_version
 
 PROMPT = Prompt(
     "llmrank@1",
@@ -66,7 +66,7 @@ class LLMRank:
 
     @property
     def version(self) -> str:
-        return blake2b(f"{self.model} {PROMPT}".encode(), digest_size=16).hexdigest()
+        return build_version(f"{self.model} {PROMPT}")
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         """Rank the candidates of each question.

@@ -1,6 +1,7 @@
 """The port of all methods."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Protocol, runtime_checkable
 
 from propagation.arrays import F64
@@ -15,6 +16,11 @@ class MethodNotInstalled(PropagationError):
 
 class MethodFailed(PropagationError):
     """A method ended with an error, or its scores cannot be used."""
+
+
+def build_version(deciding: str) -> str:
+    """Return the version of a method, from all that decides its scores."""
+    return blake2b(deciding.encode(), digest_size=16).hexdigest()
 
 
 class Method(Protocol):

@@ -51,10 +51,15 @@ def draw_candidates(
     ):
         draw = np.random.default_rng([seed, user])
         unseen = list_pool(history, user, had[user], target, fixed)
-        others = draw.choice(unseen, negatives, replace=False)
-        place[row] = places.get(position, draw.integers(negatives + 1))
+        others, anywhere = draw_others(draw, unseen, negatives)
+        place[row] = places.get(position, anywhere)
         items[row] = np.insert(others, place[row], target)
     return DrawnCandidates(items, place)
+
+
+def draw_others(draw: np.random.Generator, pool: I64, negatives: int) -> tuple[I64, int]:
+    """Draw other items, and a place for the target among them."""
+    return draw.choice(pool, negatives, replace=False), int(draw.integers(negatives + 1))
 
 
 def draw_for_rankable(

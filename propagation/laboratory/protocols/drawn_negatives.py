@@ -20,8 +20,7 @@ from propagation.laboratory.protocols.candidates import (
     find_drawable,
 )
 from propagation.laboratory.protocols.expected_gain import CUTS, find_invalid, rate_rankings
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough, split_last
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,11 @@ class DrawnNegatives:
         """
         history, targets = split_last(dataset)
         enough = int(find_drawable(history, targets, self.negatives, self.fixed).sum())
-        if enough < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(enough, 'user')} with two events or more and"
-                f" {self.negatives} items that the user never had; this experiment needs at least"
-                f" {LEAST_TARGETS}",
-            )
+        check_enough(
+            dataset,
+            enough,
+            f"with two events or more and {self.negatives} items that the user never had",
+        )
         return history, targets
 
     async def run(

@@ -15,7 +15,8 @@ CUTS = (1, 5, 10)
 
 def find_invalid(scores: F64) -> F64:
     """Return for each ranking whether the method gave no usable answer, [Q]."""
-    return np.isnan(scores).any(axis=1) + np.zeros(len(scores))
+    invalid: F64 = np.asarray(np.isnan(scores).any(axis=1), np.float64)
+    return invalid
 
 
 def rate_rankings(scores: F64, place: I64) -> F64:

@@ -6,11 +6,46 @@ Source:
 
 import numpy as np
 
+from propagation.arrays import I64
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.protocols.passes import find_last
 from propagation.laboratory.history import History, Targets
+from propagation.model import InvalidInput, pluralize
 
 LEAST_TARGETS = 10
+SAMPLE_SEED = 7
+
+
+def check_enough(
+    dataset: Dataset, count: int, who: str, experiment: str = "this experiment"
+) -> None:
+    """Check that an experiment has enough targets.
+
+    Args:
+        count: How many users there are.
+        who: Which users they are, such as "with two events or more".
+        experiment: Named in the message.
+
+    Raises:
+        InvalidInput: There are fewer than LEAST_TARGETS.
+    """
+    if count < LEAST_TARGETS:
+        raise InvalidInput(
+            "events",
+            f"{dataset.name} has {pluralize(count, 'user')} {who}; {experiment} needs at least"
+            f" {LEAST_TARGETS}",
+        )
+
+
+def sample_once(rows: I64, most: int) -> I64:
+    """Draw at most so many rows, the same in all runs.
+
+    Returns:
+        The drawn rows, ascending.
+    """
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(SAMPLE_SEED).choice(rows, most, replace=False))
 
 
 def split_last(dataset: Dataset) -> tuple[History, Targets]:
@@ -24,7 +59,7 @@ def split_last(dataset: Dataset) -> tuple[History, Targets]:
     last = find_last(user, users)
     known = np.flatnonzero(~last)
     return (
-        History(users, len(dataset.items), user[known], item[known], time[known], known),
+        History.of(dataset, known),
         Targets(user[last], item[last], time[last]),
     )
 

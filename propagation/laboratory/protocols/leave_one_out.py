@@ -20,7 +20,7 @@ from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_mode
 from propagation.laboratory.protocols.candidates import FixedCandidates, list_pool
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
 from propagation.laboratory.protocols.expected_gain import CUTS, expect_gain
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
+from propagation.laboratory.protocols.last_events import check_enough, split_last
 from propagation.model import InvalidInput, pluralize
 
 MANY = 99
@@ -66,12 +66,7 @@ class LeaveOneOut:
             InvalidInput: There are too few targets, or too many users and items.
         """
         history, targets = split_last(dataset)
-        if len(targets.user) < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(len(targets.user), 'user')} with two events or"
-                f" more; leave-last-one-out needs at least {LEAST_TARGETS}",
-            )
+        check_enough(dataset, len(targets.user), "with two events or more", "leave-last-one-out")
         if len(targets.user) * history.items > MOST_SCORES:
             raise InvalidInput(
                 "events",

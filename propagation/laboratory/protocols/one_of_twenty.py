@@ -22,11 +22,13 @@ from propagation.laboratory.protocols.candidates import (
     draw_candidates,
     find_drawable,
 )
-from propagation.laboratory.protocols.last_events import split_last
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import (
+    check_enough,
+    sample_once,
+    split_last,
+)
 
 NEGATIVES, TARGETS, ITERATIONS = 19, 200, 4
-LEAST_TARGETS, SAMPLE_SEED = 10, 7
 GROUPS = ("popular", "middle", "rare")
 POPULAR_SHARE, MIDDLE_SHARE = 0.2, 0.5
 """The most popular fifth of the items, those until the half, and the other half (AFL 4.4.1)."""
@@ -83,15 +85,9 @@ class OneOfTwenty:
         """
         history, targets = split_last(dataset)
         kept = np.flatnonzero(find_drawable(history, targets, NEGATIVES, self.fixed))
-        if len(kept) < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(len(kept), 'user')} with two events or more and"
-                f" {NEGATIVES} items that they never had; this needs at least {LEAST_TARGETS}",
-            )
-        if len(kept) > self.targets:
-            draw = np.random.default_rng(SAMPLE_SEED)
-            kept = np.sort(draw.choice(kept, self.targets, replace=False))
+        who = f"with two events or more and {NEGATIVES} items that they never had"
+        check_enough(dataset, len(kept), who, "this")
+        kept = sample_once(kept, self.targets)
         return history, Targets(targets.user[kept], targets.item[kept], targets.time[kept])
 
     async def run(

@@ -17,8 +17,7 @@ from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.two_way import TwoWayMethod
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough
 
 
 @dataclass(frozen=True)
@@ -63,15 +62,9 @@ class TwoWayChoice:
         user, item, time = dataset.rows()
         users = len(dataset.users)
         last = find_last(user, users) & (np.bincount(user, minlength=users)[user] >= self.steps)
-        if int(last.sum()) < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(int(last.sum()), 'user')} with {self.steps} events"
-                f" or more; this experiment needs at least {LEAST_TARGETS}",
-            )
-        everything = np.arange(len(user))
+        check_enough(dataset, int(last.sum()), f"with {self.steps} events or more")
         return (
-            History(users, len(dataset.items), user, item, time, everything),
+            History.of(dataset, np.arange(len(user))),
             Targets(user[last], item[last], time[last]),
         )
 

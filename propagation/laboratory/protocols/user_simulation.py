@@ -20,10 +20,10 @@ from propagation.laboratory.methods.afl.ports import DecidingMethod
 from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_model
 from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 from propagation.laboratory.protocols.candidates import list_unseen
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough, sample_once
 
 SHOWN, RATIOS = 20, (1, 3, 9)
-TARGETS, LEAST_TARGETS, SAMPLE_SEED = 200, 10, 7
+TARGETS = 200
 Decide = Callable[[I64, Questions], Awaitable[F64]]
 """Decides about the candidates of questions, which are those of the targets in these rows."""
 FIGURES = {"precision": "P", "recall": "R", "f1": "F1"}
@@ -87,16 +87,9 @@ class UserSimulation:
             and items - len(np.unique(item[rows])) >= SHOWN
         ]
         least = 2 * min(SHOWN // (1 + ratio) for ratio in self.ratios)
-        if len(eligible) < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(len(eligible), 'user')} with at least {least}"
-                f" different items and {SHOWN} that they never had; this needs at least"
-                f" {LEAST_TARGETS}",
-            )
-        if len(eligible) > self.targets:
-            draw = np.random.default_rng(SAMPLE_SEED)
-            eligible = sorted(draw.choice(eligible, self.targets, replace=False).tolist())
+        who = f"with at least {least} different items and {SHOWN} that they never had"
+        check_enough(dataset, len(eligible), who, "this")
+        eligible = sample_once(np.array(eligible, np.int64), self.targets).tolist()
         known = np.ones(len(user), np.bool_)
         held_out: list[I64] = []
         last: list[int] = []
@@ -109,9 +102,8 @@ class UserSimulation:
             known[rows[np.isin(item[rows], held)]] = False
             held_out.append(held)
             last.append(int(rows[-1]))
-        kept = np.flatnonzero(known)
         return (
-            History(users, items, user[kept], item[kept], time[kept], kept),
+            History.of(dataset, np.flatnonzero(known)),
             Targets(user[last], item[last], time[last], held_out),
         )
 

@@ -30,6 +30,7 @@ from propagation.laboratory.methods import (
     get_measured,
 )
 from propagation.laboratory.methods.asking import asks_model
+from propagation.laboratory.methods.popularity import count_adopters
 from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
 from propagation.laboratory.runs.side_by_side import run_side_by_side
@@ -200,8 +201,12 @@ def has_result(folder: Path, method: Method, seed: int) -> bool:
         MethodNotInstalled: The method's packages are missing.
         PropagationError: The file is damaged.
     """
-    path = folder / f"{method.name}-{seed}.npz"
-    return path.exists() and _read_part(path).version == method.version
+    version, path = method.version, _find_path(folder, method, seed)
+    return path.exists() and _read_part(path).version == version
+
+
+def _find_path(folder: Path, method: Method, seed: int) -> Path:
+    return folder / f"{method.name}-{seed}.npz"
 
 
 async def run_methods(
@@ -235,10 +240,10 @@ async def run_methods(
     _write_known(folder, history, targets)
 
     async def run(method: Method, seed: int) -> None:
-        path = folder / f"{method.name}-{seed}.npz"
+        path = _find_path(folder, method, seed)
         try:
             version = method.version
-            if path.exists() and _read_part(path).version == version:
+            if has_result(folder, method, seed):
                 return
             changed = path.exists()
             begun = time.monotonic()
@@ -285,11 +290,10 @@ async def run_methods(
 
 
 def _write_known(folder: Path, history: History, targets: Targets) -> None:
-    adopted = np.unique(history.user * history.items + history.item) % history.items
     _write_arrays(
         folder / TARGETS,
         history=np.bincount(history.user, minlength=history.users)[targets.user],
-        adopters=np.bincount(adopted, minlength=history.items)[targets.item],
+        adopters=count_adopters(history)[targets.item],
     )
 
 

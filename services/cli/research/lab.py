@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from services.laboratory.model import LabModel
     from services.laboratory.progress import RunProgress
 
-REPORT = "report.html"
 lab = typer.Typer(help="Run a paper's experiment on any data, and compare methods.")
 NO_MODEL = (None,)
 Against = Annotated[
@@ -221,14 +220,14 @@ def run_experiment(
             )
 
     with ExitStack() as opened:
-        if folder.exists():  # checks and locks it before anybody is asked
+        if is_known := folder.exists():  # checks and locks it before anybody is asked
             opened.enter_context(open_run(folder, plan))
         parts = {
             asked: estimate_parts(folder, dataset, protocol, some, repetitions)
             for asked, some in groups.items()
         }
         _confirm_costs(parts, folder, yes=yes)
-        if not folder.exists():
+        if not is_known:
             opened.enter_context(open_run(folder, plan))
         with show_progress(experiment) as show:
             outcome = join_outcomes(
@@ -299,7 +298,7 @@ def report_run(
         against or find_reference(experiment, parts),
         list_versions(),
     )
-    path = output or run / REPORT
+    path = output or run / "report.html"
     path.write_text(render_run(report, experiment.counts), encoding="utf-8")
     data = path.with_suffix(".json")
     data.write_text(report.model_dump_json(indent=2), encoding="utf-8")

@@ -26,7 +26,7 @@ class Simulation:
     tests: bool = False
 
     async def run(self, pairs: Sequence[Pair]) -> list[Choices | None]:
-        """Run interactions as if one came after the other.
+        """Run interactions; the result is that of one after the other.
 
         Returns:
             The choices of each; None for a pair without a negative item, which is left out.

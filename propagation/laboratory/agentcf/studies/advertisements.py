@@ -25,8 +25,7 @@ from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USE
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough, split_last
 
 
 class Pair(NamedTuple):
@@ -66,12 +65,7 @@ class Advertisements:
             InvalidInput: Too few users have two events.
         """
         history, targets = split_last(dataset)
-        if len(targets.user) < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(len(targets.user), 'user')} with two events or"
-                f" more; this experiment needs at least {LEAST_TARGETS}",
-            )
+        check_enough(dataset, len(targets.user), "with two events or more")
         return history, targets
 
     async def run(
@@ -98,7 +92,7 @@ class Advertisements:
         )
         draft_first, revised_first = np.array(chosen, np.float64).reshape(-1, 2).T
         return {
-            "invalid": np.isnan(draft_first + revised_first) + np.zeros(len(chosen)),
+            "invalid": np.isnan(draft_first + revised_first).astype(np.float64),
             "first": (draft_first + revised_first) / 2,
             "revised": (1 - draft_first + revised_first) / 2,
         }

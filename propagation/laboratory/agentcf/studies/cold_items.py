@@ -28,10 +28,9 @@ from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.popularity import count_adopters
-from propagation.laboratory.protocols.candidates import list_unseen
+from propagation.laboratory.protocols.candidates import draw_others, list_unseen
 from propagation.laboratory.protocols.expected_gain import rate_rankings
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough, split_last
 from propagation.ports import Embedder
 
 N10 = 2
@@ -78,13 +77,11 @@ class ColdItems:
         """
         history, targets = split_last(dataset)
         enough = sum(len(pool) >= self.negatives for pool in self._list_pools(history, targets))
-        if enough < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(enough, 'user')} with two events or more and"
-                f" {self.negatives} items that only others had; this experiment needs at least"
-                f" {LEAST_TARGETS}",
-            )
+        check_enough(
+            dataset,
+            enough,
+            f"with two events or more and {self.negatives} items that only others had",
+        )
         return history, targets
 
     async def run(
@@ -163,8 +160,7 @@ class ColdItems:
         place = np.empty(len(rows), np.int64)
         for number, row in enumerate(rows.tolist()):
             draw = np.random.default_rng([seed, 3, int(targets.user[row])])
-            others = draw.choice(pools[row], self.negatives, replace=False)
-            place[number] = draw.integers(self.negatives + 1)
+            others, place[number] = draw_others(draw, pools[row], self.negatives)
             candidates[number] = np.insert(others, place[number], targets.item[row])
         return rows, candidates, place
 

@@ -23,8 +23,7 @@ from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USE
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS, split_last
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough, split_last
 
 READ: Mapping[str, tuple[Stance, int]] = {
     "praise": (Stance.PRAISE, 0),
@@ -70,12 +69,7 @@ class Reviews:
         """
         history, targets = split_last(dataset)
         enough = sum(len(one) > 0 for one in list_reviewers(history, targets))
-        if enough < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(enough, 'user')} whose last item another user took"
-                f" before; this experiment needs at least {LEAST_TARGETS}",
-            )
+        check_enough(dataset, enough, "whose last item another user took before")
         return history, targets
 
     async def run(
@@ -163,10 +157,7 @@ def list_reviewers(history: History, targets: Targets) -> list[list[int]]:
     Similarity is the cosine of the items of two users; equal ones are in the order of their rows.
     """
     had = [set(items.tolist()) for items in history.list_items_by_user()]
-    adopters: dict[int, list[int]] = {}
-    for user, items in enumerate(had):
-        for item in items:
-            adopters.setdefault(item, []).append(user)
+    adopters = history.list_users_by_item()
 
     def measure_similarity(one: int, other: int) -> float:
         shared = len(had[one] & had[other])

@@ -25,8 +25,7 @@ from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USE
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method, MethodFailed
 from propagation.laboratory.methods.asking import AskingMethod, Calls
-from propagation.laboratory.protocols.last_events import LEAST_TARGETS
-from propagation.model import InvalidInput, pluralize
+from propagation.laboratory.protocols.last_events import check_enough
 
 PREFERENCE = "things that have to do with lighthouses"
 CONTROL = "things that have to do with windmills"
@@ -77,18 +76,11 @@ class Spread:
         Raises:
             InvalidInput: Too few users share an item with another one.
         """
-        user, item, time = dataset.rows()
-        users = len(dataset.users)
-        history = History(users, len(dataset.items), user, item, time, np.arange(len(user)))
+        history = History.of(dataset, np.arange(len(dataset)))
         enough = int((count_near(history) > 0).sum())
-        if enough < LEAST_TARGETS:
-            raise InvalidInput(
-                "events",
-                f"{dataset.name} has {pluralize(enough, 'user')} who share an item with another"
-                f" one; this experiment needs at least {LEAST_TARGETS}",
-            )
-        last = find_newest(user)
-        return history, Targets(user[last], item[last], time[last])
+        check_enough(dataset, enough, "who share an item with another one")
+        last = find_newest(history.user)
+        return history, Targets(history.user[last], history.item[last], history.time[last])
 
     async def run(
         self, method: Method, history: History, targets: Targets, seed: int
@@ -166,10 +158,7 @@ def find_newest(user: I64) -> I64:
 def count_near(history: History) -> I64:
     """Count for each user the others who share an item, [users]."""
     had = history.list_items_by_user()
-    adopters: dict[int, list[int]] = {}
-    for user, items in enumerate(had):
-        for item in items.tolist():
-            adopters.setdefault(item, []).append(user)
+    adopters = history.list_users_by_item()
     near = [
         len({other for item in items.tolist() for other in adopters[item]} - {user})
         for user, items in enumerate(had)

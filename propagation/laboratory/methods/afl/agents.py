@@ -6,7 +6,6 @@ Source:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +31,7 @@ from propagation.laboratory.methods.asking.answers import (
     run_together,
 )
 from propagation.laboratory.methods.asking.shown_items import ShownItems
+from propagation.laboratory.methods.method import build_version
 from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 
 ANSWER_TOKENS, ROUND_TOKENS = 90, 230
@@ -102,8 +102,7 @@ class Agents:
             f"{one.method.name} {one.method.version}" if one else ""
             for one in (self.base, self.reward)
         ]
-        deciding = f"{self.model} {inside} {RECOMMEND} {DECIDE} {LIKE}"
-        return blake2b(deciding.encode(), digest_size=16).hexdigest()
+        return build_version(f"{self.model} {inside} {RECOMMEND} {DECIDE} {LIKE}")
 
     async def prepare(self, history: History, questions: Questions, seed: int) -> list[Case]:
         """Score the candidates, and describe each question's user.

@@ -6,7 +6,6 @@ Source:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Annotated
 
 import numpy as np
@@ -36,6 +35,7 @@ from propagation.laboratory.methods.asking.answers import (
     count_prompt_tokens,
     run_together,
 )
+from propagation.laboratory.methods.method import build_version
 
 LISTED = 5
 LIST = Prompt(
@@ -209,7 +209,7 @@ def ask_pick(case: Case, places: Sequence[int]) -> Question:
 
 
 def _digest(agents: Agents, *prompts: Prompt | None) -> str:
-    return blake2b(f"{agents.version} {prompts}".encode(), digest_size=16).hexdigest()
+    return build_version(f"{agents.version} {prompts}")
 
 
 def _estimate(prompt: Prompt, asked: Sequence[Question]) -> Calls:

@@ -52,5 +52,5 @@ async def run_together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def count_prompt_tokens(question: Question) -> int:
-    """Estimate the tokens of a question, rather too many than too few."""
+    """Estimate the tokens of a question; the estimate is rather high."""
     return count_tokens_in(question.prompt.instructions) + count_data_tokens(question.document)

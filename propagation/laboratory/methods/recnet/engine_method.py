@@ -38,8 +38,8 @@ class RecNet:
         return self.plan.version
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        replayed = await self.replays.replay(self.plan, history, questions, seed)
-        return replayed.scores[self.ranker]
+        scores = await self.replays.replay(self.plan, history, questions, seed)
+        return scores[self.ranker]
 
     def get_measured(self, seed: int) -> Measured:
         return self.replays.get_measured(self.plan, seed)

@@ -65,16 +65,11 @@ class ReplayPlan:
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """What a replay left.
+Scores = Mapping[Ranker, F64]
+"""[Q,C] by each ranker that methods of a run use.
 
-    Attributes:
-        scores: [Q,C] by each ranker that methods of the run use. The reasoner's are its order as
-            scores, and NaN where it gave no usable order.
-    """
-
-    scores: Mapping[Ranker, F64]
+The reasoner's are its order as scores, and NaN where it gave no usable order.
+"""
 
 
 class ReplayCache:
@@ -99,7 +94,7 @@ class ReplayCache:
         )
         self._convert = convert
         self._rankers: dict[str, set[Ranker]] = {}
-        self._newest: tuple[bytes, Replayed] | None = None
+        self._newest: tuple[bytes, Scores] | None = None
         self._one_at_a_time = asyncio.Lock()
         self._measured: dict[tuple[str, int], Measured] = {}
 
@@ -109,14 +104,14 @@ class ReplayCache:
 
     async def replay(
         self, plan: ReplayPlan, history: History, questions: Questions, seed: int
-    ) -> Replayed:
+    ) -> Scores:
         """Replay the history and ask, unless the newest replay was this one."""
         key = _digest(plan.version, history, questions, seed)
         async with self._one_at_a_time:
             if self._newest is None or self._newest[0] != key:
                 self._newest = None
-                replayed, measured = await self._replay(plan, history, questions, seed)
-                self._newest = key, replayed
+                scores, measured = await self._replay(plan, history, questions, seed)
+                self._newest = key, scores
                 self._measured[plan.version, seed] = measured
             return self._newest[1]
 
@@ -126,7 +121,7 @@ class ReplayCache:
 
     async def _replay(
         self, plan: ReplayPlan, history: History, questions: Questions, seed: int
-    ) -> tuple[Replayed, Measured]:
+    ) -> tuple[Scores, Measured]:
         known = np.zeros(len(self.dataset), np.bool_)
         known[history.event] = True
         events = self._convert(
@@ -157,7 +152,7 @@ class ReplayCache:
             **{f"questions: {name}": float(count) for name, count in asked.items()},
         }
         return (
-            Replayed(scores),
+            scores,
             Measured(
                 counts=counts,
                 series={"routers": routers},

@@ -17,7 +17,7 @@ import numpy as np
 from propagation.arrays import F64
 from propagation.datasets.dataset import Dataset
 from propagation.evaluation.kernels.arms import create_evaluation_combiner
-from propagation.evaluation.kernels.controls import create_controls
+from propagation.evaluation.kernels.controls import Controls, create_controls
 from propagation.evaluation.kernels.prequential import evaluate_block
 from propagation.evaluation.protocols.passes import compile_pass, start_state
 from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
@@ -25,6 +25,8 @@ from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.method import Measured
 from propagation.laboratory.methods.recnet.numbers_kernel import score_items
 from propagation.model import to_seconds
+from propagation.numbers import State
+from propagation.numbers.rules import Combiner
 from propagation.ports import FittableEmbedder
 
 BLOCK = 500
@@ -76,7 +78,9 @@ class NumbersMethod:
     def get_measured(self, seed: int) -> Measured:
         return self._measured[seed]
 
-    def _learn(self, stream: Stream, history: History, seed: int, learned: tuple) -> None:  # type: ignore[type-arg]
+    def _learn(
+        self, stream: Stream, history: History, seed: int, learned: tuple[State, Combiner, Controls]
+    ) -> None:
         """Learn the history's events in their order, and rank none."""
         count = len(history.user)
         seconds = to_seconds(history.time)

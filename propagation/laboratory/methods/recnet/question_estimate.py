@@ -34,7 +34,7 @@ UNFUSED_FORWARD, UNFUSED_BACKWARD = 4, 9
 
 
 class Tokens(NamedTuple):
-    """Tokens of a call: what is sent, and what is answered."""
+    """How many tokens a call sends, and how many its answer has."""
 
     prompt: int
     answer: int
