@@ -30,13 +30,16 @@ def _grow_rows(array: np.ndarray, rows: int, fill: float = 0) -> np.ndarray:
     return out
 
 
-def with_room(state: State, users: int, items: int, more_seen: int) -> State:
+def with_room(
+    state: State, users: int, items: int, more_seen: int, *, filled: bool = False
+) -> State:
     """Return the state with room for more users, items and adoptions.
 
     Args:
         users: User rows that it has at least.
         items: Item rows that it has at least.
         more_seen: More adoptions that it has places for.
+        filled: Whether the caller fills the factors of all these users and items.
     """
     user_rows, item_rows = len(state.history), len(state.adoptions)
     if users > user_rows:
@@ -49,7 +52,7 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
             **grown,
             session=_with_users(state.session, rows),
             taste=_with_users(state.taste, rows),
-            factors=with_user_rows(state.factors, rows, state.seed),
+            factors=with_user_rows(state.factors, rows, state.seed, users if filled else 0),
         )
     if items > item_rows:
         rows = _compute_capacity(items, item_rows)
@@ -58,7 +61,7 @@ def with_room(state: State, users: int, items: int, more_seen: int) -> State:
             **grown,
             session=_with_items(state.session, rows),
             taste=_with_items(state.taste, rows),
-            factors=with_item_rows(state.factors, rows, state.seed),
+            factors=with_item_rows(state.factors, rows, state.seed, items if filled else 0),
         )
     seen = int(state.clock[SEEN]) + more_seen
     if seen > len(state.seen_item):

@@ -7,10 +7,14 @@ Source: Chen, Roch, Rohe and Yu, "Estimating graph dimension with cross-validate
 (2021); `docs/evolution.md`.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import sparse
 
 from propagation.arrays import F32, F64, I64, Bools
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 FOLDS, LEFT_OUT = 5, 0.1
 SIGNIFICANT = 1.645
@@ -68,6 +72,8 @@ def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64
         A statistic of each direction, which is standard normal if there is nothing to find; fewer
         than `count` if the choices have fewer directions.
     """
+    from scipy import sparse  # a service need not wait for it when it starts
+
     shape = (int(users.max(initial=-1)) + 1, int(items.max(initial=-1)) + 1)
     count = min(count, min(shape) - 1)
     if count < 2 or left_out.all() or not left_out.any():
@@ -87,7 +93,7 @@ def _test_directions(users: I64, items: I64, left_out: Bools, count: int) -> F64
     return value / np.maximum(error, 1e-12)
 
 
-def _find_largest_directions(matrix: sparse.csr_matrix, count: int) -> tuple[F32, F32]:
+def _find_largest_directions(matrix: "sparse.csr_matrix", count: int) -> tuple[F32, F32]:
     """Find the directions of largest singular value by block power iteration.
 
     The time that it takes is bounded, also if the matrix is nothing but noise. With 32-bit numbers

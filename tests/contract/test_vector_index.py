@@ -295,6 +295,14 @@ async def test_delete_takes_what_is_named_and_no_more(index):
     )
 
 
+async def test_a_new_point_without_attributes_has_none_of_a_dropped_one(index):
+    query = vector(1, 0, 0, 0)
+    await index.upsert(Collection.ITEMS, [Point(1, 1, query, frozenset({"jazz"}))])
+    await index.delete(Collection.ITEMS, [1])
+    await index.upsert(Collection.ITEMS, [Point(2, 1, query)])
+    assert await index.search_above(Collection.ITEMS, query, 0.5, frozenset({"jazz"})) == []
+
+
 async def test_another_model_or_dimension_is_refused_and_names_the_command(index, reopen):
     for embedder, dimension in (("model-b", DIMENSION), ("model-a", 8)):
         again = await reopen()

@@ -46,13 +46,15 @@ class Shelf:
         rows, vectors = [], []
         for point in points:
             row = self._row.get(point.key)
+            is_new = row is None
             if row is None:
                 row = self._row[point.key] = len(self._keys)
                 self._keys.append(point.key)
             elif point.version < self._versions[point.key]:
                 continue
             self._versions[point.key] = point.version
-            self._hold(row, point.attributes)
+            if point.attributes or not is_new:
+                self._hold(row, point.attributes)
             rows.append(row)
             vectors.append(point.vector)
         if rows:  # if a key comes twice, its last vector stays
@@ -72,6 +74,7 @@ class Shelf:
                 self._attributes[row] = self._attributes[last]
                 self._keys[row] = moved
                 self._row[moved] = row
+            self._attributes[last] = NONE  # the next new row takes this place
 
     def find_nearest(self, vector: F32, limit: int) -> list[Hit]:
         """Return the `limit` points of largest cosine, ordered by (-score, key)."""

@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from scipy import sparse
 
 from propagation.model import F32, F64, I64, NO_EXPENSES, IncompatibleSettings
 from propagation.ports import normalize_rows
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 DIMENSION = 48
 BUCKETS = 1 << 15
@@ -133,6 +135,8 @@ class HashedEmbedder:
 
     def fit(self, texts: Sequence[str], seed: int) -> bytes:
         """Fit a table: IDF-weighted right singular vectors of the catalogue's TF-IDF."""
+        from scipy import sparse  # a service need not wait for it when it starts
+
         matrix = sparse.csr_array(_count_frequencies(texts), shape=(len(texts), BUCKETS))
         used = np.unique(matrix.indices)
         matrix = matrix[:, used]
@@ -169,7 +173,7 @@ class HashedEmbedder:
         )
 
 
-def _compute_right_singular_vectors(matrix: sparse.csr_array, rank: int, seed: int) -> F64:
+def _compute_right_singular_vectors(matrix: "sparse.csr_array", rank: int, seed: int) -> F64:
     """Compute right singular vectors by randomised SVD, from the second one on.
 
     The first, which is kept only if it is the only one, is what all texts share. Without it, texts

@@ -94,16 +94,21 @@ def create_factors(settings: FactorSettings, seed: np.uint64, users: int, items:
     return with_user_rows(with_item_rows(empty, items, seed), users, seed)
 
 
-def with_item_rows(factors: Factors, rows: int, seed: np.uint64) -> Factors:
-    """Return the tables with more item rows, which have learned nothing."""
+def with_item_rows(factors: Factors, rows: int, seed: np.uint64, skipped: int = 0) -> Factors:
+    """Return the tables with more item rows, which have learned nothing.
+
+    Args:
+        skipped: Rows below this one stay empty: the caller fills them.
+    """
     before = len(factors.bias)
     if rows == before:
         return factors
     tables: dict[str, Any] = {name: _grow(getattr(factors, name), rows) for name in ITEM_TABLES}
     grown = factors._replace(**tables)
     grown.squares[before:] = START_SQUARE
-    fill_start_rows(grown.long, np.arange(before, rows), OF_LONG, seed)
-    fill_start_rows(grown.now, np.arange(before, rows), OF_NOW, seed)
+    new = np.arange(max(before, skipped), rows)
+    fill_start_rows(grown.long, new, OF_LONG, seed)
+    fill_start_rows(grown.now, new, OF_NOW, seed)
     return grown
 
 
@@ -121,13 +126,17 @@ def reset_taste(factors: Factors, users: NDArray[np.int64], seed: np.uint64) -> 
     fill_start_rows(factors.taste, users, OF_TASTE, seed)
 
 
-def with_user_rows(factors: Factors, rows: int, seed: np.uint64) -> Factors:
-    """Return the tables with more user rows, which have learned nothing."""
+def with_user_rows(factors: Factors, rows: int, seed: np.uint64, skipped: int = 0) -> Factors:
+    """Return the tables with more user rows, which have learned nothing.
+
+    Args:
+        skipped: Rows below this one stay empty: the caller fills them.
+    """
     before = len(factors.taste)
     if rows == before:
         return factors
     grown = factors._replace(taste=_grow(factors.taste, rows))
-    fill_start_rows(grown.taste, np.arange(before, rows), OF_TASTE, seed)
+    fill_start_rows(grown.taste, np.arange(max(before, skipped), rows), OF_TASTE, seed)
     return grown
 
 

@@ -235,7 +235,11 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         ),
     )
     view.state = with_room(
-        view.state, len(arrays["seen_last"]), len(arrays["adoptions"]), len(arrays["seen_item"])
+        view.state,
+        len(arrays["seen_last"]),
+        len(arrays["adoptions"]),
+        len(arrays["seen_item"]),
+        filled=True,
     )
     state = view.state
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):

@@ -116,10 +116,12 @@ class Catalogue:
 
     def _relabel(self, row: int, labels: tuple[Label, ...]) -> None:
         before = self._labels[row]
-        for label in set(before).difference(labels):
-            self._rows[label].remove(row)
-        for label in set(labels).difference(before):
-            self._rows[label].append(row)
+        for label in before:
+            if label not in labels:
+                self._rows[label].remove(row)
+        for label in labels:
+            if label not in before:
+                self._rows[label].append(row)
         self._labels[row] = labels
 
     def is_hidden(self, row: int) -> bool:

@@ -10,6 +10,7 @@ from propagation.adapters.sqlite.connection import SqlitePart, read_fact, reads,
 from propagation.ports import Point
 
 DESCRIPTION = "vector_index"
+NO_ATTRIBUTES: frozenset[str] = frozenset()
 PUT = (
     "INSERT INTO point SELECT ?1, value->>0, value->>1, substr(?3, key * (value->>3) + 1,"
     " value->>3), value->>2 FROM json_each(?2) WHERE true ON CONFLICT (collection, key) DO UPDATE"
@@ -40,16 +41,21 @@ class SqlitePoints(SqlitePart):
 
     @reads
     def load_points(self, connection: sqlite3.Connection, shelf: str) -> Sequence[Point]:
+        rows = connection.execute(
+            "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (shelf,)
+        ).fetchall()
+        # One document is decoded, not one for each point: a start waits for this.
+        keys = orjson.loads(f"[{','.join([row[0] for row in rows])}]")
         return [
             Point(
-                key=orjson.loads(key),
+                key=key,
                 version=version,
                 vector=np.frombuffer(vector, np.float32),
-                attributes=frozenset(orjson.loads(attributes)),
+                attributes=NO_ATTRIBUTES
+                if attributes == "[]"
+                else frozenset(orjson.loads(attributes)),
             )
-            for key, version, vector, attributes in connection.execute(
-                "SELECT key, version, vector, attributes FROM point WHERE collection = ?", (shelf,)
-            )
+            for key, (_, version, vector, attributes) in zip(keys, rows, strict=True)
         ]
 
     async def put_points(self, shelf: str, points: Sequence[Point]) -> None:
