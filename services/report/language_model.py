@@ -21,8 +21,9 @@ def list_model_warnings(status: pb.GetStatusResponse) -> list[str]:
         f"{one.lost_parts / asked:.0%} of the answers to {one.prompt} could not be used"
         f"{REMEDIES.get(one.prompt.partition('@')[0], REMEDY)}"
         for one in status.spending.prompts
-        # An answer that cannot be read has no parts that are checked.
-        if (asked := max(one.parts, one.lost_parts)) >= LEAST_PARTS
+        # A lost part was checked twice, as it was asked for once more. Of an answer that cannot be
+        # read, no part is checked.
+        if (asked := max(one.parts - one.lost_parts, one.lost_parts)) >= LEAST_PARTS
         and one.lost_parts > LOST_SHARE * asked
     ]
     return [*(one.warning for one in status.predictors if one.in_use and one.warning), *lost]

@@ -1,6 +1,5 @@
 """Numbers wait for no language model, from the first minute on."""
 
-import asyncio
 import time
 from contextlib import asynccontextmanager
 
@@ -95,7 +94,7 @@ async def test_the_first_epoch_does_not_wait_for_a_round_that_asks_the_model(tmp
         await wait_until(lambda: not engine.cold_start.outstanding, 30)
         await wait_until_reasoned(service)
         model.script = Script(latency=ANSWER_SECONDS)
-        round_ = asyncio.create_task(service.stub.RunRound(pb.RunRoundRequest()))
+        round_ = service.stub.RunRound(pb.RunRoundRequest())
         await wait_until(lambda: model.seen.calls["summarize"], 20)
         started = time.monotonic()
         await upsert_records(service, [(f"new{n}", "Folk", None) for n in range(15)])
