@@ -1,4 +1,4 @@
-"""Kinds of work that ask a model, and the share of its calls that each may claim.
+"""Kinds of work that ask a model, and their shares of its calls.
 
 Router texts and descriptions come in large numbers at once. Asked in the order of coming, they keep
 a slow model busy for many minutes while interactions wait, from which all preferences come.
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class ModelWork(Enum):
-    """A kind of work that asks a model; the value tells its questions apart.
+    """A kind of work that asks a model.
 
     While questions of several kinds wait, each kind gets calls by its `share`. The share of
     interactions is as large as all others together, so they get at least half of the calls for as
@@ -41,7 +41,7 @@ current_work: ContextVar[ModelWork] = ContextVar("current_work", default=ModelWo
 
 @contextmanager
 def asking_for(work: ModelWork) -> Iterator[None]:
-    """Mark the body's questions, and those of tasks that it starts, as of this kind."""
+    """Mark the questions of the body, and of tasks that it starts."""
     token = current_work.set(work)
     try:
         yield

@@ -1,4 +1,4 @@
-"""A reasoner whose routers' texts another one writes, always or where none was usable.
+"""A reasoner whose routers' texts another one may write.
 
 Router texts are most of what a round asks. If a small model cannot write them, it is not asked for
 them again and again while interactions wait, and messages travel all the same.
@@ -16,7 +16,7 @@ ASKED_AGAIN_EVERY = 4
 
 
 class DelegatedRouterTexts(ReasonerPair):
-    """Asks `first` for routers' texts (eq. 3); `other` writes those that `first` does not.
+    """Asks `first` for routers' texts (eq. 3), and `other` for missing ones.
 
     Each text of `other` is marked in `written_by`, as `summarize:NAME`. Its router is left to
     `other` until a version whose number is a multiple of ASKED_AGAIN_EVERY. That rests on what is

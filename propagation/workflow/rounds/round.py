@@ -163,7 +163,7 @@ class PropagationRound:
                 self._running = None
 
     def abandon(self) -> None:
-        """End the round that runs here, if any, as if it had not begun.
+        """End the round that runs here, if any, with no effect.
 
         A slow model may write routers' texts for many minutes.
         """

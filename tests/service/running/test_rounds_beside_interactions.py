@@ -19,8 +19,8 @@ from tests.service.conftest import Client
 from tests.service.scenarios import upsert_records
 from tests.waiting import wait_until
 
-STYLES = 30
-ITEMS, USERS, EVENTS = 120, 20, 100
+STYLES = 60
+ITEMS, USERS, EVENTS = 180, 20, 100
 LATENCY = 0.15
 MARK = "summarize:offline-1"
 WORKFLOW = WorkflowSettings(

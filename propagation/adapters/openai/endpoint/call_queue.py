@@ -1,4 +1,4 @@
-"""The order in which waiting calls begin: by kinds of work, each with its share."""
+"""Queue of waiting calls, in which each kind of work has its share."""
 
 import asyncio
 from collections import deque

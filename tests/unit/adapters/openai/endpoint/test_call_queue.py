@@ -12,13 +12,19 @@ from propagation.ports import ModelWork, asking_for, current_work
 INTERACTION, READ, DESCRIPTION, ROUTERS = ModelWork
 
 
-async def make_calls(limiter, work, count, begun, seconds=0.0):
+async def pass_steps(count):
+    """Let the loop go on by some steps, which are the tests' only measure of time."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def make_calls(limiter, work, count, begun, steps=1):
     """Ask `count` times at once, and note the kind of each call as it begins."""
 
     async def call():
         async with limiter.slot(1):
             begun.append(work)
-            await asyncio.sleep(seconds)
+            await pass_steps(steps)
 
     with asking_for(work):
         await asyncio.gather(*(call() for _ in range(count)))
@@ -83,11 +89,11 @@ async def test_an_interaction_that_asks_one_question_after_another_is_not_kept_w
 
     async def interact():
         for _ in range(15):
-            await make_calls(limiter, INTERACTION, 1, begun, 0.005)
-            await asyncio.sleep(0.001)
+            await make_calls(limiter, INTERACTION, 1, begun, 50)
+            await pass_steps(10)
 
-    summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 200, begun, 0.005))
-    await asyncio.sleep(0.01)
+    summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 200, begun, 50))
+    await pass_steps(100)
     begun.clear()
     await asyncio.gather(*(interact() for _ in range(in_flight)))
     last = len(begun) - begun[::-1].index(INTERACTION)
@@ -101,16 +107,14 @@ async def test_a_cancelled_call_leaves_neither_a_slot_nor_its_place():
     limiter, begun = RateLimiter(1), []
     async with limiter.slot(1):
         waiting = asyncio.create_task(make_calls(limiter, ROUTERS, 3, begun))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await pass_steps(2)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     assert limiter.running == 0
     # Cancelled between the slot and the first step with it.
     async with limiter.slot(1):
         late = asyncio.create_task(make_calls(limiter, ROUTERS, 1, begun))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await pass_steps(2)
     assert (limiter.running, begun) == (1, [])
     late.cancel()
     await asyncio.gather(late, return_exceptions=True)
