@@ -1,4 +1,4 @@
-"""Kinds of work that ask a model, and their shares of its calls.
+"""Kinds of work that ask a model, with their shares.
 
 Router texts and descriptions come in large numbers at once. Asked in the order of coming, they keep
 a slow model busy for many minutes while interactions wait, from which all preferences come.

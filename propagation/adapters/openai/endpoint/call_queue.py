@@ -1,4 +1,4 @@
-"""Queue of waiting calls, in which each kind of work has its share."""
+"""Queue of waiting calls, shared by kinds of work."""
 
 import asyncio
 from collections import deque
