@@ -77,8 +77,8 @@ async def describe_catalogue(service, model):
         service, [(f"i{n}", f"style {n % STYLES}", f"shelf {n % 7}") for n in range(ITEMS)]
     )
     engine = service.engine
-    await wait_until(lambda: engine.numbers.view.epoch == 1, 30)
-    await wait_until(lambda: not engine.cold_start.outstanding and not engine.index_problem, 60)
+    await wait_until(lambda: engine.numbers.view.epoch == 1, 120)
+    await wait_until(lambda: not engine.cold_start.outstanding and not engine.index_problem, 240)
 
 
 async def record_events(service):
@@ -97,7 +97,7 @@ async def record_events(service):
 async def count_calls(model, calls):
     """Return how many of the next calls were for interactions, routers and descriptions."""
     before = Counter(model.seen.calls)
-    await wait_until(lambda: (model.seen.calls - before).total() >= calls, 120, pause=0.01)
+    await wait_until(lambda: (model.seen.calls - before).total() >= calls, 240, pause=0.01)
     found = model.seen.calls - before
     return found["forward"] + found["backward"], found["summarize"], found["extract"]
 
