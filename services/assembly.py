@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from propagation.adapters.fallback.prediction import DelegatedPrediction
 from propagation.adapters.fallback.reasoner import FallbackReasoner
+from propagation.adapters.fallback.router_texts import DelegatedRouterTexts
 from propagation.adapters.numpy.index import NumpyIndex, PointStore
 from propagation.adapters.offline.embedder import HashedEmbedder
 from propagation.adapters.offline.extract import extract_lines
@@ -129,7 +130,9 @@ def build_openai_reasoner(ports: ModelPorts, asker: "QuestionAsker | None" = Non
     """Build the reasoner behind an endpoint.
 
     The offline reasoner is its fallback, unless the setting `openai.fallback` is "never". It
-    predicts in the model's stead if the setting `openai.predict` is "offline".
+    predicts in the model's stead if the setting `openai.predict` is "offline". It writes the texts
+    of routers for which the model wrote none that is usable, and all of them if the setting
+    `openai.router_texts` is "offline".
 
     Args:
         asker: Asks the questions; None: one of the reasoner's own.
@@ -138,6 +141,8 @@ def build_openai_reasoner(ports: ModelPorts, asker: "QuestionAsker | None" = Non
 
     reasoner: Reasoner = create_openai_reasoner(ports.endpoint, ports.store, extract_lines, asker)
     options, offline = ports.settings.openai, build_offline_reasoner(ports)
+    asks_model = options.router_texts == "model"
+    reasoner = DelegatedRouterTexts(reasoner, offline, asks_first=asks_model)
     if options.fallback != "never":
         unavailable = options.fallback == "unavailable"
         reasoner = FallbackReasoner(reasoner, offline, unavailable=unavailable)

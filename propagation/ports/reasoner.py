@@ -153,10 +153,13 @@ class Summary:
         name: A proposal, which is changed if another router has that name; for "" the router is
             named by its attributes.
         text: At most 60 words. It is the message that the router multicasts.
+        written_by: Mark of the reasoner that wrote both in the stead of the one that was asked, as
+            in RouterVersion; "" if none did.
     """
 
     name: str
     text: str
+    written_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,13 @@ class Reasoner(Protocol):
     @property
     def predictor(self) -> str:
         """Name of the reasoner that predicts choices.
+
+        It is this one's, or that of another one in its stead.
+        """
+
+    @property
+    def router_writer(self) -> str:
+        """Name of the reasoner that writes routers' texts in rounds.
 
         It is this one's, or that of another one in its stead.
         """

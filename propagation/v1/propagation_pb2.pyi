@@ -1965,7 +1965,8 @@ class Router(_message.Message):
     """The sequence of the text; 0 without one."""
     written_by: _builtins.str
     """The prompts that a language model answered for the text, such as summarize@2, or the fallback
-    reasoner. Empty: no model was asked.
+    reasoner. summarize:NAME: the reasoner NAME wrote this text in the model's stead.
+    Empty: no model was asked.
     """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -3672,6 +3673,7 @@ class GetStatusResponse(_message.Message):
     PREDICTORS_FIELD_NUMBER: _builtins.int
     PACE_FIELD_NUMBER: _builtins.int
     DESCRIBED_AT_FIELD_NUMBER: _builtins.int
+    ROUTER_WRITER_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     """The last sequence that is recorded."""
     learned_through: _builtins.int
@@ -3709,6 +3711,10 @@ class GetStatusResponse(_message.Message):
     reasoned_above: _builtins.int
     """The interactions above reasoned_through that are reasoned, or dead letters: they end out of
     order.
+    """
+    router_writer: _builtins.str
+    """The name of the reasoner that writes routers' texts in rounds. It is another one than
+    `reasoner` with openai.router_texts=offline.
     """
     @_builtins.property
     def last_round(self) -> Global___RoundReport:
@@ -3807,10 +3813,11 @@ class GetStatusResponse(_message.Message):
         predictors: _abc.Iterable[Global___Predictor] | None = ...,
         pace: Global___ReasoningPace | None = ...,
         described_at: _timestamp_pb2.Timestamp | None = ...,
+        router_writer: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "described_at", b"described_at", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "described_at", b"described_at", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "described_at", b"described_at", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "router_writer", b"router_writer", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

@@ -546,10 +546,15 @@ class Engine:
     async def update_index(self) -> int:
         """Write changes that the vector index missed, from the outbox.
 
+        While a round runs, nothing is written: a slow model may take minutes for it, and
+        interactions would wait, too.
+
         Returns:
             How many changes were written.
         """
         if not await self.index_maintenance.is_due():
+            return 0
+        if self.exclusion.is_under_way(Activity.ROUND):
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()

@@ -126,7 +126,12 @@ class WorkflowSettings(Term):
         ),
     )
     round_interval: float = Field(
-        60.0, gt=0, description="Seconds after which a round runs in any case."
+        60.0,
+        gt=0,
+        description=(
+            "Seconds after which a round runs in any case, or as many as the last one took, if "
+            "that is longer."
+        ),
     )
     table_edges: int = Field(
         8,

@@ -281,6 +281,7 @@ PRESETS: Mapping[str, Mapping[str, object]] = {
         "openai.items": "titles",
         "openai.attributes": "known",
         "openai.context_tokens": 4_096,
+        "openai.router_texts": "offline",
     },
 }
 

@@ -7,16 +7,23 @@ from propagation.v1 import propagation_pb2 as pb
 from services.report.html import Child, make_element, table
 
 LEAST_PARTS, LOST_SHARE = 20, 0.5
+REMEDY = ": `propagation model-check` says what suits the model"
+REMEDIES = {
+    "summarize": ", so the offline reasoner wrote these routers' texts:"
+    " set openai.router_texts=offline to ask the model for none"
+}
+"""What to do if most answers to a prompt are unusable, by the prompt's name; else REMEDY."""
 
 
 def list_model_warnings(status: pb.GetStatusResponse) -> list[str]:
     """List what is wrong with the present model, a sentence each."""
     lost = [
-        f"{one.lost_parts / asked:.0%} of the answers to {one.prompt} could not be used:"
-        " `propagation model-check` says what suits the model"
+        f"{one.lost_parts / asked:.0%} of the answers to {one.prompt} could not be used"
+        f"{REMEDIES.get(one.prompt.partition('@')[0], REMEDY)}"
         for one in status.spending.prompts
-        # An answer that cannot be read has no parts that are checked.
-        if (asked := max(one.parts, one.lost_parts)) >= LEAST_PARTS
+        # A lost part was checked twice, as it was asked for once more. Of an answer that cannot be
+        # read, no part is checked.
+        if (asked := max(one.parts - one.lost_parts, one.lost_parts)) >= LEAST_PARTS
         and one.lost_parts > LOST_SHARE * asked
     ]
     return [*(one.warning for one in status.predictors if one.in_use and one.warning), *lost]

@@ -111,25 +111,29 @@ async def repeat_job(
     failures: Failures,
     *,
     at_once: bool = False,
+    rests: bool = False,
 ) -> None:
     """Run a job every `seconds` until cancelled, also after a failed run.
 
-    If a run takes longer, the next one follows at once.
+    If a run takes longer, the next one follows at once, or with `rests` after the same time again.
 
     Args:
         at_once: Whether the first run comes now; else it comes after `seconds`.
+        rests: Whether the pause after a run is at least as long as the run was.
     """
     loop = asyncio.get_running_loop()
     due = loop.time() + (0 if at_once else seconds)
     while True:
         await asyncio.sleep(due - loop.time())
-        due = max(due + seconds, loop.time())
+        due, began = max(due + seconds, loop.time()), loop.time()
         try:
             await work()
         except Exception as error:
             failures.record("job", name, error)
         else:
             failures.clear(name)
+        if rests:
+            due = max(due, 2 * loop.time() - began)
 
 
 async def learn(context: WorkerContext) -> int:

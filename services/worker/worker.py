@@ -124,6 +124,7 @@ class Worker:
                 interval,
                 partial(run_interval_round, self._context, PostponedRetries(interval)),
                 self.failures,
+                rests=True,  # else a slow model would write routers' texts all the time
             ),
             *(
                 repeat_job(

@@ -24,6 +24,7 @@ class ReasonerPair:
         self._other = other
         self.name = first.name
         self.predictor = first.predictor
+        self.router_writer = first.router_writer
         self.asks_model = first.asks_model
         self.concurrency = first.concurrency
         self.clients_a_call = first.clients_a_call

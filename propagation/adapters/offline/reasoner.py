@@ -37,7 +37,7 @@ from propagation.ports import (
 class OfflineReasoner:
     """The offline reasoner; ports/reasoner.py explains each answer."""
 
-    name = predictor = "offline-1"
+    name = predictor = router_writer = "offline-1"
     asks_model = False
     concurrency = 1
     clients_a_call = 10

@@ -179,5 +179,12 @@ class OpenAIOptions(Term):
             "reasoner, by the learned numbers, which marks the prediction."
         ),
     )
+    router_texts: Literal["model", "offline"] = Field(
+        "model",
+        description=(
+            "Who writes routers' texts in rounds (eq. 3): the model, with the offline reasoner for "
+            "texts that are not usable; or the offline reasoner alone. What it writes is marked."
+        ),
+    )
     budget: BudgetOptions = BudgetOptions()
     embeddings: EmbeddingOptions = EmbeddingOptions()

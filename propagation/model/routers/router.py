@@ -52,7 +52,8 @@ class RouterVersion:
         integrated: Parts that clients brought in this round.
         sequence: Sequence of the round's log entry.
         written_by: Prompts that a language model answered for this version, or the fallback that
-            answered instead (Usage.author); "" for the offline reasoner.
+            answered instead (Usage.author); `summarize:NAME` if the reasoner NAME wrote this text
+            alone; "" for the offline reasoner.
     """
 
     router: int

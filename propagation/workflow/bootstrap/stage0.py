@@ -123,12 +123,16 @@ class Stage0:
     async def _open_beside_reasoning(self) -> None:
         """Open the first epoch while clients are described and interactions are reasoned.
 
+        A round under way is abandoned: the epoch replaces the routers, and numbers wait for no
+        model.
+
         To reasoning it is as if another process had opened it. The index is made again by
         maintenance, and the first round is due as soon as enough clients are described.
 
         Raises:
             LeaseLost: Another process keeps the learner's lease for too long.
         """
+        self.rounds.abandon()
         async with self.exclusion.run(Activity.OPEN_FIRST_EPOCH):
             async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
                 if self.numbers.view.epoch:

@@ -181,6 +181,14 @@ class Exclusion:
         self._locks = {resource: asyncio.Lock() for resource in Resource}
         self._last_held = WeakKeyDictionary[asyncio.Task[object], Resource | None]()
 
+    def is_under_way(self, activity: Activity) -> bool:
+        """Tell whether this activity, or one that locks the same, runs now.
+
+        An activity that may as well come later asks this first: while it waits for one lock, it
+        holds those before it.
+        """
+        return any(self._locks[resource].locked() for resource in LOCKED[activity])
+
     @asynccontextmanager
     async def run(self, activity: Activity) -> AsyncIterator[None]:
         """Keep conflicting activities out until the body ends.

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 
 from propagation.model import Epoch, EvolutionRun, RouterMaps
 from propagation.optimization.holdout_judge import Verdict
-from propagation.ports import GraphStore, VersionClash, normalize_rows, texts_read_after
+from propagation.ports import (
+    GraphStore,
+    ModelWork,
+    VersionClash,
+    asking_for,
+    normalize_rows,
+    texts_read_after,
+)
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.evolve.holdout import (
     Holdout,
@@ -114,7 +121,7 @@ class Evolution:
             self.store, maps, await self._get_used_through(), holdout.judged_from, epoch.era
         )
         await asyncio.to_thread(rewind_snapshot, snapshot)
-        with texts_read_after(last_withdrawal):
+        with texts_read_after(last_withdrawal), asking_for(ModelWork.ROUTERS):
             plan = await self.planner.plan(snapshot, gradients, maps, holdout.judged_from)
         run = EvolutionRun(changes=plan.numbering.changes, judged_from=holdout.judged_from)
         if not run.changes:

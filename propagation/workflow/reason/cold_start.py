@@ -28,7 +28,9 @@ from propagation.ports import (
     ExtractAnswer,
     GraphStore,
     Lease,
+    ModelWork,
     Reasoner,
+    asking_for,
     texts_read_after,
 )
 from propagation.reception.merge import Reception, receive
@@ -156,10 +158,11 @@ class ColdStart:
             await self.queue.follow_others()
             if lease is None:
                 return None if self.queue.entries else 0
-            texts = await self._step(lease, welcome)
-            # Thousands of clients without text may come before one with text.
-            while not texts and self.queue.entries:
+            with asking_for(ModelWork.DESCRIPTION):
                 texts = await self._step(lease, welcome)
+                # Thousands of clients without text may come before one with text.
+                while not texts and self.queue.entries:
+                    texts = await self._step(lease, welcome)
         return len(texts)
 
     async def _step(self, lease: Lease, welcome: bool) -> dict[int, ClientText]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from propagation.model import split_into_batches
-from propagation.ports import GraphStore, Lease, Reasoner, VersionClash
+from propagation.ports import GraphStore, Lease, ModelWork, Reasoner, VersionClash, asking_for
 from propagation.workflow.concurrency import DESCRIBE_LEASE, Leases
 from propagation.workflow.reason.description_queue import DescriptionQueue
 
@@ -222,8 +222,11 @@ class DescriptionSweep:
             part: The clients with the sequence of their newest change.
         """
         refs = [*part]
+        is_awaited = not self._first.keys().isdisjoint(refs)
+        work = ModelWork.INTERACTION if is_awaited else ModelWork.DESCRIPTION
         try:
-            failed = await self._describe_again_if_lost(refs, max(part.values()))
+            with asking_for(work):
+                failed = await self._describe_again_if_lost(refs, max(part.values()))
             await self.queue.save_failures(refs, failed, lease)
             self.queue.note_described(part.items())
             await self.queue.save(lease)

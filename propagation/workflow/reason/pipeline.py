@@ -13,7 +13,13 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from propagation.model import NO_USAGE, EditClash, PropagationError, ReasonClaim, ReasonWork, Usage
-from propagation.ports import GraphStore, VersionClash, texts_read_after
+from propagation.ports import (
+    GraphStore,
+    ModelWork,
+    VersionClash,
+    asking_for,
+    texts_read_after,
+)
 from propagation.workflow.concurrency import CommitLock, Leases, keep_renewing
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.reason.drafting import OnCommitted
@@ -157,7 +163,8 @@ class Pipeline:
             claim = await self.claims.take(1)
             if claim is None:
                 break
-            self._running.add(asyncio.create_task(self._run(claim, describe_first)))
+            with asking_for(ModelWork.INTERACTION):
+                self._running.add(asyncio.create_task(self._run(claim, describe_first)))
         if not self._running:
             self.pace.pause()
             return 0

@@ -16,7 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from propagation.model import ReasonClaim, ReasonedInteraction, ReasonedSummary, ReasonWork
-from propagation.ports import GraphStore, VersionClash, texts_read_after
+from propagation.ports import (
+    GraphStore,
+    ModelWork,
+    VersionClash,
+    asking_for,
+    texts_read_after,
+)
 from propagation.workflow.concurrency import Leases
 from propagation.workflow.index import IndexedText
 from propagation.workflow.index.vector_sync import VectorSync
@@ -190,7 +196,8 @@ class Reasoning:
                 while True:
                     done = len(run.done)
                     try:
-                        await run.reason(until)
+                        with asking_for(ModelWork.INTERACTION):
+                            await run.reason(until)
                         break
                     except VersionClash:
                         lost = lost + 1 if len(run.done) == done else 1

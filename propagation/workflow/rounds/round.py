@@ -6,11 +6,19 @@ runs the optimisation when it is due.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from propagation.model import Round, RouterVersion
-from propagation.ports import POSTPONED_ARRIVALS, GraphStore, Lease, Reasoner
+from propagation.ports import (
+    POSTPONED_ARRIVALS,
+    GraphStore,
+    Lease,
+    ModelWork,
+    Reasoner,
+    asking_for,
+)
 from propagation.routing import (
     Perception,
     PostponedArrivals,
@@ -28,6 +36,8 @@ from propagation.workflow.rounds.attribute_perception import (
 )
 from propagation.workflow.rounds.router_integration import RouterIntegration
 from propagation.workflow.settings import WorkflowSettings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,7 @@ class PropagationRound:
         self._leases = leases
         self._find_end = find_end
         self.postponed: dict[int, str] = {}
+        self._running: asyncio.Task[Round | None] | None = None
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough clients have changed.
@@ -123,7 +134,10 @@ class PropagationRound:
         return last is None or last.sequence <= era.sequence
 
     async def run(self) -> Round | None:
-        """Run one round over everything reasoned so far; None if nothing changed.
+        """Run one round over everything reasoned so far.
+
+        Returns:
+            The round; None if nothing had changed, or if the round was abandoned.
 
         Raises:
             LeaseHeld: Another process runs a round.
@@ -133,10 +147,28 @@ class PropagationRound:
             pending = await self.find_pending()
             perception = self._perception.perceive_by_centres() if pending.first else self.policy
             try:
-                return await self._run(lease, pending, perception)
-            except BaseException:
+                with asking_for(ModelWork.ROUTERS):
+                    running = asyncio.create_task(self._run(lease, pending, perception))
+                self._running = running
+                return await running
+            except BaseException as error:
                 self._vectors.canonical.round = -1
+                caller = asyncio.current_task()
+                assert caller is not None, "rounds run in tasks"
+                if isinstance(error, asyncio.CancelledError) and not caller.cancelling():
+                    log.info("a round was abandoned, because its routers are replaced")
+                    return None
                 raise
+            finally:
+                self._running = None
+
+    def abandon(self) -> None:
+        """End the round that runs here, if any, with no effect.
+
+        A slow model may write routers' texts for many minutes.
+        """
+        if self._running is not None:
+            self._running.cancel()
 
     async def _run(
         self, lease: Lease, pending: PendingChanges, perception: Perception

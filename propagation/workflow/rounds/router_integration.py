@@ -93,7 +93,7 @@ class RouterIntegration:
                     groups[router],
                     round_.number,
                     epoch,
-                    author,
+                    summary.written_by or author,
                 )
             )
             await self.yield_to_calls()

@@ -144,6 +144,7 @@ def _list_facts(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
         ),
         ("dead letters", f"{answer.dead_letters:,}"),
         *describe_predictors(answer),
+        *describe_router_writer(answer),
         *describe_pace(answer),
         *(describe_spending(answer.spending) if answer.HasField("spending") else ()),
         *(
@@ -241,6 +242,19 @@ def describe_predictors(answer: pb.GetStatusResponse) -> list[tuple[str, object]
         for one in answer.predictors
     ]
     return rows + [("warning", warning) for warning in list_model_warnings(answer)]
+
+
+def describe_router_writer(answer: pb.GetStatusResponse) -> list[tuple[str, object]]:
+    """Say who writes routers' texts, if it is not the reasoner itself."""
+    if answer.router_writer in ("", answer.reasoner):
+        return []
+    return [
+        (
+            "routers' texts",
+            f"{answer.router_writer} writes them, and {answer.reasoner} is not asked for any"
+            " (openai.router_texts=offline)",
+        )
+    ]
 
 
 def _describe_waiting_clients(answer: pb.GetStatusResponse) -> str:

@@ -167,6 +167,7 @@ class GetStatusHandler(Servicer):
                 for name, reason in self._worker.failing.items()
             },
             reasoner=engine.reasoner.name,
+            router_writer=engine.reasoner.router_writer,
             embedder=engine.embedder.name,
             propagate=engine.propagates,
             spending=spending_to_proto(engine),

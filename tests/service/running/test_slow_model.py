@@ -13,7 +13,7 @@ from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.server import run_service
 from tests.service.conftest import SMALL, Client
-from tests.service.scenarios import plant_two_communities
+from tests.service.scenarios import plant_two_communities, upsert_records
 from tests.waiting import wait_until
 
 ANSWER_SECONDS, PROMISED_SECONDS = 60.0, 2.0
@@ -82,3 +82,39 @@ async def test_what_a_model_described_late_reaches_the_index_and_the_routers(tmp
         assert near.neighbours
         assert await engine.index_maintenance.repair() == 0
         assert await engine.store.check() == []
+
+
+async def test_the_first_epoch_does_not_wait_for_a_round_that_asks_the_model(tmp_path):
+    async with (
+        fake_llm() as model,
+        start_service(tmp_path, model, bootstrap_items=30) as service,
+    ):
+        engine = service.engine
+        await plant_two_communities(service, items=20)
+        await wait_until(lambda: not engine.cold_start.outstanding, 30)
+        await wait_until_reasoned(service)
+        model.script = Script(latency=ANSWER_SECONDS)
+        round_ = service.stub.RunRound(pb.RunRoundRequest())
+        await wait_until(lambda: model.seen.calls["summarize"], 20)
+        started = time.monotonic()
+        await upsert_records(service, [(f"new{n}", "Folk", None) for n in range(15)])
+        await wait_until(lambda: engine.numbers.view.epoch == 1, 20)
+        event = pb.Interaction(event_id="late", user_id="late", item_id="i0")
+        recorded = await service.stub.RecordInteractions(
+            pb.RecordInteractionsRequest(interactions=[event])
+        )
+        answer = await service.stub.Recommend(
+            pb.RecommendRequest(user_id="late", min_sequence=recorded.sequence),
+            timeout=PROMISED_SECONDS,
+        )
+        assert answer.reflects.applied_through >= recorded.sequence
+        assert time.monotonic() - started < ANSWER_SECONDS, "no answer can have come yet"
+        assert not (await round_).HasField("round"), "its routers are replaced"
+
+
+async def wait_until_reasoned(service):
+    async def find():
+        status = await service.stub.GetStatus(pb.GetStatusRequest())
+        return status.reasoned_through == status.recorded_through
+
+    await wait_until(find, 60)

@@ -10,7 +10,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from propagation.adapters.openai.endpoint.call_queue import CallQueue, WaitingCall
 from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
+from propagation.ports import current_work
 
 MINUTE = 60.0
 FAILURES = 12
@@ -20,11 +22,11 @@ BURST = 10.0
 
 
 class RateLimiter:
-    """Gives slots in the order of asking, at most `concurrency` at once.
+    """Gives slots to waiting calls, at most `concurrency` at once.
 
-    The limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in
-    flight, since a slow server still works on calls that timed out, and the next ones wait behind
-    them.
+    Kinds of work share the slots (ModelWork): a call is of the kind for which its task asks. The
+    limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in flight,
+    since a slow server still works on calls that timed out, and the next ones wait behind them.
 
     Every attempt of every call takes exactly one slot of its endpoint's limiter.
     """
@@ -39,8 +41,8 @@ class RateLimiter:
         self.concurrency = self._most = in_flight
         self._answers = 0
         self._slower_at = -math.inf
-        self._order = asyncio.Lock()
-        self._freed = asyncio.Event()
+        self._queue = CallQueue()
+        self._later: asyncio.TimerHandle | None = None
         self._calls = calls_per_minute
         self._tokens = tokens_per_minute
         self._clock = clock
@@ -55,19 +57,22 @@ class RateLimiter:
         Args:
             tokens: About how many tokens the prompt and the answer have.
         """
-        async with self._order:
-            while self.running >= self.concurrency:
-                self._freed.clear()
-                await self._freed.wait()
-            while (wait := self._wait(tokens)) > 0:  # noqa: ASYNC110 - time is what is waited for
-                await asyncio.sleep(wait)
-            self._recent.append((self._clock(), tokens))
-            self.running += 1
+        call = WaitingCall(current_work.get(), tokens)
+        self._queue.add(call)
+        self._admit()
+        try:
+            await call.begun
+        except BaseException:
+            if call.begun.cancelled():
+                self._queue.remove(call)
+                self._admit()  # the next one may need fewer tokens
+            else:
+                self._release()
+            raise
         try:
             yield
         finally:
-            self.running -= 1
-            self._freed.set()
+            self._release()
 
     def reduce(self) -> None:
         """Halve the calls in flight, down to one, after a time-out.
@@ -89,7 +94,7 @@ class RateLimiter:
             if self._answers >= self.concurrency:
                 self._answers = 0
                 self.concurrency += 1
-                self._freed.set()
+                self._admit()
 
     def pause(self, seconds: float) -> float:
         """Let no call begin for `seconds`.
@@ -102,6 +107,22 @@ class RateLimiter:
         before = max(self._not_before, now)
         self._not_before = max(before, now + seconds)
         return self._not_before - before
+
+    def _admit(self) -> None:
+        """Let waiting calls begin, as far as slots, rates and pauses allow."""
+        while self.running < self.concurrency and (call := self._queue.next) is not None:
+            if (wait := self._wait(call.tokens)) > 0:
+                if self._later is not None:
+                    self._later.cancel()
+                self._later = asyncio.get_running_loop().call_later(wait, self._admit)
+                return
+            self._recent.append((self._clock(), call.tokens))
+            self.running += 1
+            self._queue.begin(call)
+
+    def _release(self) -> None:
+        self.running -= 1
+        self._admit()
 
     def _wait(self, tokens: int) -> float:
         """Return the seconds until the next call may begin; 0: now."""

@@ -384,7 +384,7 @@ class EndpointAdapter:
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         self.endpoint = endpoint
-        self.name = self.predictor = f"openai:{model}"
+        self.name = self.predictor = self.router_writer = f"openai:{model}"
 
     @property
     def expenses(self) -> Expenses:

@@ -50,6 +50,10 @@ class CountedReasoner:
         return self._reasoner.predictor
 
     @property
+    def router_writer(self) -> str:
+        return self._reasoner.router_writer
+
+    @property
     def pause_reason(self) -> str:
         return self._reasoner.pause_reason
 

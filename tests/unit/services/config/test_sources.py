@@ -62,6 +62,7 @@ def test_the_preset_of_small_models_sets_what_can_be_set_alone(load):
     assert (asked.items, asked.attributes, asked.context_tokens) == ("titles", "known", 1_024)
     alone = load(flags=["openai.attributes=known"]).settings.openai
     assert (alone.attributes, alone.items, alone.edits) == ("known", "lines", 2)
+    assert (asked.router_texts, alone.router_texts) == ("offline", "model")
 
 
 @pytest.mark.parametrize(

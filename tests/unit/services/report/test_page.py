@@ -196,12 +196,17 @@ def _list_texts(read: ParsedPage) -> Iterator[str]:
 
 
 def test_a_model_whose_answers_cannot_be_used_is_named():
-    def warn(**counts):
-        spent = pb.PromptSpending(prompt="predict@1", **counts)
+    def warn(prompt="predict@1", **counts):
+        spent = pb.PromptSpending(prompt=prompt, **counts)
         return list_model_warnings(pb.GetStatusResponse(spending=pb.Spending(prompts=[spent])))
 
     [sentence] = warn(lost_parts=900)
     assert sentence.startswith("100% of the answers to predict@1 could not be used")
     assert not warn(lost_parts=19), "too few to tell"
-    assert not warn(parts=100, lost_parts=50)
-    assert len(warn(parts=100, lost_parts=51)) == 1
+    assert not warn(parts=100, lost_parts=33), "33 of 67 parts, which were checked once or twice"
+    assert len(warn(parts=100, lost_parts=34)) == 1
+    [sentence] = warn(parts=100, lost_parts=50)
+    assert sentence.startswith("100% of"), "each was refused when it was asked for once more"
+    [sentence] = warn(prompt="summarize@3", lost_parts=900)
+    assert "the offline reasoner wrote these routers' texts" in sentence
+    assert "openai.router_texts=offline" in sentence

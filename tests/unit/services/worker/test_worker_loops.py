@@ -95,3 +95,19 @@ async def test_a_job_waits_its_interval_unless_it_runs_at_once(failures):
         await asyncio.sleep(0.02)
         task.cancel()
         assert len(ran) == at_once
+
+
+@pytest.mark.parametrize("rests", [False, True])
+async def test_a_job_that_rests_pauses_for_as_long_as_it_worked(failures, rests):
+    loop, times = asyncio.get_running_loop(), asyncio.Queue()
+
+    async def work():
+        began = loop.time()
+        await asyncio.sleep(0.1)
+        times.put_nowait((began, loop.time()))
+
+    task = asyncio.create_task(repeat_job("long", 0.01, work, failures, rests=rests))
+    async with asyncio.timeout(10):
+        (began, ended), (again, _) = [await times.get() for _ in range(2)]
+    task.cancel()
+    assert (again - ended >= ended - began) == rests
