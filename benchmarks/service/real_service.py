@@ -89,7 +89,8 @@ def serving(database: Path, *arguments: str) -> Iterator[Service]:
 def _build_environment() -> dict[str, str]:
     """Return an environment in which Python keeps compiled modules.
 
-    It does so by default. Otherwise each start would compile some 200 modules, which takes a second.
+    It does so by default. Otherwise each start would compile some 200 modules, which takes a
+    second.
     """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONUNBUFFERED": "1"}
