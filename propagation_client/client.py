@@ -1,6 +1,7 @@
 """The client of the preference propagation service."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -10,7 +11,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from propagation_client.calls import CallRules
 from propagation_client.credentials import Credentials
-from propagation_client.messages import new_event_id
+from propagation_client.messages import build_timestamp, new_event_id
 from propagation_client.paging import batches, pages
 from propagation_client.retries import Retries
 
@@ -285,6 +286,73 @@ class PropagationClient:
         async for page in pages(self.stub.ListEvolutionRuns, request):
             for run in page.runs:
                 yield run
+
+    async def search(
+        self, kind: pb.ClientKind.ValueType, text: str, *, lines: bool = False
+    ) -> AsyncIterator[pb.SearchClientsResponse.Found]:
+        """Iterate over the users or items that a text finds.
+
+        Each page is fetched when it is needed.
+
+        Args:
+            kind: CLIENT_KIND_USER or CLIENT_KIND_ITEM.
+            text: An id, or the first letters of words of the title, attributes or categories.
+            lines: Search the lines of profiles instead, each for all words.
+        """
+        request = pb.SearchClientsRequest(kind=kind, text=text, lines=lines, page_size=PAGE_SIZE)
+        async for page in pages(self.stub.SearchClients, request):
+            for found in page.clients:
+                yield found
+
+    async def events(self, key: pb.ClientKey) -> AsyncIterator[pb.ClientEvent]:
+        """Iterate over a client's events, newest first, also those that were taken back."""
+        request = pb.ListClientEventsRequest(key=key, page_size=PAGE_SIZE)
+        async for page in pages(self.stub.ListClientEvents, request):
+            for event in page.events:
+                yield event
+
+    async def operations(
+        self,
+        kinds: Iterable[pb.OperationKind.ValueType] = (),
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> AsyncIterator[pb.Operation]:
+        """Iterate over rounds, evolution runs, retractions and the like, newest first.
+
+        Args:
+            kinds: Only operations of these kinds; empty: of all kinds.
+            since, until: Only operations in this range of time, `until` excluded; with a zone.
+        """
+        request = pb.ListOperationsRequest(
+            kinds=kinds,
+            since=build_timestamp(since),
+            until=build_timestamp(until),
+            page_size=PAGE_SIZE,
+        )
+        async for page in pages(self.stub.ListOperations, request):
+            for operation in page.operations:
+                yield operation
+
+    async def measurements(
+        self,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        by_day: bool = False,
+        timeout: float | None = None,
+    ) -> pb.GetMeasurementsResponse:
+        """Read how the gauge and the cost of the language model developed.
+
+        Args:
+            since, until: Only periods that begin in this range of time, `until` excluded; with a
+                zone.
+            by_day: Join hours to days, in UTC.
+        """
+        request = pb.GetMeasurementsRequest(
+            since=build_timestamp(since), until=build_timestamp(until), by_day=by_day
+        )
+        return await self.stub.GetMeasurements(request, timeout=timeout)
 
     def _note(self, sequence: int) -> None:
         self.written_through = max(self.written_through, sequence)

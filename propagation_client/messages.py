@@ -42,23 +42,30 @@ def interaction(
     Raises:
         ValueError: The time has no zone.
     """
-    moment = None
-    if time is not None:
-        if time.tzinfo is None:
-            raise ValueError(
-                f"the time {time} has no time zone; use datetime.now(UTC), for example"
-            )
-        moment = Timestamp()
-        moment.FromDatetime(time)
     return pb.Interaction(
         event_id=event_id or new_event_id(),
         user_id=user_id,
         item_id=item_id,
         negative_item_id=negative_item_id,
-        time=moment,
+        time=build_timestamp(time),
         weight=weight,
         metadata=metadata,
     )
+
+
+def build_timestamp(time: datetime | None) -> Timestamp | None:
+    """Convert a time; None stays None.
+
+    Raises:
+        ValueError: The time has no zone.
+    """
+    if time is None:
+        return None
+    if time.tzinfo is None:
+        raise ValueError(f"the time {time} has no time zone; use datetime.now(UTC), for example")
+    moment = Timestamp()
+    moment.FromDatetime(time)
+    return moment
 
 
 def new_event_id() -> str:

@@ -48,6 +48,12 @@ from propagation.graph_rules.retention import (
     may_drop_message,
     may_drop_text,
 )
+from propagation.graph_rules.search_words import (
+    holds_words,
+    list_search_words,
+    list_words_of,
+    split_words,
+)
 from propagation.graph_rules.withdrawal_order import (
     WithdrawalStep,
     choose_affected_keys,

@@ -75,6 +75,7 @@ from propagation.model.clients.profile import (
 from propagation.model.factor_settings import NO_FACTORS, FactorSettings
 from propagation.model.gauge import Gauge, GaugePoint
 from propagation.model.interactions.interaction import (
+    ClientEvent,
     InteractionRow,
     NewInteraction,
     RecordOutcome,
@@ -118,6 +119,13 @@ from propagation.model.interactions.withdrawal import (
     UserChoices,
     Withdrawal,
     WithdrawalResult,
+)
+from propagation.model.measurements import (
+    DAY_MS,
+    HOUR_MS,
+    GaugeMeasurement,
+    Measurements,
+    SpendingMeasurement,
 )
 from propagation.model.routers.evolution import (
     EvolutionChange,

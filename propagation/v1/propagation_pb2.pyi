@@ -341,6 +341,42 @@ MERGE_OUTCOME_FELL_OUT: MergeOutcome.ValueType  # 4
 """More messages waited than the buffer can hold."""
 Global___MergeOutcome: _TypeAlias = MergeOutcome  # noqa: Y015
 
+class _OperationKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OperationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OperationKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    OPERATION_KIND_UNSPECIFIED: _OperationKind.ValueType  # 0
+    """Not set; refused in a request, never in an answer."""
+    OPERATION_KIND_BOOTSTRAP: _OperationKind.ValueType  # 1
+    """Routers were made from the catalogue, and everything was learned again."""
+    OPERATION_KIND_ROUND: _OperationKind.ValueType  # 2
+    """A round was published."""
+    OPERATION_KIND_EVOLUTION: _OperationKind.ValueType  # 3
+    """An evolution run ended, published or not."""
+    OPERATION_KIND_RETRACTION: _OperationKind.ValueType  # 4
+    """Events were taken back."""
+    OPERATION_KIND_ERASURE: _OperationKind.ValueType  # 5
+    """A client was forgotten."""
+
+class OperationKind(_OperationKind, metaclass=_OperationKindEnumTypeWrapper):
+    """The kinds of operations."""
+
+OPERATION_KIND_UNSPECIFIED: OperationKind.ValueType  # 0
+"""Not set; refused in a request, never in an answer."""
+OPERATION_KIND_BOOTSTRAP: OperationKind.ValueType  # 1
+"""Routers were made from the catalogue, and everything was learned again."""
+OPERATION_KIND_ROUND: OperationKind.ValueType  # 2
+"""A round was published."""
+OPERATION_KIND_EVOLUTION: OperationKind.ValueType  # 3
+"""An evolution run ended, published or not."""
+OPERATION_KIND_RETRACTION: OperationKind.ValueType  # 4
+"""Events were taken back."""
+OPERATION_KIND_ERASURE: OperationKind.ValueType  # 5
+"""A client was forgotten."""
+Global___OperationKind: _TypeAlias = OperationKind  # noqa: Y015
+
 @_typing.final
 class ClientKey(_message.Message):
     """A client's identity."""
@@ -3017,6 +3053,512 @@ class ListEvolutionRunsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListEvolutionRunsResponse: _TypeAlias = ListEvolutionRunsResponse  # noqa: Y015
+
+@_typing.final
+class SearchClientsRequest(_message.Message):
+    """The request of SearchClients."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    kind: Global___ClientKind.ValueType
+    """The kind of the clients. Required."""
+    text: _builtins.str
+    """What to search for: 1 to 256 characters, not all white space. A text without letters and digits
+    finds only the client of exactly this id. Required.
+    """
+    lines: _builtins.bool
+    """Search the lines of the current profiles instead of ids, titles, attributes and categories. A
+    page then reads at most 1,000 profiles, so it may have few clients, or none, and still a
+    next_page_token.
+    """
+    page_size: _builtins.int
+    """Clients a page, 1 to 1,000. Absent: 100."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    def __init__(
+        self,
+        *,
+        kind: Global___ClientKind.ValueType = ...,
+        text: _builtins.str = ...,
+        lines: _builtins.bool = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "kind", b"kind", "lines", b"lines", "page_size", b"page_size", "page_token", b"page_token", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___SearchClientsRequest: _TypeAlias = SearchClientsRequest  # noqa: Y015
+
+@_typing.final
+class SearchClientsResponse(_message.Message):
+    """The answer of SearchClients."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class Found(_message.Message):
+        """A client that was found."""
+
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        TITLE_FIELD_NUMBER: _builtins.int
+        HIDDEN_FIELD_NUMBER: _builtins.int
+        LINE_FIELD_NUMBER: _builtins.int
+        title: _builtins.str
+        """The client's title; may be empty."""
+        hidden: _builtins.bool
+        """Whether the item is hidden."""
+        line: _builtins.str
+        """The first line of the profile that has all words. Empty unless SearchClientsRequest.lines."""
+        @_builtins.property
+        def key(self) -> Global___ClientKey:
+            """The client."""
+
+        def __init__(
+            self,
+            *,
+            key: Global___ClientKey | None = ...,
+            title: _builtins.str = ...,
+            hidden: _builtins.bool = ...,
+            line: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _typing.Literal["key", b"key"]  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["hidden", b"hidden", "key", b"key", "line", b"line", "title", b"title"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    CLIENTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    @_builtins.property
+    def clients(self) -> _containers.RepeatedCompositeFieldContainer[Global___SearchClientsResponse.Found]:
+        """The clients: first the one whose id is exactly the text, then the others in the order in which
+        they were created.
+        """
+
+    def __init__(
+        self,
+        *,
+        clients: _abc.Iterable[Global___SearchClientsResponse.Found] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clients", b"clients", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SearchClientsResponse: _TypeAlias = SearchClientsResponse  # noqa: Y015
+
+@_typing.final
+class ListClientEventsRequest(_message.Message):
+    """The request of ListClientEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Events a page, 1 to 1,000. Absent: 100."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    @_builtins.property
+    def key(self) -> Global___ClientKey:
+        """The client. Required."""
+
+    def __init__(
+        self,
+        *,
+        key: Global___ClientKey | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "key", b"key", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "key", b"key", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListClientEventsRequest: _TypeAlias = ListClientEventsRequest  # noqa: Y015
+
+@_typing.final
+class ClientEvent(_message.Message):
+    """An event that was recorded."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    INTERACTION_FIELD_NUMBER: _builtins.int
+    RECORDED_AT_FIELD_NUMBER: _builtins.int
+    RETRACTED_FIELD_NUMBER: _builtins.int
+    sequence: _builtins.int
+    """The event's sequence."""
+    retracted: _builtins.bool
+    """Whether the event was taken back."""
+    @_builtins.property
+    def interaction(self) -> Global___Interaction:
+        """The event. If it was taken back, only its id, user and item are kept."""
+
+    @_builtins.property
+    def recorded_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was recorded. Absent if it was taken back."""
+
+    def __init__(
+        self,
+        *,
+        sequence: _builtins.int = ...,
+        interaction: Global___Interaction | None = ...,
+        recorded_at: _timestamp_pb2.Timestamp | None = ...,
+        retracted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["interaction", b"interaction", "recorded_at", b"recorded_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["interaction", b"interaction", "recorded_at", b"recorded_at", "retracted", b"retracted", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ClientEvent: _TypeAlias = ClientEvent  # noqa: Y015
+
+@_typing.final
+class ListClientEventsResponse(_message.Message):
+    """The answer of ListClientEvents."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EVENTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    @_builtins.property
+    def events(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClientEvent]:
+        """The events, newest first."""
+
+    def __init__(
+        self,
+        *,
+        events: _abc.Iterable[Global___ClientEvent] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListClientEventsResponse: _TypeAlias = ListClientEventsResponse  # noqa: Y015
+
+@_typing.final
+class ListOperationsRequest(_message.Message):
+    """The request of ListOperations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KINDS_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Operations a page, 1 to 1,000. Absent: 100."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___OperationKind.ValueType]:
+        """The kinds of operations. Empty: all kinds."""
+
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Only operations at this time or later, on the service's clock. Absent: no limit."""
+
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """Only operations before this time. Absent: no limit."""
+
+    def __init__(
+        self,
+        *,
+        kinds: _abc.Iterable[Global___OperationKind.ValueType] | None = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size", "since", b"since", "until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "kinds", b"kinds", "page_size", b"page_size", "page_token", b"page_token", "since", b"since", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListOperationsRequest: _TypeAlias = ListOperationsRequest  # noqa: Y015
+
+@_typing.final
+class Operation(_message.Message):
+    """Something that the service or an operator did."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    CLIENTS_FIELD_NUMBER: _builtins.int
+    kind: Global___OperationKind.ValueType
+    """The kind, which tells the field that is set below."""
+    sequence: _builtins.int
+    """The sequence of the log entry; 0 for an evolution run that was not published."""
+    epoch: _builtins.int
+    """The number of the epoch that a bootstrap opened. Absent for other kinds."""
+    clients: _builtins.int
+    """The number of clients whose events were taken back, of kind RETRACTION. Absent for other kinds."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was committed."""
+
+    @_builtins.property
+    def round(self) -> Global___RoundReport:
+        """The round, of kind ROUND."""
+
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionRun:
+        """The run, of kind EVOLUTION."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___OperationKind.ValueType = ...,
+        sequence: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        round: Global___RoundReport | None = ...,
+        evolution: Global___EvolutionRun | None = ...,
+        epoch: _builtins.int | None = ...,
+        clients: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "round", b"round", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "kind", b"kind", "round", b"round", "sequence", b"sequence", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__clients: _TypeAlias = _typing.Literal["clients"]  # noqa: Y015
+    _WhichOneofArgType__clients: _TypeAlias = _typing.Literal["_clients", b"_clients"]  # noqa: Y015
+    _WhichOneofReturnType__epoch: _TypeAlias = _typing.Literal["epoch"]  # noqa: Y015
+    _WhichOneofArgType__epoch: _TypeAlias = _typing.Literal["_epoch", b"_epoch"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__clients) -> _WhichOneofReturnType__clients | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch) -> _WhichOneofReturnType__epoch | None: ...
+
+Global___Operation: _TypeAlias = Operation  # noqa: Y015
+
+@_typing.final
+class ListOperationsResponse(_message.Message):
+    """The answer of ListOperations."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OPERATIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    @_builtins.property
+    def operations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Operation]:
+        """The operations, newest first."""
+
+    def __init__(
+        self,
+        *,
+        operations: _abc.Iterable[Global___Operation] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "operations", b"operations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListOperationsResponse: _TypeAlias = ListOperationsResponse  # noqa: Y015
+
+@_typing.final
+class GetMeasurementsRequest(_message.Message):
+    """The request of GetMeasurements."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SINCE_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    BY_DAY_FIELD_NUMBER: _builtins.int
+    by_day: _builtins.bool
+    """Whether hours are joined to days, in UTC."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Only periods that begin at this time or later. Absent: no limit."""
+
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """Only periods that begin before this time. Absent: no limit."""
+
+    def __init__(
+        self,
+        *,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        by_day: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since", "until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by_day", b"by_day", "since", b"since", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMeasurementsRequest: _TypeAlias = GetMeasurementsRequest  # noqa: Y015
+
+@_typing.final
+class GaugeMeasurement(_message.Message):
+    """The gauge at the end of a period."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    INTERACTIONS_FIELD_NUMBER: _builtins.int
+    WITH_PROPAGATION_FIELD_NUMBER: _builtins.int
+    WITHOUT_FIELD_NUMBER: _builtins.int
+    STANDARD_ERROR_FIELD_NUMBER: _builtins.int
+    seconds: _builtins.int
+    """The length of the period, in seconds: 3,600 or 86,400."""
+    interactions: _builtins.int
+    """The number of interactions that were ranked so far."""
+    with_propagation: _builtins.float
+    """The mean N@10 of the recent stream with propagation, 0 to 1; see Gauge."""
+    without: _builtins.float
+    """The same without propagation."""
+    standard_error: _builtins.float
+    """The standard error of the difference. Absent below two interactions."""
+    @_builtins.property
+    def start(self) -> _timestamp_pb2.Timestamp:
+        """When the period began."""
+
+    def __init__(
+        self,
+        *,
+        start: _timestamp_pb2.Timestamp | None = ...,
+        seconds: _builtins.int = ...,
+        interactions: _builtins.int = ...,
+        with_propagation: _builtins.float = ...,
+        without: _builtins.float = ...,
+        standard_error: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error", "standard_error", b"standard_error", "start", b"start"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error", "interactions", b"interactions", "seconds", b"seconds", "standard_error", b"standard_error", "start", b"start", "with_propagation", b"with_propagation", "without", b"without"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__standard_error: _TypeAlias = _typing.Literal["standard_error"]  # noqa: Y015
+    _WhichOneofArgType__standard_error: _TypeAlias = _typing.Literal["_standard_error", b"_standard_error"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__standard_error) -> _WhichOneofReturnType__standard_error | None: ...
+
+Global___GaugeMeasurement: _TypeAlias = GaugeMeasurement  # noqa: Y015
+
+@_typing.final
+class SpendingMeasurement(_message.Message):
+    """What calls of the language model cost in a period. Of a process that was killed, up to 15 seconds
+    are missing.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    CALLS_FIELD_NUMBER: _builtins.int
+    CACHED_FIELD_NUMBER: _builtins.int
+    PROMPT_TOKENS_FIELD_NUMBER: _builtins.int
+    COMPLETION_TOKENS_FIELD_NUMBER: _builtins.int
+    MODEL_SECONDS_FIELD_NUMBER: _builtins.int
+    MONEY_FIELD_NUMBER: _builtins.int
+    seconds: _builtins.int
+    """The length of the period, in seconds: 3,600 or 86,400."""
+    calls: _builtins.int
+    """The number of calls that reached a model, retries included."""
+    cached: _builtins.int
+    """The number of answers that needed no call."""
+    prompt_tokens: _builtins.int
+    """Input tokens, as the server counts them."""
+    completion_tokens: _builtins.int
+    """Output tokens, as the server counts them."""
+    model_seconds: _builtins.float
+    """The time spent waiting for the model, in seconds."""
+    money: _builtins.float
+    """The price, in the currency of the configured prices; 0 without prices."""
+    @_builtins.property
+    def start(self) -> _timestamp_pb2.Timestamp:
+        """When the period began."""
+
+    def __init__(
+        self,
+        *,
+        start: _timestamp_pb2.Timestamp | None = ...,
+        seconds: _builtins.int = ...,
+        calls: _builtins.int = ...,
+        cached: _builtins.int = ...,
+        prompt_tokens: _builtins.int = ...,
+        completion_tokens: _builtins.int = ...,
+        model_seconds: _builtins.float = ...,
+        money: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["start", b"start"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "calls", b"calls", "completion_tokens", b"completion_tokens", "model_seconds", b"model_seconds", "money", b"money", "prompt_tokens", b"prompt_tokens", "seconds", b"seconds", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SpendingMeasurement: _TypeAlias = SpendingMeasurement  # noqa: Y015
+
+@_typing.final
+class GetMeasurementsResponse(_message.Message):
+    """The answer of GetMeasurements."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAUGE_FIELD_NUMBER: _builtins.int
+    SPENDING_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def gauge(self) -> _containers.RepeatedCompositeFieldContainer[Global___GaugeMeasurement]:
+        """The gauge, oldest first. Periods in which nothing was ranked are left out."""
+
+    @_builtins.property
+    def spending(self) -> _containers.RepeatedCompositeFieldContainer[Global___SpendingMeasurement]:
+        """The spending of all processes, oldest first. Periods without spending are left out."""
+
+    def __init__(
+        self,
+        *,
+        gauge: _abc.Iterable[Global___GaugeMeasurement] | None = ...,
+        spending: _abc.Iterable[Global___SpendingMeasurement] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["gauge", b"gauge", "spending", b"spending"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetMeasurementsResponse: _TypeAlias = GetMeasurementsResponse  # noqa: Y015
 
 @_typing.final
 class ExportClientRequest(_message.Message):

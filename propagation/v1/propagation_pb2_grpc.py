@@ -110,6 +110,26 @@ class PropagationServiceStub:
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsRequest.SerializeToString,
                 response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsResponse.FromString,
                 _registered_method=True)
+        self.SearchClients = channel.unary_unary(
+                '/propagation.v1.PropagationService/SearchClients',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.SearchClientsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.SearchClientsResponse.FromString,
+                _registered_method=True)
+        self.ListClientEvents = channel.unary_unary(
+                '/propagation.v1.PropagationService/ListClientEvents',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ListClientEventsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListClientEventsResponse.FromString,
+                _registered_method=True)
+        self.ListOperations = channel.unary_unary(
+                '/propagation.v1.PropagationService/ListOperations',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ListOperationsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListOperationsResponse.FromString,
+                _registered_method=True)
+        self.GetMeasurements = channel.unary_unary(
+                '/propagation.v1.PropagationService/GetMeasurements',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.FromString,
+                _registered_method=True)
         self.ExportClient = channel.unary_stream(
                 '/propagation.v1.PropagationService/ExportClient',
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.ExportClientRequest.SerializeToString,
@@ -331,6 +351,57 @@ class PropagationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SearchClients(self, request, context):
+        """Find users or items by id, by words of their catalogue text, or by words of their profiles.
+
+        A client is found if each word of the text begins one of its words. Words are made of letters
+        and digits; case and format characters, such as direction marks, do not count. Role: read for
+        items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
+        need analyst, because an item's lines tell what single users chose.
+
+        INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
+        to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
+        role.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListClientEvents(self, request, context):
+        """List the events in which a client is the user or the chosen item, newest first.
+
+        Events that were taken back are among them, forgotten ones are not. Role: admin, as for
+        ExportClient: the list names other clients.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another client. NOT_FOUND
+        (NOT_KNOWN): there is no such client.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListOperations(self, request, context):
+        """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+
+        Role: read.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetMeasurements(self, request, context):
+        """Read how the gauge and the cost of the language model developed, by hour and by day.
+
+        Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
+
+        INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportClient(self, request, context):
         """Export everything held on a client, as JSON lines.
 
@@ -437,6 +508,26 @@ def add_PropagationServiceServicer_to_server(servicer, server):
                     servicer.ListEvolutionRuns,
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsRequest.FromString,
                     response_serializer=propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsResponse.SerializeToString,
+            ),
+            'SearchClients': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchClients,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.SearchClientsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.SearchClientsResponse.SerializeToString,
+            ),
+            'ListClientEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListClientEvents,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListClientEventsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ListClientEventsResponse.SerializeToString,
+            ),
+            'ListOperations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOperations,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListOperationsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ListOperationsResponse.SerializeToString,
+            ),
+            'GetMeasurements': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetMeasurements,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.SerializeToString,
             ),
             'ExportClient': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportClient,
@@ -838,6 +929,114 @@ class PropagationService:
             '/propagation.v1.PropagationService/ListEvolutionRuns',
             propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsRequest.SerializeToString,
             propagation_dot_v1_dot_propagation__pb2.ListEvolutionRunsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchClients(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/SearchClients',
+            propagation_dot_v1_dot_propagation__pb2.SearchClientsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.SearchClientsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListClientEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ListClientEvents',
+            propagation_dot_v1_dot_propagation__pb2.ListClientEventsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ListClientEventsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOperations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ListOperations',
+            propagation_dot_v1_dot_propagation__pb2.ListOperationsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ListOperationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetMeasurements(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/GetMeasurements',
+            propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -213,6 +213,41 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT: page_size or page_token is wrong.
     """
+    SearchClients: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.SearchClientsRequest, _propagation_pb2.SearchClientsResponse]
+    """Find users or items by id, by words of their catalogue text, or by words of their profiles.
+
+    A client is found if each word of the text begins one of its words. Words are made of letters
+    and digits; case and format characters, such as direction marks, do not count. Role: read for
+    items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
+    need analyst, because an item's lines tell what single users chose.
+
+    INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
+    to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
+    role.
+    """
+    ListClientEvents: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListClientEventsRequest, _propagation_pb2.ListClientEventsResponse]
+    """List the events in which a client is the user or the chosen item, newest first.
+
+    Events that were taken back are among them, forgotten ones are not. Role: admin, as for
+    ExportClient: the list names other clients.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another client. NOT_FOUND
+    (NOT_KNOWN): there is no such client.
+    """
+    ListOperations: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]
+    """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+
+    Role: read.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+    """
+    GetMeasurements: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetMeasurementsRequest, _propagation_pb2.GetMeasurementsResponse]
+    """Read how the gauge and the cost of the language model developed, by hour and by day.
+
+    Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
+
+    INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
+    """
     ExportClient: _grpc.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]
     """Export everything held on a client, as JSON lines.
 
@@ -385,6 +420,41 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     Role: read.
 
     INVALID_ARGUMENT: page_size or page_token is wrong.
+    """
+    SearchClients: _aio.UnaryUnaryMultiCallable[_propagation_pb2.SearchClientsRequest, _propagation_pb2.SearchClientsResponse]  # type: ignore[assignment]
+    """Find users or items by id, by words of their catalogue text, or by words of their profiles.
+
+    A client is found if each word of the text begins one of its words. Words are made of letters
+    and digits; case and format characters, such as direction marks, do not count. Role: read for
+    items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
+    need analyst, because an item's lines tell what single users chose.
+
+    INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
+    to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
+    role.
+    """
+    ListClientEvents: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListClientEventsRequest, _propagation_pb2.ListClientEventsResponse]  # type: ignore[assignment]
+    """List the events in which a client is the user or the chosen item, newest first.
+
+    Events that were taken back are among them, forgotten ones are not. Role: admin, as for
+    ExportClient: the list names other clients.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another client. NOT_FOUND
+    (NOT_KNOWN): there is no such client.
+    """
+    ListOperations: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]  # type: ignore[assignment]
+    """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+
+    Role: read.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+    """
+    GetMeasurements: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetMeasurementsRequest, _propagation_pb2.GetMeasurementsResponse]  # type: ignore[assignment]
+    """Read how the gauge and the cost of the language model developed, by hour and by day.
+
+    Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
+
+    INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
     """
     ExportClient: _aio.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]  # type: ignore[assignment]
     """Export everything held on a client, as JSON lines.
@@ -639,6 +709,65 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         Role: read.
 
         INVALID_ARGUMENT: page_size or page_token is wrong.
+        """
+
+    @_abc_1.abstractmethod
+    def SearchClients(
+        self,
+        request: _propagation_pb2.SearchClientsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.SearchClientsResponse, _abc.Awaitable[_propagation_pb2.SearchClientsResponse]]:
+        """Find users or items by id, by words of their catalogue text, or by words of their profiles.
+
+        A client is found if each word of the text begins one of its words. Words are made of letters
+        and digits; case and format characters, such as direction marks, do not count. Role: read for
+        items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
+        need analyst, because an item's lines tell what single users chose.
+
+        INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
+        to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
+        role.
+        """
+
+    @_abc_1.abstractmethod
+    def ListClientEvents(
+        self,
+        request: _propagation_pb2.ListClientEventsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ListClientEventsResponse, _abc.Awaitable[_propagation_pb2.ListClientEventsResponse]]:
+        """List the events in which a client is the user or the chosen item, newest first.
+
+        Events that were taken back are among them, forgotten ones are not. Role: admin, as for
+        ExportClient: the list names other clients.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another client. NOT_FOUND
+        (NOT_KNOWN): there is no such client.
+        """
+
+    @_abc_1.abstractmethod
+    def ListOperations(
+        self,
+        request: _propagation_pb2.ListOperationsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ListOperationsResponse, _abc.Awaitable[_propagation_pb2.ListOperationsResponse]]:
+        """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+
+        Role: read.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+        """
+
+    @_abc_1.abstractmethod
+    def GetMeasurements(
+        self,
+        request: _propagation_pb2.GetMeasurementsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.GetMeasurementsResponse, _abc.Awaitable[_propagation_pb2.GetMeasurementsResponse]]:
+        """Read how the gauge and the cost of the language model developed, by hour and by day.
+
+        Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
+
+        INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
         """
 
     @_abc_1.abstractmethod

@@ -15,6 +15,7 @@ from propagation.workflow.forget.erasure import Forgetting
 from propagation.workflow.forget.factor_relearning import FactorRelearning
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
+from propagation.workflow.history.measuring import MeasurementHistory
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -187,5 +188,6 @@ def compose(
         profile_reader=ProfileReader(store, reasoner, settings, vectors, exclusion),
         time_travel=time_travel,
         tracer=Tracer(store, numbers),
+        measurements=MeasurementHistory(store, leases),
         reasoned_watermark=ReasonedWatermark(store),
     )

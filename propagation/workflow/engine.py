@@ -34,6 +34,7 @@ from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
 from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
 from propagation.workflow.forget.retention import Retention
+from propagation.workflow.history.measuring import MeasurementHistory
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -72,7 +73,7 @@ class Engine:
 
     `compose` builds it from its parts. Services call its methods, which take the locks of their
     activities. Services also use some parts directly: `settings`, the ports, `leases`,
-    `reasoning`, `tracer` and `time_travel`.
+    `reasoning`, `tracer`, `measurements` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -101,6 +102,7 @@ class Engine:
     profile_reader: ProfileReader
     time_travel: TimeTravel
     tracer: Tracer
+    measurements: MeasurementHistory
     reasoned_watermark: ReasonedWatermark
     _store_opened: bool = field(default=False, init=False)
 
@@ -632,6 +634,19 @@ class Engine:
             The gauge; None before the first interaction with a negative.
         """
         return await self.compute(NumbersView.gauge)
+
+    async def note_measurements(self, now_ms: int) -> bool:
+        """Add the present gauge and costs to the history of measurements.
+
+        Args:
+            now_ms: Milliseconds since 1970.
+
+        Returns:
+            Whether there was anything new.
+        """
+        return await self.measurements.note(
+            now_ms, await self.gauge(), self.expenses.this_run.total
+        )
 
     @property
     def expenses(self) -> Expenses:

@@ -25,6 +25,7 @@ from services.cli.operator.runs import evolve, run_round, watch
 from services.cli.operator.service import health, report, serve, settings, status
 from services.cli.operator.token import token
 from services.cli.query.clients import profile, recommend, similar
+from services.cli.query.history import events, history, measurements, search
 from services.cli.query.inspect import inspect
 from services.cli.query.routing import routers, trace
 from services.cli.research.datasets import import_, replay
@@ -37,16 +38,20 @@ from services.cli.research.playground import demo, fake_llm
 COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve,
     "import": import_,
+    "search": search,
     "profile": profile,
     "similar": similar,
     "recommend": recommend,
     "trace": trace,
     "routers": routers,
     "watch": watch,
+    "history": history,
+    "measurements": measurements,
     "round": run_round,
     "evolve": evolve,
     "status": status,
     "health": health,
+    "events": events,
     "retract": retract,
     "forget": forget,
     "export-client": export_client,

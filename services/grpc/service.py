@@ -6,8 +6,10 @@ from grpc_reflection.v1alpha import reflection
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
+from services.grpc.handlers.client_search import ClientSearchHandler
 from services.grpc.handlers.clients import ClientsHandler
 from services.grpc.handlers.get_status import GetStatusHandler
+from services.grpc.handlers.history import HistoryHandler
 from services.grpc.handlers.interactions import InteractionsHandler
 from services.grpc.handlers.recommend import RecommendHandler
 from services.grpc.handlers.routers import RoutersHandler
@@ -20,11 +22,13 @@ SERVICE_NAME = pb.DESCRIPTOR.services_by_name["PropagationService"].full_name
 
 class PropagationService(
     ClientsHandler,
+    ClientSearchHandler,
     InteractionsHandler,
     RecommendHandler,
     RoutersHandler,
     TracePropagationHandler,
     WatchPropagationHandler,
+    HistoryHandler,
     GetStatusHandler,
     pb_grpc.PropagationServiceServicer,
 ):

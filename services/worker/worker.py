@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
-from propagation.model import NotReached, Round, StoreUnreachable
+from propagation.model import NotReached, PropagationError, Round, StoreUnreachable
 from propagation.ports import Clock
 from propagation.workflow.concurrency import run_in_background
 from propagation.workflow.engine import Engine
@@ -35,6 +35,8 @@ from services.worker.steps import (
 )
 
 CHECK_SECONDS = 15.0
+MEASURE_SECONDS = 15.0
+MEASURING_JOB = "measurements"
 STOP_SECONDS = 10.0
 SERVERS = ("index", "reasoner")
 T = TypeVar("T")
@@ -56,6 +58,7 @@ class Worker:
         self, engine: Engine, priority: CallPriority, schedule: ScheduleSettings, clock: Clock
     ) -> None:
         self._context = WorkerContext(engine, priority)
+        self._clock = clock
         self.timings = self._context.timings
         self.failures = self._context.failures
         self.counters = self.failures.counters
@@ -126,6 +129,7 @@ class Worker:
                 self.failures,
                 rests=True,  # else a slow model would write routers' texts all the time
             ),
+            repeat_job(MEASURING_JOB, MEASURE_SECONDS, self._note_measurements, self.failures),
             *(
                 repeat_job(
                     f"schedule of {job.name}", CHECK_SECONDS, job.check, self.failures, at_once=True
@@ -151,6 +155,12 @@ class Worker:
             wake.set()
         await asyncio.gather(*self._loop_tasks)
         await self._context.uninterrupted.finish()
+        if not self._context.outage.began.is_set():
+            with suppress(PropagationError):  # the ledger of budgets counts all costs
+                await self._note_measurements()
+
+    async def _note_measurements(self) -> None:
+        await self._context.engine.note_measurements(self._clock.now_ms())
 
     @contextmanager
     def recording(self) -> Iterator[None]:

@@ -5,8 +5,11 @@ from functools import lru_cache
 from itertools import starmap
 from typing import Any
 
+import orjson
+
 from propagation.model import (
     Author,
+    ClientEvent,
     ClientText,
     FilterRule,
     Gradient,
@@ -142,4 +145,21 @@ def build_gradient(row: Sequence[Any]) -> Gradient:
         text=row[5],
         attributes=tuple(row[6]),
         epoch=row[7],
+    )
+
+
+def build_client_event(row: Sequence[Any]) -> ClientEvent:
+    """Build an event from its stored fields, in their order; metadata is JSON or None."""
+    sequence, event_id, user, item, negative, time, weight, at, metadata, retracted = row
+    return ClientEvent(
+        sequence=sequence,
+        event_id=event_id,
+        user=user,
+        item=item,
+        negative=negative,
+        time=time,
+        weight=weight,
+        at=at,
+        metadata=orjson.loads(metadata) if metadata else {},
+        retracted=bool(retracted),
     )

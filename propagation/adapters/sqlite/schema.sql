@@ -19,6 +19,11 @@ CREATE TABLE client (
   hidden INTEGER NOT NULL DEFAULT 0, metadata TEXT NOT NULL DEFAULT '{}',
   sequence INTEGER NOT NULL
 ) STRICT;
+-- The words by which present clients are found (graph_rules/search_words.py). It follows from
+-- `client`, so an export leaves it out. The kind is the lowest bit of `ref`.
+CREATE TABLE client_word (
+  kind INTEGER NOT NULL, word TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (kind, word, ref)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE client_before (
   ref INTEGER NOT NULL, until INTEGER NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
   attributes TEXT NOT NULL, categories TEXT NOT NULL, hidden INTEGER NOT NULL,
@@ -28,6 +33,8 @@ CREATE TABLE log (
   sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, refs TEXT NOT NULL, number INTEGER NOT NULL,
   at INTEGER NOT NULL
 ) STRICT;
+-- Entries of the kind `clients` may be as many as clients; few others are looked for.
+CREATE INDEX log_operation ON log (sequence) WHERE kind <> 'clients';
 CREATE TABLE interaction (
   sequence INTEGER PRIMARY KEY, event_id TEXT NOT NULL, content_hash TEXT NOT NULL,
   user INTEGER NOT NULL, item INTEGER NOT NULL, negative INTEGER, time INTEGER NOT NULL,

@@ -87,3 +87,28 @@ class InteractionRow:
     weight: float
     prompts: tuple[str, ...] = ()
     fallback: str = ""
+
+
+@value
+class ClientEvent:
+    """An event in the list of a client's events.
+
+    Attributes:
+        negative: The caller's negative, if any.
+        time: The caller's time, in milliseconds since 1970. None for a retracted event, and so are
+            `weight` and `at`: of such an event the graph keeps only its id, user and item.
+        weight: Above 0, at most 10.
+        at: Time of the commit, in milliseconds since 1970.
+        retracted: Whether the event was taken back.
+    """
+
+    sequence: int
+    event_id: str
+    user: int
+    item: int
+    negative: int | None = None
+    time: int | None = None
+    weight: float | None = None
+    at: int | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    retracted: bool = False

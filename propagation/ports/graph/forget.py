@@ -6,6 +6,7 @@ from typing import Protocol
 from propagation.model import (
     AffectedMessage,
     CitationSearch,
+    ClientEvent,
     EventState,
     InteractionRow,
     LearnedWeights,
@@ -193,12 +194,22 @@ EXPORTED_KINDS = (
 
 
 class ExportStore(Protocol):
-    """Export of everything that the graph holds on a client."""
+    """Export of what the graph holds on a client, and the list of its events."""
 
     def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         """Yield kind and fields (JSON values) of a client's every record.
 
         The kinds come in the order of EXPORTED_KINDS. Other clients appear by id.
+        """
+
+    async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
+        """Return events in which a client is the user or the positive item, newest first.
+
+        Retracted events are among them; forgotten ones are not.
+
+        Args:
+            before: The sequences of the events are smaller than this one.
+            limit: How many events at most.
         """
 
 

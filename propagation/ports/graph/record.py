@@ -3,7 +3,7 @@
 An interaction is durable before it is acknowledged.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from propagation.model import (
     ClientKey,
     ClientKind,
     ClientOutcome,
+    EntryKind,
     LogEntry,
     LogSlice,
     NewInteraction,
@@ -66,6 +67,22 @@ class ClientStore(Protocol):
     async def count_clients(self, kind: ClientKind) -> int:
         """Count the clients of a kind; erased ones do not count."""
 
+    async def find_clients_by_words(
+        self, kind: ClientKind, words: Sequence[str], after_ref: int, limit: int
+    ) -> Sequence[int]:
+        """Find clients of a kind by their present ids, titles, attributes and categories.
+
+        Each word must begin one of the client's words (graph_rules/search_words.py).
+
+        Args:
+            words: Result of `split_words`; at least one.
+            after_ref: The refs of the clients are greater than this one.
+            limit: How many clients at most.
+
+        Returns:
+            Their refs, ascending.
+        """
+
 
 @dataclass(frozen=True)
 class RecordResult:
@@ -118,6 +135,16 @@ class RecordStore(Protocol):
         Args:
             after: The sequences of the entries are greater than this one.
             through: The last sequence to read.
+        """
+
+    async def get_entries_before(
+        self, sequence: int, kinds: Collection[EntryKind], limit: int
+    ) -> Sequence[LogEntry]:
+        """Return at most `limit` entries of these kinds, newest first.
+
+        Args:
+            sequence: The sequences of the entries are smaller than this one.
+            kinds: Kinds other than CLIENTS.
         """
 
     async def get_recorded_through(self) -> int:

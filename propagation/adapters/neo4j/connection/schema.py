@@ -1,14 +1,21 @@
 """Checks of the server and the database, and updates of the schema."""
 
+import re
+
 from propagation.adapters.neo4j.connection.database import Neo4jDatabase
 from propagation.adapters.neo4j.connection.statements import (
     SUFFIX,
     find_cypher_folder,
     split_statements,
 )
+from propagation.graph_rules import list_search_words
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = "5.26"
+FIRST_WITH_WORDS = 2
+"""The first schema in which clients have words to be found by."""
+CLIENTS_A_COMMIT = 2_000
+INDEX_NAME = re.compile(r"CREATE (?:FULLTEXT )?(?:INDEX|CONSTRAINT) (\w+)")
 
 
 def load_schema_steps() -> dict[int, list[str]]:
@@ -54,6 +61,8 @@ async def open_database(database: Neo4jDatabase) -> None:
     for statement in statements:
         await database.define(statement)
     await database.rows("connection/await_indexes", seconds=300)
+    if stored is not None and stored < FIRST_WITH_WORDS:
+        await _fill_client_words(database)
     await database.write(
         lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
     )
@@ -105,11 +114,32 @@ async def _read_stored_version(database: Neo4jDatabase) -> int | None:
     return stored
 
 
+async def _fill_client_words(database: Neo4jDatabase) -> None:
+    """Give the clients of an older database their words, some in each commit.
+
+    The schema's version is set afterwards, so what was interrupted is done again.
+    """
+    after = -1
+    while rows := await database.table(
+        "record/search/clients_by_ref", after=after, limit=CLIENTS_A_COMMIT
+    ):
+        words = [
+            [
+                ref,
+                " ".join(list_search_words(id_, title or "", attributes or (), categories or ()))
+                or None,
+            ]
+            for ref, id_, title, attributes, categories in rows
+        ]
+        await database.execute("record/search/set_words", rows=words)
+        after = rows[-1][0]
+
+
 async def _find_missing_indexes(database: Neo4jDatabase, statements: list[str]) -> list[str]:
     """List our indexes that are absent or not online.
 
     Indexes of constraints are included.
     """
     states = dict(await database.rows("connection/list_indexes"))
-    names = [text.split()[2] for text in statements if text.startswith("CREATE")]
+    names = [found[1] for text in statements if (found := INDEX_NAME.match(text))]
     return sorted(name for name in names if states.get(name) != "ONLINE")

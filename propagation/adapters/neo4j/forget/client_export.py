@@ -12,8 +12,8 @@ from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import build_text
 from propagation.adapters.shared.learned_blocks import list_written_records
-from propagation.adapters.shared.reason_rows import build_version_record
-from propagation.model import ClientKind, compute_ref, get_kind
+from propagation.adapters.shared.reason_rows import build_client_event, build_version_record
+from propagation.model import ClientEvent, ClientKind, compute_ref, get_kind
 from propagation.ports import COLLECTIONS, EXPORTED_KINDS
 
 STATEMENTS = {
@@ -41,6 +41,12 @@ class Neo4jExport(StorePart):
         for kind in EXPORTED_KINDS:
             for record in await self._read_records(kind, ref):
                 yield kind, record
+
+    async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
+        rows = await self._database.table(
+            "forget/events/newest_events_of_client", ref=ref, before=before, limit=limit
+        )
+        return [build_client_event(row) for row in rows]
 
     async def _read_records(self, kind: str, ref: int) -> Sequence[Mapping[str, object]]:
         if kind == "written":

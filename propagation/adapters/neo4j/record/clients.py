@@ -6,13 +6,14 @@ from typing import Any
 import orjson
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.graph_rules import NamedClient
+from propagation.graph_rules import NamedClient, list_words_of
 from propagation.model import Client, ClientKey, ClientKind, get_kind
 
 USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
 COUNTS = {USER: "record/clients/count_users", ITEM: "record/clients/count_items"}
 CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_items"}
+SEARCHES = {USER: "record/search/users_with_words", ITEM: "record/clients/items_with_words"}
 Refs = dict[NamedClient, int]
 
 
@@ -52,6 +53,14 @@ class Neo4jClients(StorePart):
             _build_client(row)
             for row in await self._database.table(SCANS[kind], after=after_ref, limit=limit)
         ]
+
+    async def find_clients_by_words(
+        self, kind: ClientKind, words: Sequence[str], after_ref: int, limit: int
+    ) -> Sequence[int]:
+        # Words are letters and digits in lower case, so that none means anything to the server.
+        query = " ".join(f"+{word}*" for word in words)
+        rows = await self._database.rows(SEARCHES[kind], query=query, after=after_ref, limit=limit)
+        return [ref for (ref,) in rows]
 
     async def count_clients(self, kind: ClientKind) -> int:
         return int(await self._database.value(COUNTS[kind]))
@@ -138,7 +147,13 @@ def _build_content(client: Client) -> Mapping[str, object]:
         "categories": list(client.categories) or None,
         "hidden": client.hidden or None,
         "metadata": orjson.dumps(dict(client.metadata)).decode() if client.metadata else None,
+        "words": join_words(list_words_of(client)),
     }
+
+
+def join_words(words: Sequence[str]) -> str | None:
+    """Join a client's words as the full-text index takes them; None without words."""
+    return " ".join(words) or None
 
 
 def _build_client(row: Sequence[Any]) -> Client:

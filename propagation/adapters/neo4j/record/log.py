@@ -3,7 +3,7 @@
 A transaction that appends locks that node until its commit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,17 @@ class Neo4jLog(StorePart):
     async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.value("record/log/sequence_at_time", time=time_ms) or 0
 
+    async def get_entries_before(
+        self, sequence: int, kinds: Collection[EntryKind], limit: int
+    ) -> Sequence[LogEntry]:
+        rows = await self._database.rows(
+            "record/log/entries_before",
+            sequence=sequence,
+            kinds=[kind.value for kind in kinds],
+            limit=limit,
+        )
+        return [_build_entry(row) for row in rows]
+
     async def read_log(self, after: int, limit: int) -> LogSlice:
         through = max(after, min(after + limit, await self.get_recorded_through()))
         part = await self._read(after, through)
@@ -174,8 +185,13 @@ class Neo4jLog(StorePart):
 
 async def _read_entries(transaction: Transaction, after: int, through: int) -> list[LogEntry]:
     return [
-        LogEntry(
-            sequence=row[0], kind=EntryKind(row[1]), refs=tuple(row[2]), number=row[3], time=row[4]
-        )
+        _build_entry(row)
         for row in await transaction.rows("record/log/entries", after=after, through=through)
     ]
+
+
+def _build_entry(row: Sequence[Any]) -> LogEntry:
+    sequence, kind, refs, number, at = row
+    return LogEntry(
+        sequence=sequence, kind=EntryKind(kind), refs=tuple(refs), number=number, time=at
+    )

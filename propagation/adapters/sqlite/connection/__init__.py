@@ -28,6 +28,7 @@ from propagation.adapters.sqlite.connection.json_rows import (
 from propagation.adapters.sqlite.connection.leases import SqliteLeases
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
+    FILL_CLIENT_WORDS,
     ReadConnection,
     check_ours,
     check_schema,

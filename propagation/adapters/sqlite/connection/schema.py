@@ -8,11 +8,28 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
+import orjson
+
 from propagation.adapters.sqlite.connection.backup_digest import is_backup
+from propagation.graph_rules import list_search_words
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 APPLICATION_ID = 0x50525032
-MIGRATIONS: tuple[str, ...] = ()
+# The words of all clients. `search_words` is a function of each connection (`connect`).
+FILL_CLIENT_WORDS = (
+    "INSERT INTO client_word SELECT ref & 1, w.value, ref FROM client CROSS JOIN"
+    " json_each(search_words(id, title, attributes, categories)) w;"
+)
+MIGRATIONS: tuple[str, ...] = (
+    f"""
+    CREATE TABLE client_word (
+      kind INTEGER NOT NULL, word TEXT NOT NULL, ref INTEGER NOT NULL,
+      PRIMARY KEY (kind, word, ref)
+    ) STRICT, WITHOUT ROWID;
+    {FILL_CLIENT_WORDS}
+    CREATE INDEX log_operation ON log (sequence) WHERE kind <> 'clients';
+    """,
+)
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on.
 
 schema.sql has the newest schema.
@@ -161,15 +178,22 @@ class ReadConnection:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection, with a SQL function `casefold`.
+    """Open a connection, with the SQL functions `casefold` and `search_words`.
 
-    SQLite's own `lower` folds the case of ASCII letters only.
+    SQLite's own `lower` folds the case of ASCII letters only. `search_words` takes four columns of
+    a client, and returns a JSON array.
     """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    connection.create_function("search_words", 4, _find_search_words, deterministic=True)
     return connection
+
+
+def _find_search_words(id_: str, title: str, attributes: str, categories: str) -> str:
+    words = list_search_words(id_, title, orjson.loads(attributes), orjson.loads(categories))
+    return orjson.dumps(words).decode()
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:

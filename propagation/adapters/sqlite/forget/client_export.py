@@ -1,16 +1,16 @@
 """ExportStore on SQLite: one query for each kind of record."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 import orjson
 
 from propagation.adapters.shared.learned_blocks import list_written_records
-from propagation.adapters.shared.reason_rows import build_version_record
+from propagation.adapters.shared.reason_rows import build_client_event, build_version_record
 from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.reason.texts import build_text
-from propagation.model import ClientKind, compute_ref, get_kind
+from propagation.model import ClientEvent, ClientKind, compute_ref, get_kind
 from propagation.ports import EXPORTED_KINDS
 
 NAMED = "(SELECT iif(n.kind, 'item:', 'user:') || n.id FROM client n WHERE n.ref = {})"
@@ -74,6 +74,15 @@ VERSIONS = (
     "SELECT ref, version, next_id, hex(body), watermark, dropped, sequence, at, written_by"
     " FROM profile_version WHERE ref = ? ORDER BY version"
 )
+# Each part reads its own index backwards; the column is the client's kind.
+EVENTS = (
+    "SELECT * FROM (SELECT sequence, event_id, user, item, negative, time, weight, at, metadata,"
+    " 0 AS retracted FROM interaction WHERE {0} = ?1 AND sequence < ?2"
+    " ORDER BY sequence DESC LIMIT ?3)"
+    " UNION ALL SELECT * FROM (SELECT sequence, event_id, user, item, NULL, NULL, NULL, NULL, NULL,"
+    " 1 FROM retracted WHERE {0} = ?1 AND sequence < ?2 ORDER BY sequence DESC LIMIT ?3)"
+    " ORDER BY sequence DESC LIMIT ?3"
+)
 
 
 class SqliteExport(SqlitePart):
@@ -83,6 +92,13 @@ class SqliteExport(SqlitePart):
         for kind in EXPORTED_KINDS:
             for record in await self._read_records(kind, ref):
                 yield kind, record
+
+    @reads
+    def get_client_events(
+        self, connection: sqlite3.Connection, ref: int, before: int, limit: int
+    ) -> Sequence[ClientEvent]:
+        rows = connection.execute(EVENTS.format(get_kind(ref).name.lower()), (ref, before, limit))
+        return [build_client_event(row) for row in rows]
 
     @reads
     def _read_records(

@@ -28,6 +28,7 @@ from propagation.adapters.sqlite.reason.texts import (
     build_texts_from,
     put_texts,
 )
+from propagation.adapters.sqlite.record.clients import drop_words
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
@@ -263,6 +264,7 @@ class WithdrawalCommit:
             " profile_version WHERE ref = ?) WHERE name = 'texts_forgotten'",
             ref,
         )
+        drop_words(self.connection, [ref])
         for table in OF_CLIENT:
             self._execute(f"DELETE FROM {table} WHERE ref = ?", ref)
         self._execute(

@@ -17,10 +17,16 @@ from typing import Any, BinaryIO
 import orjson
 
 from propagation.adapters.shared.text_bodies import decompress_body, pack_body
-from propagation.adapters.sqlite.connection import create_tables, get_newest_version
+from propagation.adapters.sqlite.connection import (
+    FILL_CLIENT_WORDS,
+    create_tables,
+    get_newest_version,
+)
 from propagation.model import BrokenData, SchemaTooNew
 
 FORM = 1
+# They follow from other tables, and a restore makes them again.
+DERIVED = {"client_word"}
 BODIES = {("profile_version", "body")}
 LINES_A_REPORT = 5_000
 ROWS_A_STATEMENT = 2_000
@@ -54,13 +60,14 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
 
 
 def _read_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the columns of each table, tables ordered by name."""
+    """Return the columns of each table that an export holds, tables ordered by name."""
     return {
         name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
         for (name,) in connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
             "ORDER BY name"
         )
+        if name not in DERIVED
     }
 
 
@@ -133,6 +140,7 @@ def read_export(
                     table, f"{error}, in this line or the {len(part) - 1:,} before it"
                 ) from error
             progress(lines.done, total)
+    new.execute(FILL_CLIENT_WORDS)
     new.execute("COMMIT")
 
 

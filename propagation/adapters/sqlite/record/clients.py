@@ -1,12 +1,15 @@
 """ClientStore on SQLite."""
 
 import sqlite3
+import sys
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
 
-from propagation.adapters.sqlite.connection import SqlitePart, reads, spread_fields, to_json
+from propagation.adapters.sqlite.connection import SqlitePart, put, reads, spread_fields, to_json
+from propagation.graph_rules import list_words_of
 from propagation.model import Client, ClientKey, ClientKind
 
 CONTENT = ("title", "description", "attributes", "categories", "hidden", "metadata", "sequence")
@@ -31,6 +34,14 @@ CONTENTS = (
     "JOIN client c ON c.ref = b.ref WHERE b.ref IN (SELECT value FROM json_each(?1)) "
     "ORDER BY 1, sequence"
 )
+# The words of clients as they are stored now. It must run before they change.
+DROP_WORDS = (
+    "DELETE FROM client_word WHERE (kind, word, ref) IN (SELECT c.ref & 1, w.value, c.ref FROM"
+    " json_each(?) e CROSS JOIN client c ON c.ref = e.value CROSS JOIN"
+    " json_each(search_words(c.id, c.title, c.attributes, c.categories)) w)"
+)
+HAS_WORD = "SELECT ref FROM client_word WHERE kind = ? AND word >= ? AND word < ? AND ref > ?"
+AFTER_ALL_LETTERS = chr(sys.maxunicode)
 
 
 class SqliteClients(SqlitePart):
@@ -66,6 +77,29 @@ class SqliteClients(SqlitePart):
         )
         return [_build_client(row) for row in rows.fetchall()]
 
+    @reads
+    def find_clients_by_words(
+        self,
+        connection: sqlite3.Connection,
+        kind: ClientKind,
+        words: Sequence[str],
+        after_ref: int,
+        limit: int,
+    ) -> Sequence[int]:
+        # Each part of the compound has distinct refs. Without words it would be no statement.
+        rows = connection.execute(
+            " INTERSECT ".join([HAS_WORD] * len(words)) + " ORDER BY ref LIMIT ?"
+            if len(words) > 1
+            else f"SELECT DISTINCT ref FROM ({HAS_WORD}) ORDER BY ref LIMIT ?",
+            (
+                *chain.from_iterable(
+                    (int(kind), word, word + AFTER_ALL_LETTERS, after_ref) for word in words
+                ),
+                limit,
+            ),
+        )
+        return [ref for (ref,) in rows]
+
     async def count_clients(self, kind: ClientKind) -> int:
         return self._directory.count(kind)
 
@@ -89,8 +123,27 @@ def keep_contents(connection: sqlite3.Connection, clients: Sequence[Client], unt
     connection.execute(KEEP_BEFORE, (until, to_json([client.ref for client in clients])))
 
 
-def put_clients(connection: sqlite3.Connection, clients: Sequence[Client], sequence: int) -> None:
-    """Insert new clients, and replace the content of others, at a sequence."""
+def drop_words(connection: sqlite3.Connection, refs: Sequence[int]) -> None:
+    """Delete the search words of clients, before their contents change or go."""
+    connection.execute(DROP_WORDS, (to_json(list(refs)),))
+
+
+def put_clients(
+    connection: sqlite3.Connection, clients: Sequence[Client], sequence: int, *, new: bool
+) -> None:
+    """Insert new clients, or replace the content of others, at a sequence.
+
+    Args:
+        new: Whether the store has none of the clients.
+    """
+    if not new:
+        drop_words(connection, [client.ref for client in clients])
+    words = [
+        (int(client.key.kind), word, client.ref)
+        for client in clients
+        for word in list_words_of(client)
+    ]
+    put(connection, "client_word", 3, words)
     rows = [
         (
             client.ref,

@@ -1,7 +1,8 @@
 """The log: interactions and entries of other kinds, ordered by sequence."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
 import orjson
@@ -56,6 +57,21 @@ class SqliteLog(SqlitePart):
             lambda connection: _read_entries(connection, after, through)
         )
 
+    @reads
+    def get_entries_before(
+        self,
+        connection: sqlite3.Connection,
+        sequence: int,
+        kinds: Collection[EntryKind],
+        limit: int,
+    ) -> Sequence[LogEntry]:
+        rows = connection.execute(
+            "SELECT * FROM log INDEXED BY log_operation WHERE kind <> 'clients' AND sequence < ?"
+            " AND kind IN (SELECT value FROM json_each(?)) ORDER BY sequence DESC LIMIT ?",
+            (sequence, to_json([kind.value for kind in kinds]), limit),
+        )
+        return [_build_entry(row) for row in rows]
+
     async def get_recorded_through(self) -> int:
         return await self._database.read(read_recorded_through, 1)
 
@@ -81,18 +97,23 @@ def append_entry(
 
 def _read_entries(connection: sqlite3.Connection, after: int, through: int) -> list[LogEntry]:
     return [
-        LogEntry(
-            sequence=row[0],
-            kind=EntryKind(row[1]),
-            refs=tuple(orjson.loads(row[2])),
-            number=row[3],
-            time=row[4],
-        )
+        _build_entry(row)
         for row in connection.execute(
             "SELECT * FROM log WHERE sequence > ? AND sequence <= ? ORDER BY sequence",
             (after, through),
         )
     ]
+
+
+def _build_entry(row: Sequence[Any]) -> LogEntry:
+    sequence, kind, refs, number, at = row
+    return LogEntry(
+        sequence=sequence,
+        kind=EntryKind(kind),
+        refs=tuple(orjson.loads(refs)),
+        number=number,
+        time=at,
+    )
 
 
 def _read_weights(connection: sqlite3.Connection, sequence: I64, after: int, through: int) -> F64:

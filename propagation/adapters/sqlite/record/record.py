@@ -160,7 +160,7 @@ class SqliteRecords(SqliteLog):
         )
         if not new:
             keep_contents(connection, clients, sequence)
-        put_clients(connection, clients, sequence)
+        put_clients(connection, clients, sequence, new=new)
         return sequence
 
 
