@@ -121,6 +121,36 @@ class FailingService(pb_grpc.PropagationServiceServicer):
             routers=routers, next_page_token=str(first + 2) if first < 4 else ""
         )
 
+    async def SearchClients(self, request, context):  # noqa: N802
+        """List three pages of one client."""
+        await self._enter(request, context)
+        first = int(request.page_token or 0)
+        key = pb.ClientKey(kind=request.kind, id=f"c{first}")
+        return pb.SearchClientsResponse(
+            clients=[pb.SearchClientsResponse.Found(key=key)],
+            next_page_token=str(first + 1) if first < 2 else "",
+        )
+
+    async def ListClientEvents(self, request, context):  # noqa: N802
+        """List two pages of one event."""
+        await self._enter(request, context)
+        return pb.ListClientEventsResponse(
+            events=[pb.ClientEvent(sequence=2 if not request.page_token else 1)],
+            next_page_token="" if request.page_token else "second",
+        )
+
+    async def ListOperations(self, request, context):  # noqa: N802
+        """List two pages of one operation."""
+        await self._enter(request, context)
+        return pb.ListOperationsResponse(
+            operations=[pb.Operation(sequence=2 if not request.page_token else 1)],
+            next_page_token="" if request.page_token else "second",
+        )
+
+    async def GetMeasurements(self, request, context):  # noqa: N802
+        await self._enter(request, context)
+        return pb.GetMeasurementsResponse()
+
     async def WatchPropagation(self, request, context):  # noqa: N802
         """Send one event, then the next failure."""
         yield pb.WatchPropagationResponse(sequence=1)

@@ -59,6 +59,29 @@ async def test_pages_are_fetched_on_the_way(service, client):
     assert {request.bank for request in service.requests} == {pb.BANK_TASTE}
 
 
+async def test_lists_for_a_page_to_watch_are_read_to_their_end(service, client):
+    found = [one.key.id async for one in client.search(pb.CLIENT_KIND_ITEM, "blue", lines=True)]
+    assert found == ["c0", "c1", "c2"]
+    assert {(request.text, request.lines) for request in service.requests} == {("blue", True)}
+    assert [one.sequence async for one in client.events(user_key("ann"))] == [2, 1]
+    assert service.requests[-1].key == user_key("ann")
+    since, until = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    rounds = client.operations([pb.OPERATION_KIND_ROUND], since=since, until=until)
+    assert [one.sequence async for one in rounds] == [2, 1]
+    asked = service.requests[-1]
+    assert (list(asked.kinds), asked.since.seconds) == (
+        [pb.OPERATION_KIND_ROUND],
+        since.timestamp(),
+    )
+    assert await client.measurements(until=until, by_day=True) == pb.GetMeasurementsResponse()
+    assert (service.requests[-1].until.seconds, service.requests[-1].by_day) == (
+        until.timestamp(),
+        True,
+    )
+    with pytest.raises(ValueError, match="time zone"):
+        await client.measurements(since=datetime(2026, 1, 1))
+
+
 async def test_a_wrong_field_is_named(service, client):
     service.failures.append(Failure.field("limit", "is 0; give 1 to 1,000"))
     with pytest.raises(CallFailed) as caught:

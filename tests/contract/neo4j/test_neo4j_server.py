@@ -24,6 +24,7 @@ from tests.contract.graph_store import (
     change,
     create_clients,
     event,
+    item,
     learn_all,
     reasoned_interaction,
     record_pairs,
@@ -124,6 +125,28 @@ async def test_a_next_schema_version_is_migrated_to(server, tmp_path, monkeypatc
             await open_and_close(server.settings)
     finally:
         server.run("DROP INDEX made_up IF EXISTS")
+
+
+@pytest.mark.neo4j
+async def test_a_database_of_schema_1_gets_the_words_of_its_clients(server):
+    store = Neo4jStore(server.settings)
+    await store.open()
+    await store.upsert_clients(
+        [change(ClientKind.ITEM, "b-17", title="Kind of Blue", attributes=("Modal Jazz",))]
+    )
+    await record_pairs(store, ("ann", "b-17"))
+    await store.close()
+    server.run("MATCH (c:Client) REMOVE c.words")
+    for name in ("user_words", "item_words", "log_entry_kind"):
+        server.run(f"DROP INDEX {name}")
+    server.run("MATCH (m:Meta) SET m.schema = 1")
+    store = Neo4jStore(server.settings)
+    await store.open()
+    words = ["blue", "modal", "b"]
+    assert await store.find_clients_by_words(ClientKind.ITEM, words, -1, 9) == [item(0)]
+    assert await store.find_clients_by_words(ClientKind.USER, ["an"], -1, 9) == [user(0)]
+    await store.close()
+    assert server.run("MATCH (m:Meta) RETURN m.schema") == [[max(load_schema_steps())]]
 
 
 @pytest.mark.neo4j

@@ -292,6 +292,27 @@ async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migra
     assert SqliteFiles(path).list_leftovers() == []
 
 
+@pytest.mark.parametrize("exported_by_schema", [1, schema.get_newest_version()])
+async def test_clients_of_a_restored_export_are_found(tmp_path, exported_by_schema):
+    database = tmp_path / "graph.db"
+    store = make_store(database)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "b-17", title="Kind of Blue")])
+    await store.close()
+    if exported_by_schema == 1:
+        with closing(sqlite3.connect(database)) as older, older:
+            older.executescript(
+                "DROP TABLE client_word; DROP INDEX log_operation; PRAGMA user_version = 1;"
+            )
+    SqliteFiles(database).export(tmp_path / "all.jsonl", check_progress)
+    assert b"client_word" not in (tmp_path / "all.jsonl").read_bytes(), "it follows from clients"
+    store = make_store(restore_copy(tmp_path / "all.jsonl"))
+    await store.open()
+    found = await store.find_clients_by_words(ClientKind.ITEM, ["blu", "b"], -1, 9)
+    assert found == [item(0)]
+    await store.close()
+
+
 async def test_a_restored_copy_is_the_database_it_was(database, tmp_path):
     SqliteFiles(database).backup(tmp_path / "copy.db", check_progress)
     target = tmp_path / "new" / "graph.db"

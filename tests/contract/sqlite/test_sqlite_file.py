@@ -32,8 +32,10 @@ from tests.contract.graph_store import (
     checkpoint,
     event,
     find_event,
+    item,
     learn_all,
     record_pairs,
+    run_round,
     user,
     withdraw,
 )
@@ -310,6 +312,36 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
         assert migrated.execute("PRAGMA user_version").fetchone() == (schema.get_newest_version(),)
         assert migrated.execute("SELECT x FROM added").fetchall() == [(7,)]
     await open_and_close(path)
+
+
+async def test_a_database_of_schema_1_gets_the_words_of_its_clients(path):
+    store = make_store(path)
+    await store.open()
+    await store.upsert_clients(
+        [change(ClientKind.ITEM, "b-17", title="Kind of Blue", attributes=("Modal Jazz",))]
+    )
+    await record_pairs(store, ("ann", "b-17"))
+    await run_round(store)
+    await store.close()
+    with closing(sqlite3.connect(path)) as older, older:
+        older.executescript(
+            "DROP TABLE client_word; DROP INDEX log_operation; PRAGMA user_version = 1;"
+        )
+    store = make_store(path)
+    await store.open()
+    words = ["blue", "modal", "b"]
+    assert await store.find_clients_by_words(ClientKind.ITEM, words, -1, 9) == [item(0)]
+    assert await store.find_clients_by_words(ClientKind.USER, ["an"], -1, 9) == [user(0)]
+    assert len(await store.get_entries_before(99, [EntryKind.ROUND], 9)) == 1
+    await store.close()
+    with closing(sqlite3.connect(path)) as migrated:
+        found = migrated.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    with closing(sqlite3.connect(":memory:")) as new:
+        schema.create_tables(new)
+        expected = new.execute("SELECT name, sql FROM sqlite_schema ORDER BY name").fetchall()
+    assert [(name, "".join(str(sql).split())) for name, sql in found] == [
+        (name, "".join(str(sql).split())) for name, sql in expected
+    ]
 
 
 async def test_a_migration_that_fails_leaves_the_database_as_it_was(path, monkeypatch):

@@ -15,8 +15,11 @@ from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import grpc
 import pytest
 
+from propagation.v1 import propagation_pb2 as pb
+from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from services import server
 from services.cli import main
 from services.runtime.interruption import STOP_SIGNALS
@@ -176,6 +179,49 @@ def test_profile_in_words_and_as_json(service):
     words = run_command("profile", "user", "ann", "--address", service.address).stdout
     assert "From its own interactions:" in words
     assert "\x1b" not in words
+
+
+def test_lists_by_page_in_words_and_as_json(service):
+    address = ("--address", service.address)
+    found = run_command("search", "item", "record 1", "-n", "2", *address)
+    assert found.returncode == 0, found.stderr
+    assert "Record 1" in found.stdout
+    token = found.stdout.partition("There is more: add --page ")[2].strip()
+    rest = read_answer("search", "item", "record 1", "--page", token, "-n", "2", *address)
+    assert len(rest["clients"]) == 2
+    listed = run_command("events", "user", "bob", *address)
+    assert [f"bob-{n}" in listed.stdout for n in range(4)] == [True] * 4
+    assert read_answer("events", "user", "bob", *address)["events"][0]["retracted"] is False
+    run_command("round", "--drain", *address)
+    done = run_command("history", "--kind", "ROUND", "--since", "2020-01-01", *address)
+    assert "round 1:" in done.stdout
+    assert read_answer("history", "--until", "2020-01-01", *address)["operations"] == []
+    for of in ("gauge", "spending"):
+        shown = run_command("measurements", of, "--by-day", *address)
+        assert (shown.returncode, "from (UTC)" in shown.stdout) == (0, True), shown.stderr
+    assert set(read_answer("measurements", "gauge", *address)) == {"gauge", "spending"}
+
+
+def test_foreign_text_in_a_list_cannot_steer_the_terminal(service):
+    name = "\u202eevil\u200b-\u061c"
+    with grpc.insecure_channel(service.address) as channel:
+        request = pb.RecordInteractionsRequest(
+            interactions=[pb.Interaction(event_id="f-1", user_id=name, item_id="i1")]
+        )
+        PropagationServiceStub(channel).RecordInteractions(request)
+    address = ("--address", service.address)
+    for shown in (
+        run_command("search", "user", "evil", *address),
+        run_command("events", "item", "i1", *address),
+    ):
+        assert "\\u202eevil\\u200b" in shown.stdout
+        assert "\u202e" not in shown.stdout
+
+
+def test_a_malformed_time_is_one_line(service):
+    done = run_command("history", "--since", "yesterday", "--address", service.address)
+    assert done.returncode == 2
+    assert "'yesterday' is not a time" in done.stderr
 
 
 def test_round_says_when_nothing_changed(service):
