@@ -305,7 +305,10 @@ class PropagationClient:
                 yield found
 
     async def events(self, key: pb.ClientKey) -> AsyncIterator[pb.ClientEvent]:
-        """Iterate over a client's events, newest first, also those that were taken back."""
+        """Iterate over a client's events, newest first.
+
+        Those that were taken back are among them.
+        """
         request = pb.ListClientEventsRequest(key=key, page_size=PAGE_SIZE)
         async for page in pages(self.stub.ListClientEvents, request):
             for event in page.events:
@@ -318,7 +321,7 @@ class PropagationClient:
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> AsyncIterator[pb.Operation]:
-        """Iterate over rounds, evolution runs, retractions and the like, newest first.
+        """Iterate over rounds, evolution runs and other operations, newest first.
 
         Args:
             kinds: Only operations of these kinds; empty: of all kinds.

@@ -1,4 +1,4 @@
-"""The words by which a client is found, and the words of a search.
+"""Words of clients and of searches.
 
 A search finds a client if each of its words begins one of the client's words.
 """

@@ -1,4 +1,4 @@
-"""Measurements over time: the gauge, and what a language model cost, by hour and by day."""
+"""Measurements by hour and by day: the gauge, and what models cost."""
 
 from collections.abc import Iterable
 from typing import Self, TypeVar
@@ -26,7 +26,7 @@ class GaugeMeasurement(Term):
     standard_error: float | None
 
     def join(self, later: Self) -> Self:
-        """Return the measurement of this period, once a later one of it is known."""
+        """Return a later measurement of this period in place of this one."""
         return later.model_copy(update={"start": self.start, "length": self.length})
 
 
@@ -49,7 +49,7 @@ class SpendingMeasurement(Term):
     money: float
 
     def join(self, later: Self) -> Self:
-        """Return the sum of this measurement and a later one of its period."""
+        """Return the sum of this measurement and a later one."""
         return self.model_copy(
             update={
                 "calls": self.calls + later.calls,
@@ -109,7 +109,10 @@ class Measurements(Term):
 
 
 def _thin(found: Iterable[M], now: int) -> tuple[M, ...]:
-    """Join measurements of one period, join old hours to days, and drop old days."""
+    """Join old hours to days, and drop old days.
+
+    Measurements of one period are joined, too.
+    """
     first_hour = (now - HOURS_KEPT * HOUR_MS) // DAY_MS * DAY_MS
     first_day = (now // DAY_MS - DAYS_KEPT) * DAY_MS
     return _join(

@@ -149,7 +149,10 @@ def build_gradient(row: Sequence[Any]) -> Gradient:
 
 
 def build_client_event(row: Sequence[Any]) -> ClientEvent:
-    """Build an event from its stored fields, in their order; metadata is JSON or None."""
+    """Build an event from its stored fields, in their order.
+
+    Metadata is JSON, or None.
+    """
     sequence, event_id, user, item, negative, time, weight, at, metadata, retracted = row
     return ClientEvent(
         sequence=sequence,

@@ -194,7 +194,7 @@ EXPORTED_KINDS = (
 
 
 class ExportStore(Protocol):
-    """Export of what the graph holds on a client, and the list of its events."""
+    """Export of what is stored of a client, and its events."""
 
     def export_client(self, ref: int) -> AsyncIterator[tuple[str, Mapping[str, object]]]:
         """Yield kind and fields (JSON values) of a client's every record.
@@ -203,9 +203,9 @@ class ExportStore(Protocol):
         """
 
     async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
-        """Return events in which a client is the user or the positive item, newest first.
+        """Return a client's events, newest first.
 
-        Retracted events are among them; forgotten ones are not.
+        The client is the user or the positive item.         Retracted events are among them; forgotten ones are not.
 
         Args:
             before: The sequences of the events are smaller than this one.

@@ -70,7 +70,7 @@ class ClientStore(Protocol):
     async def find_clients_by_words(
         self, kind: ClientKind, words: Sequence[str], after_ref: int, limit: int
     ) -> Sequence[int]:
-        """Find clients of a kind by their present ids, titles, attributes and categories.
+        """Find clients by present ids, titles, attributes and categories.
 
         Each word must begin one of the client's words (graph_rules/search_words.py).
 

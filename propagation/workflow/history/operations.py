@@ -33,7 +33,12 @@ class Operation:
 
 @dataclass(frozen=True)
 class OperationPlace:
-    """A place in the history: before a sequence of the log, and before an evolution run."""
+    """A place in the history: before an entry and before a run.
+
+    Attributes:
+        sequence: Of the log's entry.
+        run: Number of the evolution run.
+    """
 
     sequence: int
     run: int

@@ -1,4 +1,4 @@
-"""Search of clients by id, by words of the catalogue, and by words of profiles."""
+"""Search of clients: by id and catalogue, or by lines of profiles."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

@@ -20,7 +20,9 @@ OperationKind = StrEnum(
 
 
 def parse_time(text: str) -> Timestamp:
-    """Parse a time in ISO 8601; without a zone it is in UTC.
+    """Parse a time in ISO 8601.
+
+    A time without a zone is in UTC.
 
     Raises:
         UsageProblem: The text is no such time.
@@ -180,7 +182,7 @@ def measurements(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """Show how the gauge or the spending developed, by hour and by day.
+    """Show the gauge or the spending over time, by hour and day.
 
     JSON: the proto's GetMeasurementsResponse, with both.
     """

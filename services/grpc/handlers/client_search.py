@@ -105,7 +105,7 @@ def _list_clients(event: ClientEvent) -> tuple[int, ...]:
 
 
 def _event_to_proto(event: ClientEvent, keys: dict[int, ClientKey | None]) -> pb.ClientEvent:
-    """Convert an event; a client that was erased meanwhile has an empty id."""
+    """Convert an event; an erased client has an empty id."""
 
     def name(ref: int) -> str:
         key = keys[ref]

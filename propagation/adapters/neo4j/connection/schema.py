@@ -15,7 +15,7 @@ SUPPORTED = "5.26"
 FIRST_WITH_WORDS = 2
 """The first schema in which clients have words to be found by."""
 CLIENTS_A_COMMIT = 2_000
-INDEX_NAME = re.compile(r"CREATE (?:FULLTEXT )?(?:INDEX|CONSTRAINT) (\w+)")
+INDEX_NAME = re.compile(r"CREATE\s+(?:FULLTEXT\s+)?(?:INDEX|CONSTRAINT)\s+(\w+)")
 
 
 def load_schema_steps() -> dict[int, list[str]]:
@@ -115,7 +115,7 @@ async def _read_stored_version(database: Neo4jDatabase) -> int | None:
 
 
 async def _fill_client_words(database: Neo4jDatabase) -> None:
-    """Give the clients of an older database their words, some in each commit.
+    """Set the words of an older database's clients, in several commits.
 
     The schema's version is set afterwards, so what was interrupted is done again.
     """

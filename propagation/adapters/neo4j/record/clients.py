@@ -13,7 +13,7 @@ USER, ITEM = ClientKind.USER, ClientKind.ITEM
 SCANS = {USER: "record/clients/list_users", ITEM: "record/clients/list_items"}
 COUNTS = {USER: "record/clients/count_users", ITEM: "record/clients/count_items"}
 CREATES = {USER: "record/clients/create_users", ITEM: "record/clients/create_items"}
-SEARCHES = {USER: "record/search/users_with_words", ITEM: "record/clients/items_with_words"}
+SEARCHES = {USER: "record/search/users_with_words", ITEM: "record/search/items_with_words"}
 Refs = dict[NamedClient, int]
 
 
@@ -152,7 +152,7 @@ def _build_content(client: Client) -> Mapping[str, object]:
 
 
 def join_words(words: Sequence[str]) -> str | None:
-    """Join a client's words as the full-text index takes them; None without words."""
+    """Join a client's words for the full-text index; None without words."""
     return " ".join(words) or None
 
 

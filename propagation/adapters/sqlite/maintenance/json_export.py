@@ -60,7 +60,7 @@ def write_export(reader: sqlite3.Connection, file: BinaryIO, progress: OnProgres
 
 
 def _read_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
-    """Return the columns of each table that an export holds, tables ordered by name."""
+    """Return the columns of each exported table, tables ordered by name."""
     return {
         name: [row[1] for row in connection.execute(f'PRAGMA table_info("{name}")')]
         for (name,) in connection.execute(
