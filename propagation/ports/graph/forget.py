@@ -205,7 +205,8 @@ class ExportStore(Protocol):
     async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
         """Return a client's events, newest first.
 
-        The client is the user or the positive item.         Retracted events are among them; forgotten ones are not.
+        The client is the user or the positive item. Retracted events are among them; forgotten
+        ones are not.
 
         Args:
             before: The sequences of the events are smaller than this one.
