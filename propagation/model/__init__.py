@@ -31,6 +31,7 @@ from propagation.errors import (
 )
 from propagation.grouping import group_pairs, keep_first, split_into_batches, sum_pairs
 from propagation.loss_reasons import LossReason, describe_loss
+from propagation.model.backup import Backup
 from propagation.model.base import Term, value
 from propagation.model.clients.attribute import (
     TITLE,

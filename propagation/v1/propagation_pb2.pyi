@@ -359,6 +359,10 @@ class _OperationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Operati
     """Events were taken back."""
     OPERATION_KIND_ERASURE: _OperationKind.ValueType  # 5
     """A client was forgotten."""
+    OPERATION_KIND_BACKUP: _OperationKind.ValueType  # 6
+    """A back-up of the database was made by `propagation backup`. A database on a server has none
+    here: the server's own tools back it up.
+    """
 
 class OperationKind(_OperationKind, metaclass=_OperationKindEnumTypeWrapper):
     """The kinds of operations."""
@@ -375,6 +379,10 @@ OPERATION_KIND_RETRACTION: OperationKind.ValueType  # 4
 """Events were taken back."""
 OPERATION_KIND_ERASURE: OperationKind.ValueType  # 5
 """A client was forgotten."""
+OPERATION_KIND_BACKUP: OperationKind.ValueType  # 6
+"""A back-up of the database was made by `propagation backup`. A database on a server has none
+here: the server's own tools back it up.
+"""
 Global___OperationKind: _TypeAlias = OperationKind  # noqa: Y015
 
 @_typing.final
@@ -3322,17 +3330,18 @@ class Operation(_message.Message):
     EVOLUTION_FIELD_NUMBER: _builtins.int
     EPOCH_FIELD_NUMBER: _builtins.int
     CLIENTS_FIELD_NUMBER: _builtins.int
+    BACKUP_FIELD_NUMBER: _builtins.int
     kind: Global___OperationKind.ValueType
     """The kind, which tells the field that is set below."""
     sequence: _builtins.int
-    """The sequence of the log entry; 0 for an evolution run that was not published."""
+    """The sequence of the log entry; 0 for a back-up, and an evolution run that was not published."""
     epoch: _builtins.int
     """The number of the epoch that a bootstrap opened. Absent for other kinds."""
     clients: _builtins.int
     """The number of clients whose events were taken back, of kind RETRACTION. Absent for other kinds."""
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
-        """When it was committed."""
+        """When it was committed, or the back-up was complete."""
 
     @_builtins.property
     def round(self) -> Global___RoundReport:
@@ -3341,6 +3350,10 @@ class Operation(_message.Message):
     @_builtins.property
     def evolution(self) -> Global___EvolutionRun:
         """The run, of kind EVOLUTION."""
+
+    @_builtins.property
+    def backup(self) -> Global___BackupReport:
+        """The back-up, of kind BACKUP."""
 
     def __init__(
         self,
@@ -3352,10 +3365,11 @@ class Operation(_message.Message):
         evolution: Global___EvolutionRun | None = ...,
         epoch: _builtins.int | None = ...,
         clients: _builtins.int | None = ...,
+        backup: Global___BackupReport | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "round", b"round", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "backup", b"backup", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "round", b"round", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "kind", b"kind", "round", b"round", "sequence", b"sequence", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_epoch", b"_epoch", "backup", b"backup", "clients", b"clients", "epoch", b"epoch", "evolution", b"evolution", "kind", b"kind", "round", b"round", "sequence", b"sequence", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__clients: _TypeAlias = _typing.Literal["clients"]  # noqa: Y015
     _WhichOneofArgType__clients: _TypeAlias = _typing.Literal["_clients", b"_clients"]  # noqa: Y015
@@ -3367,6 +3381,32 @@ class Operation(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch) -> _WhichOneofReturnType__epoch | None: ...
 
 Global___Operation: _TypeAlias = Operation  # noqa: Y015
+
+@_typing.final
+class BackupReport(_message.Message):
+    """A back-up of the database."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FILE_FIELD_NUMBER: _builtins.int
+    BYTES_FIELD_NUMBER: _builtins.int
+    file: _builtins.str
+    """The file's path. Empty for a caller without the role admin."""
+    bytes: _builtins.int
+    """The file's size."""
+    def __init__(
+        self,
+        *,
+        file: _builtins.str = ...,
+        bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bytes", b"bytes", "file", b"file"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BackupReport: _TypeAlias = BackupReport  # noqa: Y015
 
 @_typing.final
 class ListOperationsResponse(_message.Message):

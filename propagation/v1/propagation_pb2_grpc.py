@@ -381,9 +381,9 @@ class PropagationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOperations(self, request, context):
-        """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+        """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
 
-        Role: read.
+        Role: read. The files of back-ups are shown to the role admin only.
 
         INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
         """

@@ -235,9 +235,9 @@ class PropagationServiceStub:
     (NOT_KNOWN): there is no such client.
     """
     ListOperations: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]
-    """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+    """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
 
-    Role: read.
+    Role: read. The files of back-ups are shown to the role admin only.
 
     INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
     """
@@ -443,9 +443,9 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     (NOT_KNOWN): there is no such client.
     """
     ListOperations: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]  # type: ignore[assignment]
-    """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+    """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
 
-    Role: read.
+    Role: read. The files of back-ups are shown to the role admin only.
 
     INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
     """
@@ -750,9 +750,9 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _propagation_pb2.ListOperationsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_propagation_pb2.ListOperationsResponse, _abc.Awaitable[_propagation_pb2.ListOperationsResponse]]:
-        """List bootstraps, rounds, evolution runs, retractions and erasures, newest first.
+        """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
 
-        Role: read.
+        Role: read. The files of back-ups are shown to the role admin only.
 
         INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
         """

@@ -3,6 +3,8 @@
 Any number of processes may use it.
 """
 
+from collections.abc import Sequence
+
 from propagation.adapters.neo4j.connection import (
     Neo4jDatabase,
     Neo4jLeases,
@@ -22,7 +24,7 @@ from propagation.adapters.neo4j.record.record import Neo4jRecords
 from propagation.adapters.neo4j.rounds.evolution import Neo4jEvolution
 from propagation.adapters.neo4j.rounds.rounds import Neo4jRounds
 from propagation.adapters.neo4j.settings import Neo4jSettings
-from propagation.model import StagedCheckpoint, Withdrawal, WithdrawalResult
+from propagation.model import Backup, StagedCheckpoint, Withdrawal, WithdrawalResult
 from propagation.ports import Clock, GraphStore, Lease
 
 
@@ -64,6 +66,9 @@ class Neo4jStore(
         result = await super().withdraw(lease, withdrawal, barrier)
         self.newest_texts.clear()  # they may hold what was withdrawn
         return result
+
+    async def list_backups(self) -> Sequence[Backup]:
+        return ()
 
     async def check(self) -> list[str]:
         return await find_inconsistencies(self.database) + await find_damaged_texts(self.database)

@@ -3,6 +3,7 @@
 A process that drafts texts reads the file while the service holds it.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
 from propagation.adapters.sqlite.learn.learn import SqliteLearn
+from propagation.adapters.sqlite.maintenance.backup_list import read_backups
 from propagation.adapters.sqlite.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.sqlite.reason.reason import SqliteReason, read_interactions
 from propagation.adapters.sqlite.reason.texts import read_newest_versions, read_texts_or_empty
@@ -21,7 +23,7 @@ from propagation.adapters.sqlite.record.record import SqliteRecords
 from propagation.adapters.sqlite.rounds.evolution import SqliteEvolution
 from propagation.adapters.sqlite.rounds.messages import get_waiting_messages
 from propagation.adapters.sqlite.rounds.rounds import SqliteRounds, get_last_rounds
-from propagation.model import Client, ClientText, InteractionRow, Round, RouterVersion
+from propagation.model import Backup, Client, ClientText, InteractionRow, Round, RouterVersion
 from propagation.ports import Clock, GraphStore, InteractionReader
 
 
@@ -52,6 +54,9 @@ class SqliteStore(
     async def close(self) -> None:
         await self.database.after_commit.finish()
         self.database.close()
+
+    async def list_backups(self) -> Sequence[Backup]:
+        return await asyncio.to_thread(read_backups, self.database.path)
 
     async def check(self) -> list[str]:
         return await self.database.read(find_inconsistencies)

@@ -5,9 +5,10 @@ port is implemented in the port itself.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Protocol
 
-from propagation.model import PropagationError
+from propagation.model import Backup, PropagationError
 from propagation.ports.graph.forget import ErasureStore, ExportStore, RetentionStore
 from propagation.ports.graph.learn import LearnStore
 from propagation.ports.graph.leases import BlobStore, LeaseStore
@@ -69,6 +70,12 @@ class GraphStore(
 
     async def close(self) -> None:
         """Release the database; no method may be called afterwards."""
+
+    async def list_backups(self) -> Sequence[Backup]:
+        """Return the newest back-ups that this program made, oldest first.
+
+        A database on a server has none: the server's own tools back it up.
+        """
 
     async def check(self) -> list[str]:
         """Describe faults of the stored data, a sentence each.

@@ -15,7 +15,7 @@ from services.client.errors import UsageProblem
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
 OperationKind = StrEnum(
-    "OperationKind", ["BOOTSTRAP", "ROUND", "EVOLUTION", "RETRACTION", "ERASURE"]
+    "OperationKind", ["BOOTSTRAP", "ROUND", "EVOLUTION", "RETRACTION", "ERASURE", "BACKUP"]
 )
 
 
@@ -131,7 +131,7 @@ def history(
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
-    """List bootstraps, rounds, evolution runs, retractions and erasures.
+    """List rounds, evolution runs, retractions, erasures, back-ups and bootstraps.
 
     JSON: the proto's ListOperationsResponse.
     """
@@ -167,6 +167,8 @@ def describe_operation(one: pb.Operation) -> str:
             return f"bootstrap: epoch {one.epoch} begins"
         case pb.OPERATION_KIND_RETRACTION:
             return "events were taken back"
+        case pb.OPERATION_KIND_BACKUP:
+            return f"back-up of {one.backup.bytes / (1 << 20):,.1f} MiB {one.backup.file}".rstrip()
         case _:
             return "a client was forgotten"
 

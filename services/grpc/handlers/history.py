@@ -2,11 +2,11 @@
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from propagation.model import EntryKind, GaugeMeasurement, InvalidInput, SpendingMeasurement
+from propagation.model import Backup, GaugeMeasurement, InvalidInput, SpendingMeasurement
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.operations import (
-    OPERATIONS,
     Operation,
+    OperationKind,
     OperationPlace,
     find_operation_place,
     list_operations,
@@ -21,13 +21,15 @@ from services.grpc.requests import (
     parse_time,
     read_token,
 )
+from services.security.roles import Role, admitted_caller
 
 OPERATION_KINDS = {
-    EntryKind.BOOTSTRAP: pb.OPERATION_KIND_BOOTSTRAP,
-    EntryKind.ROUND: pb.OPERATION_KIND_ROUND,
-    EntryKind.EVOLUTION: pb.OPERATION_KIND_EVOLUTION,
-    EntryKind.RETRACTION: pb.OPERATION_KIND_RETRACTION,
-    EntryKind.ERASURE: pb.OPERATION_KIND_ERASURE,
+    OperationKind.BOOTSTRAP: pb.OPERATION_KIND_BOOTSTRAP,
+    OperationKind.ROUND: pb.OPERATION_KIND_ROUND,
+    OperationKind.EVOLUTION: pb.OPERATION_KIND_EVOLUTION,
+    OperationKind.RETRACTION: pb.OPERATION_KIND_RETRACTION,
+    OperationKind.ERASURE: pb.OPERATION_KIND_ERASURE,
+    OperationKind.BACKUP: pb.OPERATION_KIND_BACKUP,
 }
 KINDS_ASKED = {number: kind for kind, number in OPERATION_KINDS.items()}
 LAST_MS = 1 << 56  # after all times that a request may name
@@ -48,15 +50,19 @@ class HistoryHandler(Servicer):
         size = parse_limit(request, "page_size", default=100)
         question = f"operations {sorted(kinds)} {since} {until}"
         if request.page_token:
-            place = OperationPlace(*read_token(request.page_token, "page_token", question, 2))
+            place = OperationPlace(*read_token(request.page_token, "page_token", question, 3))
         else:
             place = await find_operation_place(self._store, until)
-        page = await list_operations(self._store, kinds or OPERATIONS, since or 0, place, size)
+        page = await list_operations(
+            self._store, kinds or set(OperationKind), since or 0, place, size
+        )
         following = page.next_place
         return pb.ListOperationsResponse(
             operations=[_operation_to_proto(one) for one in page.operations],
             next_page_token=(
-                make_token(question, following.sequence, following.run) if following else ""
+                make_token(question, following.sequence, following.run, following.backup)
+                if following
+                else ""
             ),
         )
 
@@ -100,9 +106,16 @@ def _operation_to_proto(operation: Operation) -> pb.Operation:
         time=time_to_proto(operation.time),
         round=round_to_proto(operation.round) if operation.round else None,
         evolution=evolution_to_proto(operation.run) if operation.run else None,
-        epoch=entry.number if entry and operation.kind == EntryKind.BOOTSTRAP else None,
-        clients=len(entry.refs) if entry and operation.kind == EntryKind.RETRACTION else None,
+        backup=_backup_to_proto(operation.backup) if operation.backup else None,
+        epoch=entry.number if entry and operation.kind == OperationKind.BOOTSTRAP else None,
+        clients=len(entry.refs) if entry and operation.kind == OperationKind.RETRACTION else None,
     )
+
+
+def _backup_to_proto(backup: Backup) -> pb.BackupReport:
+    """Convert a back-up; its file is for the role admin."""
+    is_admin = Role.ADMIN in admitted_caller.get().roles
+    return pb.BackupReport(file=backup.file if is_admin else "", bytes=backup.bytes)
 
 
 def _gauge_to_proto(measured: GaugeMeasurement) -> pb.GaugeMeasurement:

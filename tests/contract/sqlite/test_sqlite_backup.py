@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import numpy as np
 import orjson
@@ -14,10 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from propagation.adapters.sqlite.connection import append_digest, backup_digest, schema
-from propagation.adapters.sqlite.maintenance import commands
+from propagation.adapters.sqlite.maintenance import backup_list, commands
 from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.adapters.sqlite.store import SqliteStore
 from propagation.model import (
+    Backup,
     BrokenData,
     ClientKind,
     PropagationError,
@@ -290,6 +292,40 @@ async def test_a_database_of_an_older_schema_has_no_leftovers_before_it_is_migra
     assert SqliteFiles(path).list_leftovers() != []
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "CREATE TABLE added (x);"))
     assert SqliteFiles(path).list_leftovers() == []
+
+
+async def test_back_ups_are_listed_and_the_list_is_bounded(tmp_path, caplog):
+    database = tmp_path / "graph.db"
+    store = make_store(database)
+    await store.open()
+    assert await store.list_backups() == []
+    size = SqliteFiles(database).backup(tmp_path / "one", check_progress)
+    [made] = await store.list_backups()
+    assert (made.file, made.bytes) == (str(tmp_path / "one"), size)
+    listed = backup_list.find_backup_list(database)
+    with listed.open("a") as file:
+        file.write('\n{"time": 5, "fi')  # a command that was killed
+    assert await store.list_backups() == [made]
+    SqliteFiles(database).backup(tmp_path / "two", check_progress)
+    assert [Path(one.file).name for one in await store.list_backups()] == ["one", "two"]
+    listed.write_text("")
+    for number in range(2 * backup_list.BACKUPS_KEPT + 5):
+        backup = Backup(time=number, file="f", bytes=1)
+        backup_list.note_backup(database, backup)
+    assert len(listed.read_text().splitlines()) < 2 * backup_list.BACKUPS_KEPT
+    found = await store.list_backups()
+    assert len(found) == backup_list.BACKUPS_KEPT
+    assert found[-1].time == number
+    await store.close()
+
+
+async def test_a_list_that_cannot_be_written_harms_no_back_up(database, tmp_path, caplog):
+    backup_list.find_backup_list(database).mkdir()
+    SqliteFiles(database).backup(tmp_path / "one", check_progress)
+    assert "the back-up is complete" in caplog.text
+    store = make_store(restore_copy(tmp_path / "one"))
+    await store.open()
+    await store.close()
 
 
 @pytest.mark.parametrize("exported_by_schema", [1, schema.get_newest_version()])

@@ -37,6 +37,10 @@ DAMAGES = {
         "DELETE FROM edge",
         "of 2 edges that round 1 opened, 1 are stored",
     ),
+    "a client, but not its search words": (
+        "INSERT INTO client_word VALUES (0, 'word', 98)",
+        "a search word belongs to client 98, which the graph does not have",
+    ),
     "the routers of an epoch": (
         "INSERT INTO epoch VALUES (1, 1, 4, 4, NULL, 'e', 0)",
         "an edge leads from router 4, which no epoch has, to client 2",

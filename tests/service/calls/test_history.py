@@ -1,9 +1,12 @@
 """ListOperations and GetMeasurements over real gRPC."""
 
+import asyncio
+
 import grpc
 import pytest
 
-from propagation.model import HOUR_MS, EvolutionRun
+from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
+from propagation.model import HOUR_MS, EvolutionRun, NewInteraction
 from propagation.usage import Expenses, PromptCost, Usage
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
@@ -12,7 +15,7 @@ from tests.service.status_details import read_field_violation
 
 ROUND, EVOLUTION = pb.OPERATION_KIND_ROUND, pb.OPERATION_KIND_EVOLUTION
 RETRACTION, ERASURE = pb.OPERATION_KIND_RETRACTION, pb.OPERATION_KIND_ERASURE
-BOOTSTRAP = pb.OPERATION_KIND_BOOTSTRAP
+BOOTSTRAP, BACKUP = pb.OPERATION_KIND_BOOTSTRAP, pb.OPERATION_KIND_BACKUP
 
 
 async def list_operations(service, size=100, **fields) -> list[pb.Operation]:
@@ -77,6 +80,31 @@ async def test_operations_are_selected_by_kind_and_time(service):
         assert between == [one for one in later if one.time != everything[0].time]
 
 
+@pytest.mark.parametrize(("role", "sees_file"), [(Role.READ, False), (Role.ADMIN, True)])
+async def test_back_ups_stand_among_the_others(start_service, tmp_path, role, sees_file):
+    async with start_service(roles=(role,), auto_create=True) as service:
+        engine = service.engine
+        event = NewInteraction(event_id="e", user_id="ann", item_id="i", time=1, content_hash="h")
+        await engine.record([event])
+        await engine.drain()
+        await engine.run_round()
+        files = SqliteFiles(tmp_path / "graph.db")
+        size = files.backup(tmp_path / "first", lambda done, total: None)
+        await engine.retract(["e"])
+        await asyncio.sleep(0.01)  # times are in milliseconds
+        files.backup(tmp_path / "second", lambda done, total: None)
+        for page in (1, 2, 100):
+            found = await list_operations(service, page)
+            assert [one.kind for one in found][:4] == [BACKUP, RETRACTION, BACKUP, ROUND]
+        first = found[2].backup
+        assert first.bytes == size
+        assert first.file == (str(tmp_path / "first") if sees_file else "")
+        only = await list_operations(service, 1, kinds=[BACKUP])
+        assert only == [found[0], found[2]]
+        assert await list_operations(service, kinds=[BACKUP], until=found[0].time) == only[1:]
+        assert await list_operations(service, kinds=[BACKUP], since=found[0].time) == only[:1]
+
+
 @pytest.mark.parametrize("call", ["ListOperations", "GetMeasurements"])
 async def test_what_is_wrong_is_named(service, call):
     message = {"ListOperations": pb.ListOperationsRequest}.get(call, pb.GetMeasurementsRequest)
@@ -86,9 +114,9 @@ async def test_what_is_wrong_is_named(service, call):
         cases += [
             ({"kinds": [0]}, "kinds[0]"),
             ({"kinds": [ROUND, 99]}, "kinds[1]"),
-            ({"kinds": [ROUND] * 6}, "kinds"),
+            ({"kinds": [ROUND] * 7}, "kinds"),
             ({"page_size": 1_001}, "page_size"),
-            ({"page_token": "forged.5.5"}, "page_token"),
+            ({"page_token": "forged.5.5.5"}, "page_token"),
         ]
     for fields, field in cases:
         with pytest.raises(grpc.aio.AioRpcError) as caught:

@@ -193,7 +193,7 @@ def test_lists_by_page_in_words_and_as_json(service):
     assert [f"bob-{n}" in listed.stdout for n in range(4)] == [True] * 4
     assert read_answer("events", "user", "bob", *address)["events"][0]["retracted"] is False
     run_command("round", "--drain", *address)
-    done = run_command("history", "--kind", "ROUND", "--since", "2020-01-01", *address)
+    done = run_command("history", "--kind", "round", "--since", "2020-01-01", *address)
     assert "round 1:" in done.stdout
     assert read_answer("history", "--until", "2020-01-01", *address)["operations"] == []
     for of in ("gauge", "spending"):

@@ -17,8 +17,8 @@ from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCo
 APPLICATION_ID = 0x50525032
 # The words of all clients. `search_words` is a function of each connection (`connect`).
 FILL_CLIENT_WORDS = (
-    "INSERT INTO client_word SELECT ref & 1, w.value, ref FROM client CROSS JOIN"
-    " json_each(search_words(id, title, attributes, categories)) w;"
+    "INSERT INTO client_word SELECT c.ref & 1, w.value, c.ref FROM client c CROSS JOIN"
+    " json_each(search_words(c.id, c.title, c.attributes, c.categories)) w;"
 )
 MIGRATIONS: tuple[str, ...] = (
     f"""

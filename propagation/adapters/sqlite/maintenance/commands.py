@@ -26,6 +26,7 @@ from propagation.adapters.sqlite.connection import (
     open_reader,
     translate_errors,
 )
+from propagation.adapters.sqlite.maintenance.backup_list import note_backup
 from propagation.adapters.sqlite.maintenance.consistency_check import (
     drop_leftovers,
     find_inconsistencies,
@@ -42,7 +43,7 @@ from propagation.atomic_file import (
     list_partial_files,
     write_atomically,
 )
-from propagation.model import PropagationError, StoreBusy, StoreCorrupt
+from propagation.model import Backup, PropagationError, StoreBusy, StoreCorrupt
 
 FOLD_MS = 5_000
 PAGES_A_STEP = 1_024
@@ -63,6 +64,8 @@ class SqliteFiles:
 
     def backup(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
         """Copy the database as it is to `target`, with a digest.
+
+        The back-up is then noted in the list of back-ups (backup_list.py).
 
         Args:
             progress: Called with (pages done, all pages).
@@ -87,7 +90,10 @@ class SqliteFiles:
                 _copy_in_steps(reader, partial, progress)
             _settle(partial)
             append_digest(partial)
-            return partial.stat().st_size
+            size = partial.stat().st_size
+        made = Backup(time=time.time_ns() // 1_000_000, file=str(target.resolve()), bytes=size)
+        note_backup(database.resolve(), made)
+        return size
 
     def export(self, target: Path, progress: OnProgress, *, replace: bool = False) -> int:
         """Export one snapshot of the database, which may be in use.

@@ -135,6 +135,10 @@ QUESTIONS = (
         "SELECT DISTINCT ref FROM profile_version WHERE ref NOT IN (SELECT ref FROM client)",
     ),
     (
+        "a search word belongs to client {}, which the graph does not have",
+        "SELECT DISTINCT ref FROM client_word WHERE ref NOT IN (SELECT ref FROM client)",
+    ),
+    (
         "an edge leads from router {} to client {}, which the graph does not have",
         "SELECT router, ref FROM edge_ever WHERE ref NOT IN (SELECT ref FROM client)",
     ),
