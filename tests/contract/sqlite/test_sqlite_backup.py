@@ -303,6 +303,7 @@ async def test_back_ups_are_listed_and_the_list_is_bounded(tmp_path, caplog):
     [made] = await store.list_backups()
     assert (made.file, made.bytes) == (str(tmp_path / "one"), size)
     listed = backup_list.find_backup_list(database)
+    assert listed.stat().st_mode & 0o777 == 0o600
     with listed.open("a") as file:
         file.write('\n{"time": 5, "fi')  # a command that was killed
     assert await store.list_backups() == [made]
@@ -323,6 +324,8 @@ async def test_a_list_that_cannot_be_written_harms_no_back_up(database, tmp_path
     backup_list.find_backup_list(database).mkdir()
     SqliteFiles(database).backup(tmp_path / "one", check_progress)
     assert "the back-up is complete" in caplog.text
+    assert backup_list.read_backups(database) == []
+    assert "cannot be read" in caplog.text
     store = make_store(restore_copy(tmp_path / "one"))
     await store.open()
     await store.close()

@@ -1,13 +1,14 @@
 """A commit costs the same however long the log is."""
 
-import sqlite3
+from pathlib import Path
 
 import pytest
 
-from propagation.adapters.sqlite.connection.schema import create_tables
+from propagation.adapters.sqlite.connection.schema import connect, create_tables
 from propagation.adapters.sqlite.forget.withdrawal import MOVE_MERGES
 from propagation.adapters.sqlite.reason.reasoned_rows import pack_reasoned, put_packed
 from propagation.adapters.sqlite.reason.texts import pack_bodies_now
+from propagation.adapters.sqlite.record.clients import drop_words
 
 GRADIENT = (
     "INSERT INTO gradient (sequence, module, owner, writer, reward, text, attributes)"
@@ -21,7 +22,7 @@ def steps():
     """Count the steps of SQLite's machine that work takes after so many rows were inserted."""
 
     def count(insert, rows, work):
-        connection = sqlite3.connect(":memory:")
+        connection = connect(Path(":memory:"))
         create_tables(connection)
         connection.executemany(insert, [(number,) for number in range(rows)])
         taken = [0]
@@ -50,3 +51,24 @@ def test_an_erasure_reads_no_merge_of_other_events(steps):
         connection.execute(MOVE_MERGES, (20_000, "[5]"))
 
     assert steps(MERGED, 10_000, move) < steps(MERGED, 10, move) + 100
+
+
+def test_a_change_of_a_client_reads_no_search_word_of_others(steps):
+    def change(connection):
+        connection.execute(
+            "INSERT INTO client (ref, kind, id, sequence) VALUES (2000001, 1, 'one two', 1)"
+        )
+        connection.execute("INSERT INTO client_word VALUES (1, 'one', 2000001)")
+        drop_words(connection, [2_000_001])
+        left = connection.execute("SELECT count(*) FROM client_word WHERE ref = 2000001")
+        assert left.fetchone() == (0,)
+
+    def change_alone(connection):
+        connection.execute(
+            "INSERT INTO client (ref, kind, id, sequence) VALUES (2000001, 1, 'one two', 1)"
+        )
+        drop_words(connection, [2_000_001])
+
+    others = "INSERT INTO client_word VALUES (1, 'word', ?)"
+    assert steps(others, 10_000, change_alone) < steps(others, 10, change_alone) + 100
+    steps(others, 10, change)

@@ -5,6 +5,7 @@ its own, with a JSON line for each back-up, oldest first.
 """
 
 import logging
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -30,7 +31,7 @@ def note_backup(database: Path, backup: Backup) -> None:
     try:
         # One short write at the end of the file: two commands at once lose no line. The line
         # break comes first, so that a line that was cut short does not swallow this one.
-        with listed.open("a", encoding="utf-8") as file:
+        with open(listed, "a", encoding="utf-8", opener=_open_for_this_user) as file:
             file.write("\n" + backup.model_dump_json())
         kept = listed.read_text(encoding="utf-8").splitlines(keepends=True)
         if len(kept) > 2 * BACKUPS_KEPT:
@@ -39,14 +40,21 @@ def note_backup(database: Path, backup: Backup) -> None:
         log.warning("the back-up is complete, but %s cannot be written: %s", listed, error)
 
 
+def _open_for_this_user(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def read_backups(database: Path) -> list[Backup]:
     """Read the newest BACKUPS_KEPT back-ups, oldest first.
 
-    A line that a killed command cut short is left out.
+    A line that a killed command cut short is left out. A list that cannot be read is logged.
     """
     try:
         lines = find_backup_list(database).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
+        return []
+    except OSError as error:
+        log.warning("%s cannot be read: %s", find_backup_list(database), error)
         return []
     found = []
     for line in lines.splitlines()[-BACKUPS_KEPT:]:

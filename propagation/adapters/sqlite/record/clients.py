@@ -34,12 +34,13 @@ CONTENTS = (
     "JOIN client c ON c.ref = b.ref WHERE b.ref IN (SELECT value FROM json_each(?1)) "
     "ORDER BY 1, sequence"
 )
-# The words of clients as they are stored now. It must run before they change.
-DROP_WORDS = (
-    "DELETE FROM client_word WHERE (kind, word, ref) IN (SELECT c.ref & 1, w.value, c.ref FROM"
-    " json_each(?) e CROSS JOIN client c ON c.ref = e.value CROSS JOIN"
-    " json_each(search_words(c.id, c.title, c.attributes, c.categories)) w)"
+# The words of clients as they are stored now.
+WORDS_OF = (
+    "SELECT c.ref & 1, w.value, c.ref FROM json_each(?) e CROSS JOIN client c ON c.ref = e.value"
+    " CROSS JOIN json_each(search_words(c.id, c.title, c.attributes, c.categories)) w"
 )
+# One row at a time: with (kind, word, ref) IN (...) SQLite would read all words of a kind.
+DROP_WORD = "DELETE FROM client_word WHERE kind = ? AND word = ? AND ref = ?"
 HAS_WORD = "SELECT ref FROM client_word WHERE kind = ? AND word >= ? AND word < ? AND ref > ?"
 AFTER_ALL_LETTERS = chr(sys.maxunicode)
 
@@ -125,7 +126,8 @@ def keep_contents(connection: sqlite3.Connection, clients: Sequence[Client], unt
 
 def drop_words(connection: sqlite3.Connection, refs: Sequence[int]) -> None:
     """Delete the search words of clients, before their contents change or go."""
-    connection.execute(DROP_WORDS, (to_json(list(refs)),))
+    words = connection.execute(WORDS_OF, (to_json(list(refs)),)).fetchall()
+    connection.executemany(DROP_WORD, words)
 
 
 def put_clients(
