@@ -1,0 +1,190 @@
+"""The difference between two texts of a client, as the rows of their lines and rules.
+
+A text that follows another mostly differs in a few lines. A difference holds only what changes, and
+names lines and rules by what they keep from version to version, not by their places. So a change
+that both texts undergo alike, such as the loss of a line, leaves the difference as it is.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+from typing import Any, TypeVar
+
+Row = TypeVar("Row")
+Rows = tuple[Sequence[Any], Sequence[Any]]
+"""The rows of a text's lines and of its rules, as reason_rows.py builds them."""
+Changes = tuple[list[Any], list[Any]]
+"""The keys of rows that go; and [key, what changes] or [key, what changes, [key before]].
+
+The third place is there for a row that is new or moves. It has the key of the row that comes
+before it; None: it is the first.
+"""
+SOURCES = 5
+"""The place of the sources in the row of a line."""
+
+
+def find_difference(before: Rows, after: Rows) -> list[Any] | None:
+    """Find what changes from one text to another.
+
+    Returns:
+        JSON for `apply_difference`; None if a text has two lines of one id or two rules of one
+        target, which a difference cannot tell apart.
+    """
+    lines = _find_changes(before[0], after[0], _get_line_key, _find_line_change)
+    rules = _find_changes(before[1], after[1], _get_rule_key, _find_rule_change)
+    if lines is None or rules is None:
+        return None
+    return [*lines, *rules] if any(rules) else [*lines]
+
+
+def apply_difference(difference: Sequence[Any], before: Rows) -> tuple[list[Any], list[Any]]:
+    """Apply a difference to the text that it was found against.
+
+    Unchanged rows remain the same objects.
+
+    Returns:
+        The rows of the lines and of the rules.
+
+    Raises:
+        LookupError, TypeError, ValueError: The difference was found against another text.
+    """
+    gone_lines, lines, gone_rules, rules = (*difference, [], [])[:4]
+    return (
+        _apply_changes(before[0], gone_lines, lines, _get_line_key, _change_line),
+        _apply_changes(before[1], gone_rules, rules, _get_rule_key, _change_rule),
+    )
+
+
+def _get_line_key(row: Sequence[Hashable]) -> Hashable:
+    return row[0]
+
+
+def _get_rule_key(row: dict[str, Any]) -> Hashable:
+    return row["router"], row["attribute"]
+
+
+def _find_line_change(before: Sequence[Any] | None, after: Sequence[Any]) -> list[Any]:
+    """Return the columns behind a line's id: None where nothing changes, and no None at the end."""
+    if before is None:
+        return list(after[1:])
+    changed = [None if now == then else now for then, now in zip(before, after, strict=True)]
+    if changed[SOURCES] is not None:
+        changed[SOURCES] = _find_source_change(before[SOURCES], after[SOURCES])
+    while changed and changed[-1] is None:
+        changed.pop()
+    return changed[1:]
+
+
+def _change_line(before: Sequence[Any] | None, change: Sequence[Any], key: Any) -> list[Any]:
+    if before is None:
+        return [key, *change]
+    after = list(before)
+    for place, column in enumerate(change, 1):
+        if column is not None:
+            after[place] = column
+    if len(change) >= SOURCES and change[SOURCES - 1] is not None:
+        after[SOURCES] = _change_sources(before[SOURCES], change[SOURCES - 1])
+    return after
+
+
+def _find_source_change(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
+    """Return [how many sources go at the front, sources that come at the end], or all sources."""
+    if after and after[0] in before:
+        front = before.index(after[0])
+        stay = len(before) - front
+        if list(before[front:]) == list(after[:stay]):
+            return [front, *after[stay:]]
+    return after
+
+
+def _change_sources(before: Sequence[Any], change: Sequence[Any]) -> list[Any]:
+    if change and isinstance(change[0], int):
+        return [*before[change[0] :], *change[1:]]
+    return list(change)
+
+
+def _find_rule_change(before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a rule that change."""
+    if before is None:
+        return after
+    return {name: value for name, value in after.items() if before[name] != value}
+
+
+def _change_rule(
+    before: dict[str, Any] | None, change: dict[str, Any], _: object
+) -> dict[str, Any]:
+    return change if before is None else before | change
+
+
+def _find_changes(
+    before: Sequence[Row],
+    after: Sequence[Row],
+    get_key: Callable[[Row], Hashable],
+    find_change: Callable[[Row | None, Row], Any],
+) -> Changes | None:
+    old = {get_key(row): (place, row) for place, row in enumerate(before)}
+    new = {get_key(row): row for row in after}
+    if len(old) < len(before) or len(new) < len(after):
+        return None
+    staying = _find_longest_ascending([old[key][0] for key in new if key in old])
+    changes = []
+    last = None
+    for key, row in new.items():
+        place, known = old.get(key, (-1, None))
+        if place not in staying:
+            changes.append([key, find_change(known, row), last])
+        elif known is not row and known != row:
+            changes.append([key, find_change(known, row)])
+        last = key
+    return [key for key in old if key not in new], changes
+
+
+def _find_longest_ascending(places: Sequence[int]) -> frozenset[int]:
+    """Return a longest ascending part of distinct numbers: the rows that need not move."""
+    if all(one < other for one, other in pairwise(places)):
+        return frozenset(places)
+    ends: list[int] = []  # the least number that ends an ascending part of each length
+    before: dict[int, int | None] = {}
+    for place in places:
+        length = bisect_left(ends, place)
+        before[place] = ends[length - 1] if length else None
+        ends[length:] = [place, *ends[length + 1 :]]
+    found = []
+    at: int | None = ends[-1]
+    while at is not None:
+        found.append(at)
+        at = before[at]
+    return frozenset(found)
+
+
+def _apply_changes(
+    before: Sequence[Row],
+    gone: Sequence[Any],
+    changes: Sequence[Sequence[Any]],
+    get_key: Callable[[Row], Hashable],
+    change: Callable[[Row | None, Any, Any], Row],
+) -> list[Row]:
+    if not (gone or changes):
+        return list(before)
+    rows = {get_key(row): row for row in before}
+    for key in gone:
+        del rows[_read_key(key)]
+    moving: list[tuple[Hashable, Row, Hashable]] = []
+    for stored, what, *behind in changes:
+        key = _read_key(stored)
+        if behind:
+            moving.append((key, change(rows.pop(key, None), what, key), _read_key(behind[0])))
+        else:
+            rows[key] = change(rows[key], what, key)
+    if not moving:
+        return list(rows.values())
+    order = list(rows)
+    for key, row, last in moving:
+        order.insert(0 if last is None else order.index(last) + 1, key)
+        rows[key] = row
+    return [rows[key] for key in order]
+
+
+def _read_key(key: Any) -> Hashable:
+    """Return a key that JSON stored as a list as the tuple that it was."""
+    return tuple(key) if isinstance(key, list) else key
