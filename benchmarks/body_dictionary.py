@@ -77,9 +77,7 @@ if __name__ == "__main__":
     use_kernel_cache()
     list_samples = {"bodies": bodies, "differences": differences}[sys.argv[1]]
     samples = [sample for seed in SEEDS for sample in list_samples(seed)[::EVERY]]
-    trained = zstandard.train_dictionary(
-        BYTES, list[bytes | bytearray | memoryview[int]](samples), level=3
-    )
+    trained = zstandard.train_dictionary(BYTES, [*samples], level=3)
     Path(sys.argv[2]).write_bytes(trained.as_bytes())
     print(
         f"{len(samples):,} {sys.argv[1]} of {sum(map(len, samples)) // len(samples):,} bytes; "

@@ -148,7 +148,9 @@ def describe_damage(body: bytes | None, ref: int, version: int) -> str | None:
     if body is None:
         return f"client {ref}: version {version} of its profile has lost its lines and rules"
     try:
-        if not is_difference(body):
+        if is_difference(body):
+            decompress_body(body)
+        else:
             read_parts(body)
         if not is_body_of(body, ref, version):
             return f"client {ref}: version {version} of its profile is not what was written"

@@ -159,7 +159,7 @@ def _decode_from(rows: Sequence[Sequence[Any]], start: int) -> Iterator[Sequence
     """
     decoder = VersionDecoder()
     first = start
-    while first > 0 and _builds_on_another(rows[first]):
+    while 0 < first < len(rows) and _builds_on_another(rows[first]):
         first -= 1
     rewritten = False
     for place, row in enumerate(rows[first:], first):
