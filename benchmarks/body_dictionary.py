@@ -35,7 +35,7 @@ def bodies(seed: int) -> list[bytes]:
 
 
 def differences(seed: int) -> list[bytes]:
-    """Return the difference of each version to the one before it, as JSON."""
+    """Return each version's difference to the one before it, as JSON."""
     return [
         orjson.dumps(find_difference(orjson.loads(before), orjson.loads(after)))
         for (ref, version, before), (other, other_version, after) in pairwise(
@@ -46,7 +46,7 @@ def differences(seed: int) -> list[bytes]:
 
 
 def _versions(seed: int) -> list[tuple[int, int, bytes]]:
-    """Replay a town; return the ref, version and JSON of each text, in the order of commits."""
+    """Replay a town; return ref, version and JSON in commit order."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))

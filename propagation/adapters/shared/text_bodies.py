@@ -87,7 +87,7 @@ def is_body_of(body: bytes, ref: int, version: int) -> bool:
 
 
 def is_difference(body: bytes) -> bool:
-    """Return whether a body is a difference to the body of the version before."""
+    """Return whether a body is a difference to the version before."""
     return body[:1] == DIFFERENCE
 
 
@@ -110,7 +110,7 @@ def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
 
 
 def decompress_body(body: bytes) -> bytes:
-    """Return the JSON of a body, which is that of a difference if the body is one.
+    """Return the JSON of a body or of a difference.
 
     Raises:
         DamagedText: The body is damaged.
@@ -138,7 +138,7 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
 
 
 def pack_difference(plain: bytes, ref: int, version: int) -> bytes:
-    """Compress the JSON of a difference, and append a digest, as `pack_body` does."""
+    """Compress a difference's JSON, and append a digest, as `pack_body` does."""
     body = DIFFERENCE + _create_zstd().pack_difference.compress(plain)
     return body + compute_digest(body, ref, version)
 
@@ -214,7 +214,7 @@ def _create_pair(name: str) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDec
 
 
 def _choose_unpacker(body: bytes) -> tuple[zstandard.ZstdDecompressor, bytes]:
-    """Return the decompressor of a body, and the part of the body that it takes."""
+    """Return a body's decompressor, and the bytes that it takes."""
     zstd = _create_zstd()
     return (zstd.unpack_difference, body[1:]) if is_difference(body) else (zstd.unpack, body)
 

@@ -1,4 +1,7 @@
-"""Versions of texts are stored as differences; each can be read, whatever happens to the others."""
+"""Versions are stored as differences; each can be read.
+
+That holds whatever a withdrawal, retention or a crash does to the others.
+"""
 
 from dataclasses import replace
 from random import Random
@@ -40,7 +43,7 @@ KEPT = Line(id=999, text="Likes what stays.", sources=(Source(sequence=1),))
 
 
 def make_texts(ref, count, seed, *, first=1):
-    """Make versions that differ in a few lines and rules, as reasoning writes them."""
+    """Make versions that differ in a few lines and rules."""
     draw = Random(seed)
     lines, rules, texts = {KEPT.id: KEPT}, {}, []
     for version in range(first, first + count):
@@ -61,7 +64,10 @@ def make_texts(ref, count, seed, *, first=1):
 
 
 async def write_texts(store, count=COUNT, seed=1):
-    """Write versions of Ann and Bob, each at a sequence of its own; return them by key."""
+    """Write versions of Ann and Bob; return them by client and version.
+
+    Each version has the sequence of its number.
+    """
     await create_clients(store)
     both = [make_texts(ref, count, seed + ref) for ref in (ANN, BOB)]
     for sequence, texts in enumerate(zip(*both, strict=True), 1):
@@ -188,7 +194,7 @@ async def test_a_line_that_all_versions_lose_is_written_once_a_group(store):
 
 
 async def test_a_search_goes_on_behind_a_version_whose_line_the_one_before_it_lost(store):
-    """A search ends at a version without citations, unless a withdrawal took them from it."""
+    """A search ends where nothing is cited, unless a withdrawal took it."""
     cites = Line(id=1, text="Likes jazz.", sources=(Source(sequence=77),))
     other = replace(cites, id=2, text="Likes soul.", sources=(Source(sequence=3),))
     await create_clients(store)
@@ -234,7 +240,7 @@ async def test_every_version_is_read_after_a_crash_between_the_commits_of_a_with
 
 
 async def test_retention_leaves_versions_that_can_be_read(store):
-    """Messages have parts of some versions, which stay; those on which they build go."""
+    """Versions stay that messages have parts of, without those before them."""
     texts = await write_texts(store)
     await record_pairs(store, *[("u2", "i0")] * 60)
     held = (3, 4, 9, 17, 30)

@@ -1,4 +1,4 @@
-"""A text's difference to another gives the text back, whatever the two are."""
+"""A text's difference to another gives the text back."""
 
 from dataclasses import replace
 

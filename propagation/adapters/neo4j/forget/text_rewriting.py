@@ -51,7 +51,7 @@ async def rewrite_past_texts(
 async def fill_up_before_deletion(
     transaction: Transaction, versions: Iterable[tuple[int, int]]
 ) -> None:
-    """Store versions in full that build on versions which are to be deleted.
+    """Store in full what builds on versions that will be deleted.
 
     Args:
         versions: Ref and version of each text that this transaction deletes.
@@ -84,7 +84,7 @@ async def read_groups(transaction: Transaction, groups: Collection[Group]) -> li
 
 
 def _split_groups(texts: Iterable[ClientText]) -> Iterator[dict[Group, list[ClientText]]]:
-    """Split texts by group, and the groups into parts of some VERSIONS_PER_COMMIT texts."""
+    """Yield the texts by group, in parts of some VERSIONS_PER_COMMIT texts."""
     part: dict[Group, list[ClientText]] = {}
     count = 0
     by_group = group_pairs(
@@ -152,5 +152,5 @@ def _decode(ref: int, versions: Iterable[Sequence[Any]]) -> Iterator[tuple[Clien
 
 
 def _may_leave_others(first: int, leaving: Sequence[int]) -> bool:
-    """Tell whether a group may keep a version behind one that is deleted."""
+    """Tell whether a version may stay behind one that is deleted."""
     return len(leaving) <= first + VERSIONS_PER_GROUP - 1 - min(leaving)

@@ -53,7 +53,9 @@ def _describe_client(
     lines: Sequence[Sequence[Any]],
     rules: Sequence[Sequence[Any]],
 ) -> tuple[list[str], list[str]]:
-    """Describe damaged versions of a client, at most five, and how nodes differ from its text.
+    """Describe a client's damaged versions, and how its nodes differ.
+
+    At most five versions are described.
 
     Args:
         ref: The client; this and the others are a row of

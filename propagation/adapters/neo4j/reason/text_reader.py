@@ -1,4 +1,4 @@
-"""Reads the texts of stored versions, each from the bodies of its group."""
+"""Reads texts of stored versions from the bodies of their groups."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
@@ -83,7 +83,10 @@ async def read_page_of_current_texts(source: Source, refs: Sequence[int]) -> dic
 async def read_page_of_versions(
     source: Source, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], ClientText]:
-    """Read versions by one statement, as `read_stored_texts` does; each group is read once."""
+    """Read versions by one statement, as `read_stored_texts` does.
+
+    Each group is read once.
+    """
     asked: dict[tuple[int, int], set[int]] = {}
     for ref, version in keys:
         asked.setdefault((ref, find_first_of_group(version)), set()).add(version)
@@ -103,7 +106,7 @@ async def read_page_of_versions(
 
 
 async def read_text_at(database: Neo4jDatabase, ref: int, sequence: int) -> ClientText | None:
-    """Read the last text of a client that was written at or before a sequence.
+    """Read the text that a client had at a sequence.
 
     Raises:
         StoreCorrupt: The version cannot be read.

@@ -1,4 +1,4 @@
-"""The difference between two texts of a client, as the rows of their lines and rules.
+"""Differences between two texts of a client.
 
 A text that follows another mostly differs in a few lines. A difference holds only what changes, and
 names lines and rules by what they keep from version to version, not by their places. So a change
@@ -64,7 +64,10 @@ def _get_rule_key(row: dict[str, Any]) -> Hashable:
 
 
 def _find_line_change(before: Sequence[Any] | None, after: Sequence[Any]) -> list[Any]:
-    """Return the columns behind a line's id: None where nothing changes, and no None at the end."""
+    """Return the columns behind a line's id; None where nothing changes.
+
+    None is left out at the end.
+    """
     if before is None:
         return list(after[1:])
     changed = [None if now == then else now for then, now in zip(before, after, strict=True)]
@@ -88,7 +91,11 @@ def _change_line(before: Sequence[Any] | None, change: Sequence[Any], key: Any) 
 
 
 def _find_source_change(before: Sequence[Any], after: Sequence[Any]) -> Sequence[Any]:
-    """Return [how many sources go at the front, sources that come at the end], or all sources."""
+    """Return what changes among a line's sources.
+
+    Returns:
+        How many sources go at the front, and the sources that come at the end; or else all sources.
+    """
     if after and after[0] in before:
         front = before.index(after[0])
         stay = len(before) - front
@@ -140,7 +147,11 @@ def _find_changes(
 
 
 def _find_longest_ascending(places: Sequence[int]) -> frozenset[int]:
-    """Return a longest ascending part of distinct numbers: the rows that need not move."""
+    """Find the most rows that need not move: a longest ascending part.
+
+    Args:
+        places: Distinct numbers.
+    """
     if all(one < other for one, other in pairwise(places)):
         return frozenset(places)
     ends: list[int] = []  # the least number that ends an ascending part of each length
@@ -186,5 +197,5 @@ def _apply_changes(
 
 
 def _read_key(key: Any) -> Hashable:
-    """Return a key that JSON stored as a list as the tuple that it was."""
+    """Return a key; JSON stored that of a rule as a list."""
     return tuple(key) if isinstance(key, list) else key

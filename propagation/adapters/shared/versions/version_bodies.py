@@ -168,14 +168,17 @@ class VersionDecoder:
 
 
 class IdentityCache(dict[int, tuple[Part, Built]]):
-    """What was built of objects, by their identity: to compare them would take longer."""
+    """What was built of objects, by their identity.
+
+    To compare the objects would take longer.
+    """
 
     def __init__(self, build: Callable[[Part], Built]) -> None:
         super().__init__()
         self._build = build
 
     def build(self, part: Part) -> Built:
-        """Build something of an object, or return what was built of it before."""
+        """Return what is built of an object, and build it only once."""
         known = self.get(id(part))
         if known is None:
             # The object is kept, too, so that no other one gets its identity.
