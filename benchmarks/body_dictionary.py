@@ -16,9 +16,10 @@ from pathlib import Path
 import orjson
 import zstandard
 
-from propagation.adapters.shared.text_bodies import decompress_body
+from propagation.adapters.shared.text_bodies import decompress_body, read_parts
 from propagation.adapters.shared.versions.text_differences import find_difference
 from propagation.datasets.generated_town import generate_town
+from propagation.model import ClientText, Profile
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
@@ -31,32 +32,37 @@ EVERY = 7
 
 def bodies(seed: int) -> list[bytes]:
     """Return all profile versions of a replayed town, as JSON."""
-    return [body for *_, body in _versions(seed)]
+    return [decompress_body(body) for *_, body in _versions(seed)]
 
 
 def differences(seed: int) -> list[bytes]:
     """Return each version's difference to the one before it, as JSON."""
     return [
-        orjson.dumps(find_difference(orjson.loads(before), orjson.loads(after)))
-        for (ref, version, before), (other, other_version, after) in pairwise(
-            sorted(_versions(seed))
-        )
-        if (other, other_version) == (ref, version + 1)
+        orjson.dumps(find_difference(before, after))
+        for before, after in pairwise(map(_build_text, sorted(_versions(seed))))
+        if (after.profile.ref, after.profile.version)
+        == (before.profile.ref, before.profile.version + 1)
     ]
 
 
 def _versions(seed: int) -> list[tuple[int, int, bytes]]:
-    """Replay a town; return ref, version and JSON in commit order."""
+    """Replay a town; return ref, version and body in commit order."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "town.db"
         asyncio.run(_replayed(database, seed))
         with closing(sqlite3.connect(database)) as connection:
             return [
-                (ref, version, decompress_body(body))
+                (ref, version, body)
                 for ref, version, body in connection.execute(
                     "SELECT ref, version, body FROM profile_version ORDER BY rowid"
                 )
             ]
+
+
+def _build_text(row: tuple[int, int, bytes]) -> ClientText:
+    ref, version, body = row
+    lines, memory = read_parts(body)
+    return ClientText(Profile(ref=ref, version=version, lines=lines), filter_memory=memory)
 
 
 async def _replayed(database: Path, seed: int) -> None:

@@ -28,6 +28,7 @@ STATEMENTS = {
     "reasoned": "forget/export/interactions/reasoned",
     "dead_letter": "forget/export/interactions/dead_letter",
     "gradient": "forget/export/interactions/gradient",
+    "profile_version": "forget/export/texts/profile_version",
     "merge": "forget/export/texts/merge",
     "message_part": "forget/export/texts/message_part",
 }
@@ -63,7 +64,7 @@ class Neo4jExport(StorePart):
 
     async def _read_versions(self, ref: int) -> Sequence[Mapping[str, object]]:
         async def read(_: Sequence[int]) -> list[list[Any]]:
-            return await self._database.table("forget/export/texts/profile_version", ref=ref)
+            return await self._database.table(STATEMENTS["profile_version"], ref=ref)
 
         return (await read_until_complete(self._database, [ref], read, _build_records))[ref]
 

@@ -113,16 +113,18 @@ def _encode_changed(
     changed: list[list[object]] = []
     for ref, first, versions in rows:
         texts = {text.profile.version: text for text in groups[ref, first]}
-        before: ClientText | None = None
-        before_changed = False
-        for stored, body in _decode(ref, versions):
-            text = texts.get(stored.profile.version, stored)
+        if any(version not in texts for version, *_ in versions):
+            stored = {text.profile.version: text for text, _ in _decode(ref, versions)}
+        else:
+            stored = {}
+        for version, *_, body in versions:
             builds = is_difference(body)
-            if text is not stored or (builds and before_changed):
+            if version in texts or (builds and version - 1 in texts):
+                text = texts.get(version) or stored[version]
+                before = texts.get(version - 1) or stored.get(version - 1)
                 written = encoder.encode(text, before if builds else None)
                 if written != body:
-                    changed.append([ref, text.profile.version, written, text is not stored])
-            before, before_changed = text, text is not stored
+                    changed.append([ref, version, written, version in texts])
     return changed
 
 

@@ -8,13 +8,18 @@ that both texts undergo alike, such as the loss of a line, leaves the difference
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, TypeVar
 
+from propagation.adapters.shared.reason_rows import build_line_row, build_rule_row
+from propagation.model import ClientText, FilterRule, Line
+
+Part = TypeVar("Part", Line, FilterRule)
 Row = TypeVar("Row")
 Rows = tuple[Sequence[Any], Sequence[Any]]
 """The rows of a text's lines and of its rules, as reason_rows.py builds them."""
 Changes = tuple[list[Any], list[Any]]
-"""The keys of rows that go; and [key, what changes] or [key, what changes, [key before]].
+"""The keys of rows that go; and [key, what changes] or [key, what changes, key before].
 
 The third place is there for a row that is new or moves. It has the key of the row that comes
 before it; None: it is the first.
@@ -23,15 +28,22 @@ SOURCES = 5
 """The place of the sources in the row of a line."""
 
 
-def find_difference(before: Rows, after: Rows) -> list[Any] | None:
+def find_difference(before: ClientText, after: ClientText) -> list[Any] | None:
     """Find what changes from one text to another.
 
     Returns:
         JSON for `apply_difference`; None if a text has two lines of one id or two rules of one
         target, which a difference cannot tell apart.
     """
-    lines = _find_changes(before[0], after[0], _get_line_key, _find_line_change)
-    rules = _find_changes(before[1], after[1], _get_rule_key, _find_rule_change)
+    lines = _find_changes(
+        before.profile.lines, after.profile.lines, attrgetter("id"), _find_line_change
+    )
+    rules = _find_changes(
+        before.filter_memory.rules,
+        after.filter_memory.rules,
+        attrgetter("target"),
+        _find_rule_change,
+    )
     if lines is None or rules is None:
         return None
     return [*lines, *rules] if any(rules) else [*lines]
@@ -63,16 +75,18 @@ def _get_rule_key(row: dict[str, Any]) -> Hashable:
     return row["router"], row["attribute"]
 
 
-def _find_line_change(before: Sequence[Any] | None, after: Sequence[Any]) -> list[Any]:
+def _find_line_change(before: Line | None, after: Line) -> list[Any]:
     """Return the columns behind a line's id; None where nothing changes.
 
     None is left out at the end.
     """
+    row: list[Any] = build_line_row(after)
     if before is None:
-        return list(after[1:])
-    changed = [None if now == then else now for then, now in zip(before, after, strict=True)]
+        return row[1:]
+    known: list[Any] = build_line_row(before)
+    changed = [None if now == then else now for then, now in zip(known, row, strict=True)]
     if changed[SOURCES] is not None:
-        changed[SOURCES] = _find_source_change(before[SOURCES], after[SOURCES])
+        changed[SOURCES] = _find_source_change(known[SOURCES], row[SOURCES])
     while changed and changed[-1] is None:
         changed.pop()
     return changed[1:]
@@ -110,11 +124,13 @@ def _change_sources(before: Sequence[Any], change: Sequence[Any]) -> list[Any]:
     return list(change)
 
 
-def _find_rule_change(before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any]:
+def _find_rule_change(before: FilterRule | None, after: FilterRule) -> dict[str, object]:
     """Return the fields of a rule that change."""
+    row = build_rule_row(after)
     if before is None:
-        return after
-    return {name: value for name, value in after.items() if before[name] != value}
+        return row
+    known = build_rule_row(before)
+    return {name: value for name, value in row.items() if known[name] != value}
 
 
 def _change_rule(
@@ -124,36 +140,48 @@ def _change_rule(
 
 
 def _find_changes(
-    before: Sequence[Row],
-    after: Sequence[Row],
-    get_key: Callable[[Row], Hashable],
-    find_change: Callable[[Row | None, Row], Any],
+    before: Sequence[Part],
+    after: Sequence[Part],
+    get_key: Callable[[Part], Hashable],
+    find_change: Callable[[Part | None, Part], Any],
 ) -> Changes | None:
-    old = {get_key(row): (place, row) for place, row in enumerate(before)}
-    new = {get_key(row): row for row in after}
-    if len(old) < len(before) or len(new) < len(after):
+    """Find what changes among lines or rules.
+
+    Most of them are the same objects in both texts.
+
+    Returns:
+        None if two have one key.
+    """
+    old_keys, new_keys = list(map(get_key, before)), list(map(get_key, after))
+    places = {key: place for place, key in enumerate(old_keys)}
+    new = frozenset(new_keys)
+    if len(places) < len(before) or len(new) < len(after):
         return None
-    staying = _find_longest_ascending([old[key][0] for key in new if key in old])
+    if old_keys == new_keys:
+        staying = new
+    else:
+        ordered = [places[key] for key in new_keys if key in places]
+        staying = frozenset(old_keys[place] for place in _find_longest_ascending(ordered))
     changes = []
     last = None
-    for key, row in new.items():
-        place, known = old.get(key, (-1, None))
-        if place not in staying:
-            changes.append([key, find_change(known, row), last])
-        elif known is not row and known != row:
-            changes.append([key, find_change(known, row)])
+    for key, part in zip(new_keys, after, strict=True):
+        known = before[places[key]] if key in places else None
+        if key not in staying:
+            changes.append([key, find_change(known, part), last])
+        elif known is not part and known != part:
+            changes.append([key, find_change(known, part)])
         last = key
-    return [key for key in old if key not in new], changes
+    return [key for key in old_keys if key not in new], changes
 
 
-def _find_longest_ascending(places: Sequence[int]) -> frozenset[int]:
+def _find_longest_ascending(places: Sequence[int]) -> Sequence[int]:
     """Find the most rows that need not move: a longest ascending part.
 
     Args:
         places: Distinct numbers.
     """
     if all(one < other for one, other in pairwise(places)):
-        return frozenset(places)
+        return places
     ends: list[int] = []  # the least number that ends an ascending part of each length
     before: dict[int, int | None] = {}
     for place in places:
@@ -165,7 +193,7 @@ def _find_longest_ascending(places: Sequence[int]) -> frozenset[int]:
     while at is not None:
         found.append(at)
         at = before[at]
-    return frozenset(found)
+    return found
 
 
 def _apply_changes(

@@ -12,12 +12,7 @@ from typing import Any, TypeVar
 import orjson
 
 from propagation.adapters.shared.json_text import remove_nul
-from propagation.adapters.shared.reason_rows import (
-    build_line,
-    build_line_row,
-    build_rule,
-    build_rule_row,
-)
+from propagation.adapters.shared.reason_rows import build_line, build_rule
 from propagation.adapters.shared.text_bodies import (
     BodyEncoder,
     decompress_body,
@@ -44,15 +39,10 @@ def find_first_of_group(version: int) -> int:
 
 
 class VersionEncoder:
-    """Encodes versions of texts as bodies.
-
-    The row of a line or rule that texts share as one object is built once.
-    """
+    """Encodes versions of texts as bodies."""
 
     def __init__(self) -> None:
         self._full = BodyEncoder()
-        self._lines = IdentityCache(build_line_row)
-        self._rules = IdentityCache(build_rule_row)
 
     def encode(self, text: ClientText, before: ClientText | None) -> bytes:
         """Encode the lines and rules of a text.
@@ -74,18 +64,12 @@ class VersionEncoder:
             <= before.profile.version
             == profile.version - 1
         ):
-            difference = find_difference(self._list_rows(before), self._list_rows(text))
+            difference = find_difference(before, text)
         if difference is None:
             return self._full.encode(
                 profile.lines, text.filter_memory.rules, profile.ref, profile.version
             )
         return pack_difference(remove_nul(orjson.dumps(difference)), profile.ref, profile.version)
-
-    def _list_rows(self, text: ClientText) -> Rows:
-        return (
-            [self._lines.build(line) for line in text.profile.lines],
-            [self._rules.build(rule) for rule in text.filter_memory.rules],
-        )
 
 
 class VersionDecoder:
