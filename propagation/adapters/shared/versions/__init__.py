@@ -1,0 +1,1 @@
+"""Versions of a client's text: most are stored as differences."""
