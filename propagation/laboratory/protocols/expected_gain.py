@@ -11,6 +11,8 @@ from propagation.arrays import F64, I64
 from propagation.evaluation.kernels.arms import log_factorials
 
 CUTS = (1, 5, 10)
+MANY = 99
+"""Of how many items the second figure of N@10 is."""
 
 
 def find_invalid(scores: F64) -> F64:
@@ -36,6 +38,25 @@ def rate_rankings(scores: F64, place: I64) -> F64:
         better, equal = int((some > own).sum()), int((some == own).sum()) - 1
         out[row] = [expect_gain(better, equal, pool, pool, cut) for cut in CUTS]
     return out
+
+
+def rate_against_pool(scores: F64, target: int, pool: I64, negatives: int) -> list[float]:
+    """Return N@1, N@5 and N@10 against drawn items, and N@10 against MANY.
+
+    They are expectations over all draws; NaN where the pool has too few items.
+
+    Args:
+        scores: [items].
+        target: The row of the target; `pool` has those of the items that may be drawn.
+    """
+    others = scores[pool]
+    better = int((others > scores[target]).sum())
+    equal = int((others == scores[target]).sum())
+    pairs = [*((negatives, cut) for cut in CUTS), (MANY, CUTS[-1])]
+    return [
+        expect_gain(better, equal, len(others), drawn, cut) if drawn <= len(others) else np.nan
+        for drawn, cut in pairs
+    ]
 
 
 def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> float:

@@ -1,6 +1,7 @@
 """Show items and histories in prompts, by titles and genres."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 
 from propagation.adapters.openai.prompting import TITLE_CHARS, quote_as_data
 from propagation.arrays import I64
@@ -52,6 +53,23 @@ class ShownItems:
         ):
             texts[user].append(self._texts[item])
         return [some[: -LATEST - 1 : -1] for some in texts]
+
+    def follow_histories(self, history: History, user: I64, known: I64) -> Iterator[Sequence[str]]:
+        """Yield a user's LATEST items at each of Q moments, the newest first.
+
+        Args:
+            user: [Q] rows.
+            known: [Q] how many of the history's earliest interactions are known, ascending.
+        """
+        texts: dict[int, deque[str]] = {}
+        shown = 0
+        for one, end in zip(user.tolist(), known.tolist(), strict=True):
+            for other, item in zip(
+                history.user[shown:end].tolist(), history.item[shown:end].tolist(), strict=True
+            ):
+                texts.setdefault(other, deque(maxlen=LATEST)).appendleft(self._texts[item])
+            shown = end
+            yield list(texts.get(one, ()))
 
 
 def _show(item: ClientChange) -> str:
