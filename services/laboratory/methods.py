@@ -12,6 +12,7 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
+from propagation.laboratory.methods.asking.shown_items import check_titled
 from propagation.laboratory.methods.dependencies import digest, list_own_packages
 from propagation.laboratory.methods.method import Dependencies
 from propagation.laboratory.methods.recnet import (
@@ -82,6 +83,7 @@ def build_methods(
     def build_own(name: str) -> Method:
         """Build a method of the run; RecNet may ask the model."""
         if model is not None and name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask:
+            check_titled(dataset)
             return _build_asking_variant(name, replays, settings, model)
         return builder.build_plain(name) if builder else build_base(name)
 

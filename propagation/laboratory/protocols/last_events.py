@@ -33,7 +33,7 @@ def check_enough(
         raise InvalidInput(
             "events",
             f"{dataset.name} has {pluralize(count, 'user')} {who}; {experiment} needs at least"
-            f" {LEAST_TARGETS}",
+            f" {LEAST_TARGETS}: give data with more of them, or a larger --first if you gave one",
         )
 
 

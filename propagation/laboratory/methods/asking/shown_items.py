@@ -23,15 +23,8 @@ class ShownItems:
     """
 
     def __init__(self, dataset: Dataset) -> None:
+        check_titled(dataset)
         self._texts = [_show(item) for item in dataset.items]
-        untitled = self._texts.count(UNTITLED)
-        if 2 * untitled > len(self._texts):
-            raise InvalidInput(
-                "items",
-                f"{untitled:,} of the {len(self._texts):,} items of {dataset.name} have no title,"
-                " and a language model knows items by their titles: add a catalogue (docs/data.md),"
-                " or leave out the methods that ask a model",
-            )
 
     def show(self, item: int) -> str:
         """Return the text of an item."""
@@ -70,6 +63,23 @@ class ShownItems:
                 texts.setdefault(other, deque(maxlen=LATEST)).appendleft(self._texts[item])
             shown = end
             yield list(texts.get(one, ()))
+
+
+def check_titled(dataset: Dataset) -> None:
+    """Check that a model can know most items.
+
+    Raises:
+        InvalidInput: Most items have no title, nor a description in its place.
+    """
+    items = len(dataset.items)
+    untitled = sum(_show(item) == UNTITLED for item in dataset.items)
+    if 2 * untitled > items:
+        raise InvalidInput(
+            "items",
+            f"{untitled:,} of the {items:,} items of {dataset.name} have no title, and a language"
+            " model knows items by their titles: add a catalogue (docs/data.md), or leave out the"
+            " methods that ask a model",
+        )
 
 
 def _show(item: ClientChange) -> str:

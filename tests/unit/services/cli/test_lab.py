@@ -216,11 +216,12 @@ def test_what_cannot_run_is_refused_in_one_sentence(folder, tmp_path, arguments,
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_without_titles_is_refused_for_a_model(folder, tmp_path):
+@pytest.mark.parametrize("name", ["rec(pop)", "recnet-paper", "agentcf"])
+def test_a_folder_without_titles_is_refused_for_a_model(folder, tmp_path, name):
     (folder / "clients.jsonl").unlink()
-    command = ["run", "afl/table4", "--data", folder, "--run", tmp_path / "run", "--model", "m"]
+    command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run", "--model", "m"]
     with pytest.raises(PropagationError, match="have no title, and"):
-        run_lab(*command, "--methods", "rec(pop)", "--yes")
+        run_lab(*command, "--methods", name, "--yes")
 
 
 def test_methods_that_ask_are_left_out_and_named_without_a_model(folder, tmp_path, monkeypatch):
