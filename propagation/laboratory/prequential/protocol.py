@@ -138,7 +138,8 @@ class Prequential:
         """Estimate the calls of `run`. A method that is fitted anew learns anew each time."""
         drawn = self._draw(history, targets, seed)
         questions = Questions(targets.user, targets.time, drawn.items)
-        if is_live(method):
+        learns_once = is_live(method)
+        if learns_once:
             return method.estimate(history, questions)
         return [
             calls
