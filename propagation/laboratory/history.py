@@ -1,6 +1,6 @@
 """What a method may learn from, and what it is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -49,6 +49,22 @@ class History:
             time=self.time[kept],
             event=self.event[kept],
         )
+
+    def walk(self, known: I64) -> Iterator[slice]:
+        """Yield what becomes known from each of Q moments to the next, as places.
+
+        Args:
+            known: [Q] how many of the earliest interactions are known, ascending.
+        """
+        before = 0
+        for end in known.tolist():
+            yield slice(before, end)
+            before = end
+
+    def walk_pairs(self, known: I64) -> Iterator[Iterable[tuple[int, int]]]:
+        """Yield the same as pairs of a user and an item."""
+        for part in self.walk(known):
+            yield zip(self.user[part].tolist(), self.item[part].tolist(), strict=True)
 
     def list_users_by_item(self) -> dict[int, list[int]]:
         """Return the distinct users of each item that has some, ascending."""
@@ -118,16 +134,12 @@ def count_known(history: History, targets: Targets) -> Known:
     adopters = np.zeros(history.items, np.int64)
     had: set[tuple[int, int]] = set()
     known = np.empty((len(ends), 2), np.int64)
-    counted = 0
-    for row, (user, item, end) in enumerate(
-        zip(targets.user.tolist(), targets.item.tolist(), ends.tolist(), strict=True)
+    for row, (user, item, pairs) in enumerate(
+        zip(targets.user.tolist(), targets.item.tolist(), history.walk_pairs(ends), strict=True)
     ):
-        for pair in zip(
-            history.user[counted:end].tolist(), history.item[counted:end].tolist(), strict=True
-        ):
+        for pair in pairs:
             interactions[pair[0]] += 1
             adopters[pair[1]] += pair not in had
             had.add(pair)
-        counted = end
         known[row] = interactions[user], adopters[item]
     return Known(known[:, 0], known[:, 1])

@@ -20,11 +20,9 @@ class Popularity:
         self, history: History, questions: Questions, known: I64, seed: int
     ) -> LiveScores:
         is_new = find_first_choices(history)
-        adopters, counted = np.zeros(history.items), 0
-        for candidates, end in zip(questions.candidates, known.tolist(), strict=True):
-            part = slice(counted, end)
+        adopters = np.zeros(history.items)
+        for candidates, part in zip(questions.candidates, history.walk(known), strict=True):
             np.add.at(adopters, history.item[part], is_new[part])
-            counted = end
             yield adopters[candidates]
 
 

@@ -199,13 +199,12 @@ def list_known(targets: Targets) -> I64:
 def list_pools(history: History, targets: Targets) -> Iterator[I64]:
     """Yield the items that each target is ranked against: those its user has not had yet."""
     had: dict[int, list[int]] = {}
-    done = 0
-    for user, item, end in zip(
-        targets.user.tolist(), targets.item.tolist(), list_known(targets).tolist(), strict=True
+    for user, item, pairs in zip(
+        targets.user.tolist(),
+        targets.item.tolist(),
+        history.walk_pairs(list_known(targets)),
+        strict=True,
     ):
-        for other, taken in zip(
-            history.user[done:end].tolist(), history.item[done:end].tolist(), strict=True
-        ):
+        for other, taken in pairs:
             had.setdefault(other, []).append(taken)
-        done = end
         yield list_unseen(history, np.array(had[user], np.int64), [item])

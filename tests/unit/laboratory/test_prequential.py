@@ -36,6 +36,7 @@ from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 from tests.unit.laboratory.lab_data import EACH, USERS, build_titled
 from tests.unit.laboratory.test_no_future import build_with_other_future
+from tests.unit.laboratory.test_recnet_model import Planted as PlantedLLM
 from tests.unit.laboratory.titled_data import build_settings
 
 PROTOCOL = Prequential()
@@ -335,3 +336,39 @@ def test_a_prefix_of_a_history_keeps_its_sizes():
     assert part.event.tolist() == [0, 1]
     assert (part.users, part.items) == (3, 4)
     assert replace(part, users=1).users == 1
+
+
+@pytest.mark.slow
+async def test_recnet_with_a_model_ranks_live_and_pays_once(tmp_path):
+    """One learning and one ranking a target; a run that goes on asks nothing again."""
+    dataset = build_titled().first(3 * USERS)
+    _, targets = PROTOCOL.split(dataset)
+    workflow = Settings().workflow.model_copy(update={"update_size": 20})
+    settings = Settings().model_copy(update={"workflow": workflow})
+    gains = {}
+    async with fake_llm(Script(), kind=PlantedLLM) as server:
+        for direction, folder in ((1, "up"), (-1, "down"), (1, "up")):
+            server.direction = direction
+            model = LabModel(build_settings(server), patience=0.0)
+            (method,) = build_methods(["recnet-paper"], dataset, settings, check_events, model)
+            before = server.seen.calls["rank"]
+            with open_run(tmp_path / folder, plan_run("ours/prequential", dataset, PROTOCOL)):
+                async with model.open(tmp_path / folder):
+                    outcome = await run_methods(
+                        tmp_path / folder, dataset, PROTOCOL, [method], [1], lambda *_: None
+                    )
+            assert outcome.failed == {}
+            [part] = read_parts(tmp_path / folder)
+            (tmp_path / folder / "recnet-paper-1.npz").unlink()
+            asked = server.seen.calls["rank"] - before
+            if (direction, folder) in gains:
+                assert asked == 0, "replies are kept, and the replay asks the same questions"
+                assert np.array_equal(part.values["n10"], gains[direction, folder])
+            else:
+                assert asked == len(targets.user)
+            gains[direction, folder] = part.values["n10"]
+            assert not part.values["invalid"].any()
+            assert not part.values["behind"].any()
+            assert part.measured.counts["questions: backward"] >= targets.known[-1]
+            assert "questions: rank" not in part.measured.counts
+    assert gains[1, "up"].mean() > gains[-1, "down"].mean() + 0.1

@@ -55,13 +55,9 @@ class ShownItems:
             known: [Q] how many of the history's earliest interactions are known, ascending.
         """
         texts: dict[int, deque[str]] = {}
-        shown = 0
-        for one, end in zip(user.tolist(), known.tolist(), strict=True):
-            for other, item in zip(
-                history.user[shown:end].tolist(), history.item[shown:end].tolist(), strict=True
-            ):
+        for one, pairs in zip(user.tolist(), history.walk_pairs(known), strict=True):
+            for other, item in pairs:
                 texts.setdefault(other, deque(maxlen=LATEST)).appendleft(self._texts[item])
-            shown = end
             yield list(texts.get(one, ()))
 
 

@@ -80,11 +80,11 @@ class NumbersMethod:
         learned = await self._start(stream, seed)
         moved = replace(history, user=users[history.user], item=items[history.item])
         seeds = draw_event_seeds(history, seed)
-        done, spent = 0, 0.0
-        for user, moment, candidates, end in zip(*questions, known.tolist(), strict=True):
+        spent = 0.0
+        for user, moment, candidates, part in zip(*questions, history.walk(known), strict=True):
             begun = time.monotonic()
-            self._learn(moved, learned, seeds, slice(done, end))
-            done, spent = end, spent + time.monotonic() - begun
+            self._learn(moved, learned, seeds, part)
+            spent += time.monotonic() - begun
             yield self._score(learned, users[user], moment, items[candidates])
         self._measure(seed, spent)
 
