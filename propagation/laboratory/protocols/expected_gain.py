@@ -3,7 +3,7 @@
 The expectation is over draws, and over the order of equal scores.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from propagation.evaluation.kernels.arms import log_factorials
 CUTS = (1, 5, 10)
 MANY = 99
 """Of how many items the second figure of N@10 is."""
+KEPT = 100_000
 
 
 def find_invalid(scores: F64) -> F64:
@@ -59,6 +60,7 @@ def rate_against_pool(scores: F64, target: int, pool: I64, negatives: int) -> li
     ]
 
 
+@lru_cache(maxsize=KEPT)  # equal counts come often; 0.4 ms with 1,600 ties
 def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> float:
     """Return the expected N@cut of a target among drawn items.
 
