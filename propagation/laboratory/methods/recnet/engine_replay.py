@@ -72,6 +72,19 @@ class ReplayPlan:
         return build_version(self.depends_on)
 
 
+@dataclass
+class Progress:
+    """What a replay has done so far.
+
+    Attributes:
+        rounds: How many ran.
+        routers: The number of taste routers in use after the clients and after each step.
+    """
+
+    rounds: int
+    routers: list[float]
+
+
 Scores = Mapping[Ranker, F64]
 """[Q,C] by each ranker that methods of a run use.
 
@@ -144,19 +157,18 @@ class ReplayCache:
             [C] scores of one question after another.
         """
         async with self._open(plan, seed) as engine:
-            events, done, spent = iter(self._select_events(history)), 0, 0.0
+            events, spent = iter(self._select_events(history)), 0.0
             begun = time.monotonic()
-            rounds, routers = await self._learn(engine, plan, ())
-            for row, end in enumerate(known.tolist()):
-                more, sizes = await self._learn_events(engine, plan, islice(events, end - done))
-                rounds, done = rounds + more, end
-                routers += sizes
+            progress = await self._learn(engine, plan, ())
+            for row, part in enumerate(history.walk(known)):
+                new = islice(events, part.stop - part.start)
+                await self._learn_events(engine, plan, new, progress)
                 spent += time.monotonic() - begun
                 one = Questions(*(column[row : row + 1] for column in questions))
                 yield (await self._ask_all(engine, one, ranker))[0]
                 begun = time.monotonic()
             self._measured[plan.version, seed] = await self._measure(
-                engine, plan, len(history.event), spent, rounds, routers
+                engine, plan, len(history.event), spent, progress
             )
 
     async def _replay(
@@ -164,11 +176,9 @@ class ReplayCache:
     ) -> tuple[Scores, Measured]:
         async with self._open(plan, seed) as engine:
             begun = time.monotonic()
-            rounds, routers = await self._learn(engine, plan, self._select_events(history))
+            progress = await self._learn(engine, plan, self._select_events(history))
             learned = time.monotonic() - begun
-            measured = await self._measure(
-                engine, plan, len(history.event), learned, rounds, routers
-            )
+            measured = await self._measure(engine, plan, len(history.event), learned, progress)
             scores = {
                 ranker: await self._ask_all(engine, questions, ranker)
                 for ranker in sorted(self._rankers[plan.version])
@@ -198,8 +208,7 @@ class ReplayCache:
         plan: ReplayPlan,
         events: int,
         seconds: float,
-        rounds: int,
-        routers: Sequence[float],
+        progress: Progress,
     ) -> Measured:
         counted = engine.reasoner
         asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
@@ -207,45 +216,43 @@ class ReplayCache:
         dead_letters = len(await engine.store.get_dead_letters(events))
         counts = {
             "learning seconds": seconds,
-            "rounds": float(rounds),
-            "routers": routers[-1] if routers else 0.0,
+            "rounds": float(progress.rounds),
+            "routers": progress.routers[-1],
             "dead letters": float(dead_letters),
             "questions": float(sum(asked.values())),
             **{f"questions: {name}": float(count) for name, count in asked.items()},
         }
         return Measured(
             counts=counts,
-            series={"routers": routers},
+            series={"routers": progress.routers},
             settings=plan.settings,
             remark=plan.remark,
         )
 
     async def _learn(
         self, engine: Engine, plan: ReplayPlan, events: Iterable[NewInteraction]
-    ) -> tuple[int, list[float]]:
-        """Replay clients and events.
-
-        Returns:
-            How many rounds ran, and the number of taste routers in use after the clients and after
-            each step.
-        """
+    ) -> Progress:
+        """Replay clients and events."""
         first = await replay(engine, self.dataset.clients, ())
-        routers = float(len(engine.routers_in_use))
-        rounds, sizes = await self._learn_events(engine, plan, events)
-        return first.rounds + rounds, [routers, *sizes]
+        progress = Progress(first.rounds, [float(len(engine.routers_in_use))])
+        await self._learn_events(engine, plan, events, progress)
+        return progress
 
     async def _learn_events(
-        self, engine: Engine, plan: ReplayPlan, events: Iterable[NewInteraction]
-    ) -> tuple[int, list[float]]:
-        """Replay events only; see `_learn`."""
-        rounds, waiting, routers = 0, iter(events), list[float]()
+        self,
+        engine: Engine,
+        plan: ReplayPlan,
+        events: Iterable[NewInteraction],
+        progress: Progress,
+    ) -> None:
+        """Replay further events, and note the progress."""
+        waiting = iter(events)
         while part := list(islice(waiting, plan.step)):
             report = await replay(engine, (), part, step=plan.step)
             if report.rounds and plan.merges_at_once:
                 await self._merge_all(engine)
-            rounds += report.rounds
-            routers.append(float(len(engine.routers_in_use)))
-        return rounds, routers
+            progress.rounds += report.rounds
+            progress.routers.append(float(len(engine.routers_in_use)))
 
     async def _merge_all(self, engine: Engine) -> None:
         """Merge what waits for clients, as reading every profile would."""
