@@ -206,7 +206,7 @@ class Dataset:
 
     @property
     def has_order(self) -> bool:
-        """Whether the events have times of their own that are not all the same."""
+        """Whether the events have times of their own that differ."""
         times = np.asarray(self.log.times, np.int64)[self.order]
         return self.timed and (len(times) < 2 or len(np.unique(times)) > 1)
 

@@ -124,7 +124,7 @@ class Stream:
         return rng.permutation(self.users), rng.permutation(self.items)
 
     def rearrange(self, users: I64, items: I64, order: I64) -> "Stream":
-        """Return the stream with other rows, and with its events in another order.
+        """Return the stream with other rows and another order of events.
 
         Args:
             users: [U] the new row of each user; likewise items [I].

@@ -51,7 +51,7 @@ class History:
         )
 
     def walk(self, known: I64) -> Iterator[slice]:
-        """Yield what becomes known from each of Q moments to the next, as places.
+        """Yield the places that become known from moment to moment.
 
         Args:
             known: [Q] how many of the earliest interactions are known, ascending.
@@ -128,7 +128,7 @@ class Known(NamedTuple):
 
 
 def count_known(history: History, targets: Targets) -> Known:
-    """Count what is known at each target of its user and of its item."""
+    """Count what is known of each target's user and item."""
     ends = np.full(len(targets.user), len(history.user)) if targets.known is None else targets.known
     interactions = np.zeros(history.users, np.int64)
     adopters = np.zeros(history.items, np.int64)

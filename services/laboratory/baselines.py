@@ -64,7 +64,7 @@ class BaselineEnvironment:
 def read_packages(
     method: str, python: Path, packages: Sequence[str], target: str
 ) -> Mapping[str, str]:
-    """Ask an environment for the versions of its Python and of some packages.
+    """Ask an environment for the versions of its packages.
 
     Raises:
         MethodNotInstalled: A package is missing, or the Python does not run.

@@ -72,5 +72,5 @@ class Claim:
 
 
 def claim_change(method: str, after: str, before: str) -> Claim:
-    """Claim that one measure of a method is larger than another one of the same targets."""
+    """Claim that one measure of a method is larger than another."""
     return Claim(method, method, after, than=before)

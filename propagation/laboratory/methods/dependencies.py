@@ -1,4 +1,4 @@
-"""What the results of a method depend on, and when they are stale.
+"""What results of methods depend on, and when they are stale.
 
 A method says what its own scores depend on. All results also depend on the version of this
 program, which rates the scores and computes many of them.
@@ -15,7 +15,7 @@ from propagation.release import NAME, release
 
 
 def list_dependencies(method: Method) -> Dependencies:
-    """List what the results of a method depend on, this program's version included.
+    """List what results depend on, this program's version included.
 
     Raises:
         MethodNotInstalled: The method's packages are missing.
@@ -29,7 +29,7 @@ def build_version(depends_on: Dependencies) -> str:
 
 
 def digest(content: str | bytes) -> str:
-    """Digest a file, a prompt or settings, which are too long to be shown."""
+    """Digest a file, a prompt or settings, which are long."""
     data = content.encode() if isinstance(content, str) else content
     return blake2b(data, digest_size=16).hexdigest()
 

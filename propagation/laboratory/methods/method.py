@@ -64,10 +64,10 @@ LiveScores = AsyncGenerator[F64, None]
 
 
 class LiveMethod(Method, Protocol):
-    """A method that learns event by event, and can answer at any moment between two of them."""
+    """A method that learns event by event, and can answer between events."""
 
     def follow(self, history: History, questions: Questions, known: I64, seed: int) -> LiveScores:
-        """Learn a history event by event, and score each question's candidates at its moment.
+        """Learn event by event, and score each question at its moment.
 
         Args:
             known: [Q] how many of the history's earliest interactions are known at each question,

@@ -32,7 +32,7 @@ def count_adopters(history: History) -> I64:
 
 
 def find_first_choices(history: History) -> Bools:
-    """Find the interactions that do not repeat an item of their user, [E]."""
+    """Find the interactions that repeat no item of their user, [E]."""
     _, first = np.unique(history.user * history.items + history.item, return_index=True)
     found = np.zeros(len(history.user), np.bool_)
     found[first] = True

@@ -1,4 +1,4 @@
-"""Prequential: each event from a moment on is predicted at its moment, then learned.
+"""Prequential: each event is predicted at its moment, then learned.
 
 A target is ranked by what is known just before it. A user has as many targets as events there, so
 standard errors take users as clusters.
@@ -36,7 +36,7 @@ FIRST, REFITS = 0.4, 10
 
 @dataclass(frozen=True)
 class Prequential:
-    """Ranks the item of each event among items that its user has not had yet.
+    """Ranks each event's item among items that its user lacks.
 
     Targets are events of users with an earlier event. An event that repeats an item of its user is
     learned, and is no target. Items that the user takes later are ranked against, as nothing of
@@ -77,7 +77,7 @@ class Prequential:
         )
 
     def split(self, dataset: Dataset) -> tuple[History, Targets]:
-        """Return the whole dataset as the history, with the targets in their order.
+        """Return the whole history, and the targets in their order.
 
         Raises:
             InvalidInput: Too few users have a target.
@@ -135,7 +135,7 @@ class Prequential:
     def estimate(
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
-        """Estimate the calls of `run`. A method that is fitted anew learns anew each time."""
+        """Estimate the calls of `run`; each fit learns anew."""
         drawn = self._draw(history, targets, seed)
         questions = Questions(targets.user, targets.time, drawn.items)
         learns_once = is_live(method)
@@ -197,7 +197,7 @@ def list_known(targets: Targets) -> I64:
 
 
 def list_pools(history: History, targets: Targets) -> Iterator[I64]:
-    """Yield the items that each target is ranked against: those its user has not had yet."""
+    """Yield the items that each target is ranked against."""
     had: dict[int, list[int]] = {}
     for user, item, pairs in zip(
         targets.user.tolist(),

@@ -1,4 +1,4 @@
-"""Lets a method answer at moments by fitting it anew now and then."""
+"""Lets a method answer at moments by fitting it anew."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from propagation.laboratory.methods.method import LiveScores, Method
 
 @dataclass(frozen=True)
 class Refitted:
-    """A method that learns all that is known at some moments, and nothing between them.
+    """A method that learns at some moments, and nothing between them.
 
     Attributes:
         moments: [R] numbers of the history's earliest interactions, ascending: at each of these
@@ -32,7 +32,7 @@ class Refitted:
                 yield scores
 
     def split(self, known: I64) -> Iterator[tuple[int, slice]]:
-        """Yield each moment with the questions that its fit answers, if there are any."""
+        """Yield each moment with the questions that its fit answers."""
         starts = np.searchsorted(known, self.moments).tolist()
         ends = [*starts[1:], len(known)]
         for moment, start, end in zip(self.moments.tolist(), starts, ends, strict=True):

@@ -90,7 +90,7 @@ class Part(NamedTuple):
     depends_on: Dependencies = NOTHING_ELSE
 
     def number_users(self) -> I64:
-        """Return [T] a number for each target's user, the same for targets of one user."""
+        """Return a number of each target's user, [T]."""
         numbers: dict[str, int] = {}
         return np.array(
             [numbers.setdefault(user, len(numbers)) for user, _ in self.target], np.int64

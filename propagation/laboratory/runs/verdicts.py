@@ -106,7 +106,7 @@ class _Values(NamedTuple):
 
 
 def _collect(measure: str, parts: Sequence[Part]) -> _Values | None:
-    """Return a measure of targets, or seconds or a count by seed; None if not measured."""
+    """Return a measure of targets, or a count by seed; None without."""
     if all(measure in part.values for part in parts):
         mean = np.mean([part.values[measure] for part in parts], axis=0)
         return _Values(mean, parts[0].number_users(), by_seed=False)

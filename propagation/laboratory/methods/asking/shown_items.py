@@ -48,7 +48,7 @@ class ShownItems:
         return [some[: -LATEST - 1 : -1] for some in texts]
 
     def follow_histories(self, history: History, user: I64, known: I64) -> Iterator[Sequence[str]]:
-        """Yield a user's LATEST items at each of Q moments, the newest first.
+        """Yield a user's LATEST items at each moment, the newest first.
 
         Args:
             user: [Q] rows.

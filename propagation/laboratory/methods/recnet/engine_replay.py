@@ -148,7 +148,7 @@ class ReplayCache:
         known: I64,
         seed: int,
     ) -> LiveScores:
-        """Replay a history, and ask each question when its known events are learned.
+        """Replay a history, and ask each question at its moment.
 
         Before each question all of them are recorded, learned and reasoned, and a round may run. A
         replay that is followed is not shared: each ranker has its own.

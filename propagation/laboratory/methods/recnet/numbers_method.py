@@ -73,7 +73,7 @@ class NumbersMethod:
     async def follow(
         self, history: History, questions: Questions, known: I64, seed: int
     ) -> LiveScores:
-        """Score by the rows of `propagation evaluate` with this seed, whose figures these are."""
+        """Score as `propagation evaluate` does with this seed, by the same rows."""
         plain = build_stream(self.dataset)
         users, items = plain.draw_rows(np.random.default_rng(seed))
         stream = plain.rearrange(users, items, np.arange(len(plain.user)))

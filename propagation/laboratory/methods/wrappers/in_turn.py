@@ -49,7 +49,7 @@ class InTurn:
 
 @dataclass(frozen=True)
 class LiveInTurn(InTurn):
-    """The same for a method that follows events; it has its turn until it has followed all."""
+    """The same for a method that follows events, in one turn."""
 
     method: LiveMethod
 

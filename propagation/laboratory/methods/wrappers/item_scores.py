@@ -110,7 +110,7 @@ class LiveScoredOnce(ScoredOnce):
 
 
 def share_scores(scorer: ItemScorer) -> ScoredOnce:
-    """Return a scorer's method, which learns once for itself and for agents around it."""
+    """Return a scorer's method, which learns once for agents, too."""
     method = scorer.method
     return LiveScoredOnce(scorer, method) if is_live(method) else ScoredOnce(scorer)
 
