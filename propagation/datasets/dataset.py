@@ -187,6 +187,8 @@ class Dataset:
         order: [events] places in `log`, by time; the loader's seed orders equal times.
         notes: One sentence for each thing that was created, left out or cut.
         generated: Whether the data is generated, not real.
+        timed: Whether all events have times of their own. Else their order is that of lines, or
+            drawn by the loader's seed; a note says which.
     """
 
     name: str
@@ -196,10 +198,17 @@ class Dataset:
     order: I64
     notes: tuple[str, ...] = ()
     generated: bool = False
+    timed: bool = True
 
     def __len__(self) -> int:
         """Return the number of events."""
         return len(self.order)
+
+    @property
+    def has_order(self) -> bool:
+        """Whether the events have times of their own that differ."""
+        times = np.asarray(self.log.times, np.int64)[self.order]
+        return self.timed and (len(times) < 2 or len(np.unique(times)) > 1)
 
     @property
     def clients(self) -> Sequence[ClientChange]:
@@ -254,6 +263,7 @@ def assemble(
     seed: int,
     notes: Iterable[str] = (),
     generated: bool = False,
+    timed: bool = True,
 ) -> Dataset:
     """Build a dataset from its parts.
 
@@ -261,6 +271,7 @@ def assemble(
 
     Args:
         seed: Orders events of equal time.
+        timed: Whether all events have times of their own.
     """
     unknown = dict.fromkeys(
         item for item in (*log.items.numbers, *log.negatives.numbers) if item not in items
@@ -287,6 +298,7 @@ def assemble(
         order=log.order(seed),
         notes=tuple(notes),
         generated=generated,
+        timed=timed,
     )
 
 

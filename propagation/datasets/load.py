@@ -106,7 +106,13 @@ def load_json_lines(folder: Path, seed: int) -> Dataset:
         () if events.timed else (f"{EVENTS} has no times: its events are in the order of lines.",)
     )
     return assemble(
-        folder.name, clients[ClientKind.ITEM], clients[ClientKind.USER], events, seed, notes
+        folder.name,
+        clients[ClientKind.ITEM],
+        clients[ClientKind.USER],
+        events,
+        seed,
+        notes,
+        timed=events.timed,
     )
 
 

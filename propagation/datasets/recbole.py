@@ -156,8 +156,8 @@ def load_recbole(folder: Path, seed: int) -> Dataset:
     ids = IdChecker()
     items = _read_clients(folder, "*.item", ClientKind.ITEM, ITEM_IDS, ids)
     users = _read_clients(folder, "*.user", ClientKind.USER, USER_IDS, ids)
-    log, notes = _events(folder, ids)
-    return assemble(folder.name, items, users, log, seed, notes)
+    log, notes, timed = _events(folder, ids)
+    return assemble(folder.name, items, users, log, seed, notes, timed=timed)
 
 
 def _read_clients(
@@ -249,7 +249,12 @@ def _merge(first: ClientChange, second: ClientChange) -> ClientChange:
     )
 
 
-def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
+def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str], bool]:
+    """Read events.
+
+    Returns:
+        The events, notes on them, and whether all have times.
+    """
     log, untimed, in_lists = Events("recbole"), [], []
     for path in find_all(folder, "*.inter"):
         table = Table(path)
@@ -299,7 +304,7 @@ def _events(folder: Path, ids: IdChecker) -> tuple[Events, list[str]]:
             0,
             f"{', '.join(untimed)} has no time field: its events are in a seeded random order.",
         )
-    return log, notes
+    return log, notes, not untimed
 
 
 def read_fixed_candidates(folder: Path) -> Mapping[str, Sequence[str]] | None:

@@ -116,8 +116,20 @@ class Stream:
         So a ranking can learn nothing from a row number or from the order of a file.
         """
         rng = np.random.default_rng(seed)
-        users, items = rng.permutation(self.users), rng.permutation(self.items)
-        order = np.lexsort((rng.random(len(self.time)), self.time))
+        users, items = self.draw_rows(rng)
+        return self.rearrange(users, items, np.lexsort((rng.random(len(self.time)), self.time)))
+
+    def draw_rows(self, rng: np.random.Generator) -> tuple[I64, I64]:
+        """Draw other rows for users [U] and items [I]."""
+        return rng.permutation(self.users), rng.permutation(self.items)
+
+    def rearrange(self, users: I64, items: I64, order: I64) -> "Stream":
+        """Return the stream with other rows and another order of events.
+
+        Args:
+            users: [U] the new row of each user; likewise items [I].
+            order: [E] the event that comes to each place.
+        """
         back = np.argsort(items)
         return Stream(
             self.name,

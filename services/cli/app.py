@@ -88,7 +88,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from services.runtime.process import release  # slow to import
+        from propagation.release import release  # slow to import
 
         print(f"propagation {release()}")
         raise typer.Exit

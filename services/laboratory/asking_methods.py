@@ -18,7 +18,7 @@ from propagation.laboratory.methods.afl import (
 from propagation.laboratory.methods.afl.feedback_loop import ITERATIONS
 from propagation.laboratory.methods.asking.shown_items import ShownItems
 from propagation.laboratory.methods.llmrank import LLMRank
-from propagation.laboratory.methods.wrappers.item_scores import ItemScorer, ScoredOnce
+from propagation.laboratory.methods.wrappers.item_scores import ItemScorer, share_scores
 from services.client.errors import UsageProblem
 from services.laboratory.model import LabModel
 
@@ -97,7 +97,7 @@ class AskingMethods:
         If agents are around it, it learns once for all of them. Build those first.
         """
         scorer = self._scorers.get(name)
-        return ScoredOnce(scorer) if scorer else self._build_base(name)
+        return share_scores(scorer) if scorer else self._build_base(name)
 
     def _build_pair(self, kind: str, base: str, reward: str) -> Method:
         """Build a method with a recommendation model and a reward model."""

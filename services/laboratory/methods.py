@@ -1,6 +1,7 @@
 """Builds the laboratory's methods by their names."""
 
 import asyncio
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
@@ -11,7 +12,9 @@ from propagation.datasets.dataset import Dataset
 from propagation.evaluation.stream import EvaluationSettings
 from propagation.laboratory.methods import Method, Popularity, Program, Random
 from propagation.laboratory.methods.asking import asks_model as is_asking
-from propagation.laboratory.methods.method import build_version
+from propagation.laboratory.methods.asking.shown_items import check_titled
+from propagation.laboratory.methods.dependencies import digest, list_own_packages
+from propagation.laboratory.methods.method import Dependencies
 from propagation.laboratory.methods.recnet import (
     ENGINE_VARIANTS,
     NUMBERS_VARIANTS,
@@ -26,7 +29,7 @@ from propagation.laboratory.methods.recnet import (
     ReplayCache,
     ReplayPlan,
 )
-from propagation.laboratory.methods.wrappers.in_turn import InTurn
+from propagation.laboratory.methods.wrappers.in_turn import take_turns
 from propagation.laboratory.methods.wrappers.of_model import OfModel
 from propagation.ports import Reasoner
 from propagation.workflow.engine import Engine
@@ -37,13 +40,14 @@ from services.config.settings import PRESETS, Settings
 from services.laboratory.asking_methods import FORMS, AskingMethods, asks_model
 from services.laboratory.baselines import ENVIRONMENTS
 from services.laboratory.model import LabModel
-from services.runtime.process import SystemClock, release
+from services.runtime.process import SystemClock
 
 OWN_PROGRAM = "program:"
 PROGRAM_MINUTES = 60.0
 REMARK_OFFLINE = (
     "no language model: texts by the offline reasoner, rankings by the numbers; --model names one"
 )
+REMARK_DEFAULT = "the service as it is by default, without a language model"
 KNOWN = ("random", "pop", *ENVIRONMENTS, *ENGINE_VARIANTS, *NUMBERS_VARIANTS)
 
 
@@ -74,11 +78,12 @@ def build_methods(
         """Build a method that asks no model."""
         _check_name(name)
         method = _build(name, replays, settings, minutes)
-        return InTurn(method, turn) if asking else method
+        return take_turns(method, turn) if asking else method
 
     def build_own(name: str) -> Method:
         """Build a method of the run; RecNet may ask the model."""
         if model is not None and name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask:
+            check_titled(dataset)
             return _build_asking_variant(name, replays, settings, model)
         return builder.build_plain(name) if builder else build_base(name)
 
@@ -150,7 +155,7 @@ def _build_engine_variant(name: str, replays: ReplayCache, settings: Settings) -
     workflow = _change_by_variant(settings, variant)
     deciding = _describe_plan(settings, variant, workflow)
     plan = ReplayPlan(
-        _digest(deciding),
+        _list_dependencies(deciding),
         deciding,
         partial(
             _open_engine,
@@ -160,7 +165,7 @@ def _build_engine_variant(name: str, replays: ReplayCache, settings: Settings) -
         ),
         variant.step,
         variant.merges_at_once,
-        REMARK_OFFLINE if variant.may_ask else "",
+        REMARK_OFFLINE if variant.may_ask else REMARK_DEFAULT,
     )
     return RecNet(name, plan, replays, Ranker.NUMBERS if variant.propagate else Ranker.NUMBERS_OFF)
 
@@ -175,7 +180,7 @@ def _build_asking_variant(
     workflow = _change_by_variant(settings, variant).model_copy(update={"reason_attempts": 1})
     deciding = f"{model.reasoner_identity} {_describe_plan(settings, variant, workflow)}"
     plan = ReplayPlan(
-        _digest(deciding),
+        {"model": model.reasoner_identity, **_list_dependencies(deciding)},
         deciding,
         partial(
             _open_engine,
@@ -220,7 +225,16 @@ def _build_numbers_variant(name: str, dataset: Dataset, settings: Settings) -> M
     features = NUMBERS_VARIANTS[name]
     deciding = f"{settings.embedder} {[one.name for one in features]} {sizes.model_dump_json()}"
     embedder = FITTABLE_EMBEDDERS[settings.embedder](settings)
-    return NumbersMethod(name, _digest(deciding), dataset, features, embedder, sizes)
+    return NumbersMethod(name, _list_dependencies(deciding), dataset, features, embedder, sizes)
+
+
+def _list_dependencies(deciding: str) -> Dependencies:
+    """List what RecNet depends on.
+
+    Args:
+        deciding: Its settings, as text.
+    """
+    return {**list_own_packages("numpy", "numba"), "settings": digest(deciding)}
 
 
 def change_workflow(workflow: WorkflowSettings, changes: Mapping[str, object]) -> WorkflowSettings:
@@ -234,10 +248,6 @@ def change_workflow(workflow: WorkflowSettings, changes: Mapping[str, object]) -
         *path, last = name.split(".")
         reduce(getitem, path, values)[last] = value
     return WorkflowSettings.model_validate(values)
-
-
-def _digest(deciding: str) -> str:
-    return build_version(f"{release()} {deciding}")
 
 
 def _open_engine(
@@ -283,4 +293,5 @@ def _build_program(path: Path, dataset: Dataset, minutes: float) -> Method:
         f"{path} cannot be run: a file that does not end in .py must be executable",
         minutes,
         dataset.items,
+        lambda: {"python": platform.python_version()} if command else {},
     )

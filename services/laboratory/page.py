@@ -15,6 +15,11 @@ from propagation.plurals import pluralize
 from services.laboratory.charts import draw_series_chart
 from services.report.html import Child, make_element, table, write_document
 
+MADE_UP = (
+    "The order of the events is made up, since the data have no times: what is last, and what was"
+    " known before, says nothing about users. Do not compare methods that read the order."
+)
+
 
 def render_run(report: RunReport, columns: Sequence[str]) -> str:
     """Render the whole document.
@@ -27,6 +32,7 @@ def render_run(report: RunReport, columns: Sequence[str]) -> str:
         title,
         make_element("h1", title),
         make_element("p", f"{report.source}. {report.described}"),
+        *([make_element("p", MADE_UP)] if report.data.plan.order_made_up else ()),
         *(make_element("p", note) for note in report.notes),
         *_write_table(report, columns),
         *_write_claims(report),
@@ -231,12 +237,25 @@ def _write_cost(report: RunReport) -> list[Child]:
 def _write_versions(report: RunReport) -> list[Child]:
     return [
         make_element("h2", "Versions and settings"),
-        table(("", ""), report.versions.items()),
-        table(
-            ("method", "version", "settings"),
-            [(one.method, one.version or "-", one.settings or "-") for one in report.methods],
+        make_element(
+            "p",
+            "Results are made again when what they depend on has changed. Digests stand for files,"
+            " prompts and settings.",
         ),
+        table(
+            ("method", "its results depend on", "settings"),
+            [
+                (one.method, _describe_dependencies(one), one.settings or "-")
+                for one in report.methods
+            ],
+        ),
+        make_element("p", "This page was written by:"),
+        table(("", ""), report.versions.items()),
     ]
+
+
+def _describe_dependencies(one: MethodReport) -> str:
+    return ", ".join(f"{name} {value}" for name, value in one.depends_on.items()) or one.version
 
 
 def build_headers(
@@ -279,11 +298,10 @@ def describe_pair(pair: Paired | None) -> str:
 
 def describe_run(experiment: Experiment, plan: RunPlan) -> list[str]:
     """Describe the data, what was ranked, and what is missing."""
-    described = experiment.protocol.description if experiment.protocol else ""
     lines = [
         f"{plan.data}: {pluralize(plan.users, 'user')}, {pluralize(plan.items, 'item')},"
-        f" {pluralize(plan.events, 'event')}. {described} `recnet` is this service without a"
-        " language model.",
+        f" {pluralize(plan.events, 'event')}. {plan.described}",
+        *([MADE_UP] if plan.order_made_up else ()),
         *plan.notes,
         *experiment.notes,
     ]

@@ -26,8 +26,8 @@ from propagation.model import (
     summarize_reasoned,
 )
 from propagation.ports import RecordResult
+from propagation.release import release
 from services.monitoring.metrics import Trace
-from services.runtime.process import release
 
 
 def derive_root(sequence: int) -> SpanContext:

@@ -1,4 +1,4 @@
-"""This process: its name, clock, release and garbage collector."""
+"""This process: its name, clock and garbage collector."""
 
 import contextlib
 import ctypes
@@ -8,7 +8,6 @@ import secrets
 import socket
 import time
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 
 LARGE_BYTES = 1 << 20
 M_MMAP_THRESHOLD, M_TRIM_THRESHOLD = -3, -1  # of glibc's malloc.h
@@ -29,15 +28,6 @@ def process_name() -> str:
     The name ends with random digits: containers with one host name may also share process ids.
     """
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-
-
-@cache  # reading the installed metadata takes milliseconds
-def release() -> str:
-    """Return the installed package's version; "0+source" when run from the sources."""
-    try:
-        return version("preference-propagation")
-    except PackageNotFoundError:
-        return "0+source"
 
 
 def raise_garbage_thresholds(young: int = 2_000) -> None:

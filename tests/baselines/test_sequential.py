@@ -53,7 +53,7 @@ async def test_sasrec_is_not_installed_without_its_environment(tmp_path, monkeyp
     monkeypatch.setenv(TORCH.variable, str(tmp_path / "nowhere"))
     method = TORCH.build("sasrec")
     with pytest.raises(MethodNotInstalled, match=r"sasrec: not installed: .*make baselines-torch"):
-        _ = method.version
+        _ = method.depends_on
     with pytest.raises(MethodNotInstalled, match="make baselines-torch"):
         await score(build_history([0, 0], [0, 1]))
 

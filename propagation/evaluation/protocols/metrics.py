@@ -68,6 +68,28 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     return Paired(mean=mean, t=mean / error if error else None, standard_error=error)
 
 
+def compute_clustered_error(values: F64, user: I64) -> float | None:
+    """Return the standard error of a mean over events, by user.
+
+    Events of one user are not independent: users are the clusters. If each user has one event, it
+    is the usual standard error.
+
+    Args:
+        values: [E]; NaN is left out.
+        user: [E] rows.
+
+    Returns:
+        None with fewer than two users.
+    """
+    kept = ~np.isnan(values)
+    _, place = np.unique(user[kept], return_inverse=True)
+    users = int(place.max(initial=-1)) + 1
+    if users < 2:
+        return None
+    sums = np.bincount(place, values[kept] - values[kept].mean())
+    return float(np.sqrt(users / (users - 1) * (sums**2).sum()) / kept.sum())
+
+
 def compute_mean(values: F64) -> float | None:
     """Return the mean over events without NaN; None if there are none."""
     kept = values[~np.isnan(values)]

@@ -21,7 +21,7 @@ from propagation.laboratory.agentcf.memory import Agents
 from propagation.laboratory.agentcf.variant import Prompting, Variant
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import Ask, Calls
-from propagation.laboratory.methods.method import MethodFailed, build_version
+from propagation.laboratory.methods.method import Dependencies, MethodFailed
 from propagation.laboratory.methods.two_way import StepChoices
 from propagation.ports import Embedder
 
@@ -60,8 +60,13 @@ class AgentCF:
     embedder: Embedder
 
     @property
-    def version(self) -> str:
-        return build_version(f"{REVISION} {self.model} {self.variant} {self.embedder.name}")
+    def depends_on(self) -> Dependencies:
+        return {
+            "model": self.model,
+            "revision": str(REVISION),
+            "variant": str(self.variant),
+            "embedder": self.embedder.name,
+        }
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         agents, asked = await self.optimize(history, seed)

@@ -1,6 +1,6 @@
 """AFL's tables and figures."""
 
-from propagation.laboratory.experiments.claims import Claim
+from propagation.laboratory.experiments.claims import Claim, claim_change
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.candidates import Position
 from propagation.laboratory.protocols.one_of_twenty import ITERATIONS, OneOfTwenty
@@ -214,6 +214,11 @@ EXPERIMENTS = (
         OneOfTwenty(),
         ("invalid", *(f"random_hit_{step}" for step in STEPS)),
         ("ease", "sasrec", "afl(ease)", "afl(sasrec)"),
+        claims=tuple(
+            claim_change(f"afl({model})", f"random_hit_{step + 1}", f"random_hit_{step}")
+            for model in (REWARD, "sasrec")
+            for step in STEPS[:-1]
+        ),
     ),
     Experiment(
         "afl/figure4b",

@@ -7,7 +7,7 @@ from propagation.laboratory.agentcf.studies.advertisements import Advertisements
 from propagation.laboratory.agentcf.studies.cold_items import ColdItems
 from propagation.laboratory.agentcf.studies.reviews import Reviews
 from propagation.laboratory.agentcf.studies.spread import Spread
-from propagation.laboratory.experiments.claims import Claim
+from propagation.laboratory.experiments.claims import Claim, claim_change
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, TORCH_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
@@ -61,6 +61,10 @@ EXPERIMENTS = (
         TwoWayChoice(steps=3),
         tuple(TwoWayChoice(steps=3).measures),
         ("agentcf", "agentcf-no-users", "agentcf-no-items"),
+        claims=(
+            *(claim_change("agentcf", f"after_{step}", f"before_{step}") for step in (1, 2, 3)),
+            *(claim_change("agentcf", f"before_{step + 1}", f"before_{step}") for step in (1, 2)),
+        ),
     ),
     Experiment(
         "agentcf/user-user",
@@ -69,6 +73,11 @@ EXPERIMENTS = (
         Reviews(),
         tuple(Reviews().measures),
         ("agentcf",),
+        claims=(
+            claim_change("agentcf", "praise", "before"),
+            claim_change("agentcf", "before", "criticism"),
+            claim_change("agentcf", "praise", "praise_unlike"),
+        ),
     ),
     Experiment(
         "agentcf/item-item",
@@ -77,6 +86,7 @@ EXPERIMENTS = (
         ColdItems(negatives=9),
         tuple(ColdItems().measures),
         ("agentcf",),
+        claims=tuple(claim_change("agentcf", taught, "cold") for taught in ("alike", "unlike")),
     ),
     Experiment(
         "agentcf/spread",
@@ -85,6 +95,11 @@ EXPERIMENTS = (
         Spread(),
         SPREAD,
         ("agentcf",),
+        claims=(
+            claim_change("agentcf", "near_3", "near_1"),
+            claim_change("agentcf", "far_3", "far_1"),
+            claim_change("agentcf", "all", "control"),
+        ),
     ),
     Experiment(
         "agentcf/advertisements",
@@ -93,5 +108,6 @@ EXPERIMENTS = (
         Advertisements(),
         tuple(Advertisements().measures),
         ("agentcf",),
+        claims=(claim_change("agentcf", "revised", "draft"),),
     ),
 )

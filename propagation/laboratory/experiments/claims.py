@@ -36,13 +36,17 @@ class Slice:
 
 @dataclass(frozen=True)
 class Claim:
-    """An order of two methods, or that there is no difference.
+    """An order of two figures, or that they do not differ.
+
+    The figures are one measure of two methods, or two measures of one method, such as before and
+    after.
 
     Attributes:
-        greater: The method with the larger figure; `less` is the other one.
+        greater: The method with the larger figure; `less` is that of the other figure.
         measure: One of the protocol's measures, "seconds", or one of the methods' own counts.
-        differs: False if the claim is that the methods do not differ.
+        differs: False if the claim is that the figures do not differ.
         among: The targets that count; None: all.
+        than: The measure of the other figure; "": the same. Both are measures of targets.
     """
 
     greater: str
@@ -50,9 +54,23 @@ class Claim:
     measure: str = "n10"
     differs: bool = True
     among: Slice | None = None
+    than: str = ""
+
+    @property
+    def measure_of_less(self) -> str:
+        """The measure of the other figure."""
+        return self.than or self.measure
 
     def __str__(self) -> str:
         """Return the claim in words."""
         relation = ">" if self.differs else "="
         among = f", {self.among}" if self.among else ""
+        if self.than:
+            other = self.than if self.less == self.greater else f"{self.than} of {self.less}"
+            return f"{self.greater}: {self.measure} {relation} {other}{among}"
         return f"{self.greater} {relation} {self.less} in {self.measure}{among}"
+
+
+def claim_change(method: str, after: str, before: str) -> Claim:
+    """Claim that one measure of a method is larger than another."""
+    return Claim(method, method, after, than=before)

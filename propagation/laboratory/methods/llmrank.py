@@ -6,7 +6,7 @@ Source:
     The baseline "LLMRank" of RecNet 3.1.2 and AgentCF 3.1; the prompt is this project's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -31,7 +31,8 @@ from propagation.laboratory.methods.asking.answers import (
     run_together,
 )
 from propagation.laboratory.methods.asking.shown_items import ShownItems
-from propagation.laboratory.methods.method import build_version
+from propagation.laboratory.methods.dependencies import digest
+from propagation.laboratory.methods.method import Dependencies, LiveScores
 
 PROMPT = Prompt(
     "llmrank@1",
@@ -65,8 +66,8 @@ class LLMRank:
     name: str = "llmrank"
 
     @property
-    def version(self) -> str:
-        return build_version(f"{self.model} {PROMPT}")
+    def depends_on(self) -> Dependencies:
+        return {"model": self.model, "prompt": digest(str(PROMPT))}
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         """Rank the candidates of each question.
@@ -74,7 +75,20 @@ class LLMRank:
         Returns:
             [Q,C] scores; a row of NaN where no answer is usable, also after asking once more.
         """
-        asked = self._build_questions(history, questions)
+        return await self._rank(questions, self._build_questions(history, questions))
+
+    async def follow(
+        self, history: History, questions: Questions, known: I64, seed: int
+    ) -> LiveScores:
+        histories = self.items.follow_histories(history, questions.user, known)
+        asked = [
+            build_question(self.items, shown, candidates)
+            for shown, candidates in zip(histories, questions.candidates, strict=True)
+        ]
+        for scores in await self._rank(questions, asked):
+            yield scores
+
+    async def _rank(self, questions: Questions, asked: Iterable[Question]) -> F64:
         orders = await run_together(ask_for_part(self.ask, one, "ranking") for one in asked)
         scores = np.full(questions.candidates.shape, np.nan)
         for row, order in enumerate(orders):

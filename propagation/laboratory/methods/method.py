@@ -1,10 +1,9 @@
 """The port of all methods."""
 
-from collections.abc import Mapping, Sequence
-from hashlib import blake2b
-from typing import Protocol, runtime_checkable
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Protocol, TypeGuard, runtime_checkable
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.errors import PropagationError
 from propagation.laboratory.history import History, Questions
 from propagation.model import Term
@@ -18,9 +17,14 @@ class MethodFailed(PropagationError):
     """A method ended with an error, or its scores cannot be used."""
 
 
-def build_version(deciding: str) -> str:
-    """Return the version of a method, from all that decides its scores."""
-    return blake2b(deciding.encode(), digest_size=16).hexdigest()
+Dependencies = Mapping[str, str]
+"""What decides a method's results beside the data, the seed and this program's own version.
+
+By name: the versions of packages that compute the scores, settings, the model, digests of prompts
+and files. Results with other dependencies are stale, and a run makes them again.
+"""
+
+NOTHING_ELSE: Dependencies = {}
 
 
 class Method(Protocol):
@@ -31,10 +35,11 @@ class Method(Protocol):
         """The name in tables and files of results."""
 
     @property
-    def version(self) -> str:
-        """What else decides the scores, such as settings.
+    def depends_on(self) -> Dependencies:
+        """What its results depend on; see `Dependencies`.
 
-        Results of another version are stale.
+        Raises:
+            MethodNotInstalled: The method's packages are missing.
         """
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
@@ -52,6 +57,33 @@ class Method(Protocol):
             MethodNotInstalled: The method's packages are missing.
             MethodFailed: The method ended with an error.
         """
+
+
+LiveScores = AsyncGenerator[F64, None]
+"""[C] scores of one question after another."""
+
+
+class LiveMethod(Method, Protocol):
+    """A method that learns event by event, and can answer between events."""
+
+    def follow(self, history: History, questions: Questions, known: I64, seed: int) -> LiveScores:
+        """Learn event by event, and score each question at its moment.
+
+        Args:
+            known: [Q] how many of the history's earliest interactions are known at each question,
+                ascending. Later ones have no influence on its scores.
+
+        Yields:
+            [C] scores as `score` returns them, of one question after another.
+
+        Raises:
+            MethodFailed: The method ended with an error.
+        """
+
+
+def is_live(method: Method) -> TypeGuard[LiveMethod]:
+    """Return whether a method learns event by event."""
+    return hasattr(method, "follow")  # isinstance would also ask what the method depends on
 
 
 class Measured(Term):

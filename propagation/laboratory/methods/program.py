@@ -10,17 +10,17 @@ import os
 import signal
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.method import MethodFailed, MethodNotInstalled
+from propagation.laboratory.methods.dependencies import digest
+from propagation.laboratory.methods.method import Dependencies, MethodFailed, MethodNotInstalled
 from propagation.model import ClientChange
 
 HISTORY, QUESTIONS, ITEMS = "history.npz", "questions.npz", "items.jsonl"
@@ -38,6 +38,7 @@ class Program:
         missing: What to do if the program or the file does not exist.
         minutes: After which the program is ended; None: never.
         items: The catalogue, in the order of rows, whose texts the program may read.
+        list_packages: Lists the versions of its Python and of the packages that it computes with.
     """
 
     name: str
@@ -46,14 +47,15 @@ class Program:
     missing: str
     minutes: float | None = None
     items: Sequence[ClientChange] = ()
+    list_packages: Callable[[], Dependencies] = dict
 
     @property
-    def version(self) -> str:
+    def depends_on(self) -> Dependencies:
         if not Path(self.command[0]).exists():
             # Before anything else: costs are estimated only for what can run.
             raise MethodNotInstalled(f"{self.name}: {self.missing}")
         try:
-            return blake2b(self.source.read_bytes(), digest_size=16).hexdigest()
+            return {self.source.name: digest(self.source.read_bytes()), **self.list_packages()}
         except OSError as error:
             raise MethodNotInstalled(f"{self.name}: {self.missing}") from error
 

@@ -3,7 +3,7 @@
 The expectation is over draws, and over the order of equal scores.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from propagation.arrays import F64, I64
 from propagation.evaluation.kernels.arms import log_factorials
 
 CUTS = (1, 5, 10)
+MANY = 99
+"""Of how many items the second figure of N@10 is."""
+KEPT = 100_000
 
 
 def find_invalid(scores: F64) -> F64:
@@ -38,6 +41,26 @@ def rate_rankings(scores: F64, place: I64) -> F64:
     return out
 
 
+def rate_against_pool(scores: F64, target: int, pool: I64, negatives: int) -> list[float]:
+    """Return N@1, N@5 and N@10 against drawn items, and N@10 against MANY.
+
+    They are expectations over all draws; NaN where the pool has too few items.
+
+    Args:
+        scores: [items].
+        target: The row of the target; `pool` has those of the items that may be drawn.
+    """
+    others = scores[pool]
+    better = int((others > scores[target]).sum())
+    equal = int((others == scores[target]).sum())
+    pairs = [*((negatives, cut) for cut in CUTS), (MANY, CUTS[-1])]
+    return [
+        expect_gain(better, equal, len(others), drawn, cut) if drawn <= len(others) else np.nan
+        for drawn, cut in pairs
+    ]
+
+
+@lru_cache(maxsize=KEPT)  # equal counts come often; 0.4 ms with 1,600 ties
 def expect_gain(better: int, equal: int, pool: int, drawn: int, cut: int) -> float:
     """Return the expected N@cut of a target among drawn items.
 

@@ -33,7 +33,7 @@ def check_enough(
         raise InvalidInput(
             "events",
             f"{dataset.name} has {pluralize(count, 'user')} {who}; {experiment} needs at least"
-            f" {LEAST_TARGETS}",
+            f" {LEAST_TARGETS}: give data with more of them, or a larger --first if you gave one",
         )
 
 
@@ -66,9 +66,14 @@ def split_last(dataset: Dataset) -> tuple[History, Targets]:
 
 def count_tied(history: History, targets: Targets) -> int:
     """Count targets whose user had another item at the same time."""
-    newest = np.full(history.users, np.iinfo(np.int64).min)
-    target = np.full(history.users, -1, np.int64)
-    target[targets.user] = targets.item
-    other = history.item != target[history.user]  # a history may hold the target itself
-    np.maximum.at(newest, history.user[other], history.time[other])
-    return int((newest[targets.user] == targets.time).sum())
+    items: dict[tuple[int, int], set[int]] = {}
+    for user, time, item in zip(
+        history.user.tolist(), history.time.tolist(), history.item.tolist(), strict=True
+    ):
+        items.setdefault((user, time), set()).add(item)
+    return sum(
+        bool(items.get((user, time), set()) - {item})  # a history may hold the target itself
+        for user, time, item in zip(
+            targets.user.tolist(), targets.time.tolist(), targets.item.tolist(), strict=True
+        )
+    )

@@ -12,18 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from propagation.arrays import F64, I64
+from propagation.arrays import F64
 from propagation.datasets.dataset import Dataset
 from propagation.laboratory.history import History, Questions, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls, asks_model
-from propagation.laboratory.protocols.candidates import FixedCandidates, list_pool
+from propagation.laboratory.protocols.candidates import FixedCandidates, find_drawable, list_pool
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
-from propagation.laboratory.protocols.expected_gain import CUTS, expect_gain
+from propagation.laboratory.protocols.expected_gain import CUTS, MANY, rate_against_pool
 from propagation.laboratory.protocols.last_events import check_enough, split_last
 from propagation.model import InvalidInput, pluralize
 
-MANY = 99
 MOST_SCORES = 200_000_000
 """Every item is scored for every target, which takes 16 bytes each."""
 
@@ -66,7 +65,6 @@ class LeaveOneOut:
             InvalidInput: There are too few targets, or too many users and items.
         """
         history, targets = split_last(dataset)
-        check_enough(dataset, len(targets.user), "with two events or more", "leave-last-one-out")
         if len(targets.user) * history.items > MOST_SCORES:
             raise InvalidInput(
                 "events",
@@ -74,6 +72,12 @@ class LeaveOneOut:
                 f" {pluralize(history.items, 'item')}; every item is scored for every target, of"
                 f" which {MOST_SCORES:,} fit in memory. Take fewer events with --first",
             )
+        check_enough(
+            dataset,
+            int(find_drawable(history, targets, self.negatives, self.fixed).sum()),
+            f"with two events or more and {self.negatives} items that the user never had",
+            "leave-last-one-out",
+        )
         return history, targets
 
     async def run(
@@ -96,7 +100,12 @@ class LeaveOneOut:
         had = history.list_items_by_user()
         values = np.array(
             [
-                self._rate(row, target, list_pool(history, user, had[user], target, self.fixed))
+                rate_against_pool(
+                    row,
+                    target,
+                    list_pool(history, user, had[user], target, self.fixed),
+                    self.negatives,
+                )
                 for row, user, target in zip(
                     scores, targets.user.tolist(), targets.item.tolist(), strict=True
                 )
@@ -113,13 +122,3 @@ class LeaveOneOut:
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`."""
         return DrawnNegatives(self.negatives, self.fixed).estimate(method, history, targets, seed)
-
-    def _rate(self, scores: F64, target: int, pool: I64) -> list[float]:
-        others = scores[pool]
-        better = int((others > scores[target]).sum())
-        equal = int((others == scores[target]).sum())
-        pairs = [*((self.negatives, cut) for cut in CUTS), (MANY, CUTS[-1])]
-        return [
-            expect_gain(better, equal, len(others), drawn, cut) if drawn <= len(others) else np.nan
-            for drawn, cut in pairs
-        ]

@@ -219,15 +219,9 @@ async def choose_threshold(scorer: ItemScorer, history: History, seed: int) -> f
     hidden = order[find_last(user, history.users)]
     known = np.ones(len(user), np.bool_)
     known[hidden] = False
-    earlier = History(
-        history.users,
-        history.items,
-        history.user[known],
-        history.item[known],
-        history.time[known],
-        history.event[known],
+    found = await scorer.score(
+        history.select(known), history.user[hidden], history.time[hidden], seed
     )
-    found = await scorer.score(earlier, history.user[hidden], history.time[hidden], seed)
     shares = np.sort(found.shares[np.arange(len(hidden)), history.item[hidden]])
     above = 1 - np.arange(len(shares)) / len(shares)
     return float(shares[np.argmax(above - (1 - shares))]) if len(shares) else 0.5

@@ -6,7 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from propagation.arrays import F64
-from propagation.evaluation.protocols.metrics import Paired, compute_mean, pair_up
+from propagation.evaluation.protocols.metrics import (
+    Paired,
+    compute_clustered_error,
+    compute_mean,
+    pair_up,
+)
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.runs.run import Part
@@ -19,9 +24,10 @@ class MethodFigures(NamedTuple):
     Attributes:
         targets: How many targets could be ranked.
         means: Mean over targets and seeds, by measure; None if nothing could be ranked.
-        errors: Standard errors of the means over users, by measure; None with fewer than two.
-        against: The difference to the reference in the last measure, paired by user; None for the
-            reference itself.
+        errors: Standard errors of the means, by measure, with users as clusters; None with fewer
+            than two.
+        against: The difference to the reference in the last measure, as the mean over users of
+            each user's mean; None for the reference itself.
     """
 
     method: str
@@ -51,6 +57,7 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
     by_method = group_pairs((part.method, part) for part in parts)
     last = measures[-1]
     base = _average(by_method[reference], last) if reference in by_method else None
+    users = parts[0].number_users() if parts else np.empty(0, np.int64)
     return [
         MethodFigures(
             method,
@@ -59,8 +66,8 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
             {name: compute_mean(_average(some, name)) for name in measures},
             None
             if base is None or method == reference
-            else pair_up(_average(some, last), base, np.arange(len(base))),
-            {name: _find_error(_average(some, name)) for name in measures},
+            else pair_up(_average(some, last), base, users),
+            {name: compute_clustered_error(_average(some, name), users) for name in measures},
         )
         for method, some in by_method.items()
     ]
@@ -75,11 +82,6 @@ def find_reference(experiment: Experiment, parts: Sequence[Part]) -> str:
     names = [part.method for part in parts]
     of_models = [name for name in names if name.startswith(f"{reference}@")]
     return reference if reference in names or not of_models else of_models[0]
-
-
-def _find_error(values: F64) -> float | None:
-    kept = values[~np.isnan(values)]
-    return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else None
 
 
 def _average(parts: Sequence[Part], measure: str) -> F64:

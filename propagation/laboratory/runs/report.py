@@ -25,7 +25,8 @@ class MethodReport(Term):
         means: By measure, over targets and seeds; errors are standard errors over users.
         against: The difference to the reference in the last measure, paired by user.
         counts: Seconds, and what the method counted of itself: means over seeds.
-        version: Of the method and its settings.
+        version: A digest of `depends_on`.
+        depends_on: What the results depend on by name, such as versions of programs and packages.
         settings: The settings that decide the scores.
     """
 
@@ -38,6 +39,7 @@ class MethodReport(Term):
     against: Paired | None
     counts: Mapping[str, float]
     version: str
+    depends_on: Mapping[str, str]
     settings: str
 
 
@@ -88,7 +90,7 @@ class RunReport(Term):
         published: The paper's figures by data and method, as published_measures.
         labels: The paper's names of methods.
         remarks: What a reader must know of methods, in sentences.
-        versions: Of the programs.
+        versions: Of the programs that wrote the report.
     """
 
     experiment: str
@@ -142,7 +144,8 @@ def build_report(
         experiment=experiment.name,
         title=experiment.title,
         source=experiment.source,
-        described=experiment.protocol.description if experiment.protocol else "",
+        described=plan.described
+        or (experiment.protocol.description if experiment.protocol else ""),
         reference=reference,
         headers={name: experiment.headers[name] for name in experiment.measures},
         data=DataReport(
@@ -197,6 +200,7 @@ def _report_method(
             if any(one is not None for one in found)
         },
         version=parts[0].version,
+        depends_on=parts[0].depends_on,
         settings=parts[0].measured.settings,
     )
 

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.atomic_file import PARTIAL, write_atomically
 from propagation.datasets.dataset import Dataset
-from propagation.laboratory.history import History, Known, Targets
+from propagation.laboratory.history import History, Known, Targets, count_known
 from propagation.laboratory.methods import (
     Measured,
     Method,
@@ -30,11 +31,12 @@ from propagation.laboratory.methods import (
     get_measured,
 )
 from propagation.laboratory.methods.asking import asks_model
-from propagation.laboratory.methods.popularity import count_adopters
+from propagation.laboratory.methods.dependencies import build_version, list_dependencies
+from propagation.laboratory.methods.method import NOTHING_ELSE, Dependencies
 from propagation.laboratory.protocols.last_events import count_tied
 from propagation.laboratory.protocols.protocol import Protocol
 from propagation.laboratory.runs.side_by_side import run_side_by_side
-from propagation.model import PropagationError, Term, pluralize
+from propagation.model import InvalidInput, PropagationError, Term, pluralize
 
 Progress = Callable[[Collection[tuple[str, int]], int], None]
 """Takes the methods and seeds whose parts have ended, and how many parts there are."""
@@ -50,6 +52,8 @@ class RunPlan(Term):
         data: The dataset's name; `users`, `items` and `events` are its sizes.
         digest: A digest of the dataset's clients, and of its events in their order.
         notes: Remarks on the data.
+        order_made_up: Whether the events have no times of their own that order them.
+        described: What is ranked, in a sentence.
     """
 
     experiment: str
@@ -59,18 +63,21 @@ class RunPlan(Term):
     events: int
     digest: str
     notes: Sequence[str] = ()
+    order_made_up: bool = False
+    described: str = ""
 
 
 class Part(NamedTuple):
     """The results of one method and seed.
 
     Attributes:
-        version: Of the method.
+        version: A digest of what the results depend on.
         target: [T] the user's id and the item's of each target.
         values: [T] each measure of each target.
         seconds: How long the method took, in seconds of wall time; None if nobody measured, or if
             answers were kept from before. With a model, it includes waiting for other methods.
         measured: What the method measured of itself.
+        depends_on: The versions of programs and packages, settings and the like by name.
     """
 
     method: str
@@ -80,6 +87,14 @@ class Part(NamedTuple):
     values: Mapping[str, F64]
     seconds: float | None = None
     measured: Measured = Measured()
+    depends_on: Dependencies = NOTHING_ELSE
+
+    def number_users(self) -> I64:
+        """Return a number of each target's user, [T]."""
+        numbers: dict[str, int] = {}
+        return np.array(
+            [numbers.setdefault(user, len(numbers)) for user, _ in self.target], np.int64
+        )
 
 
 class Outcome(NamedTuple):
@@ -108,13 +123,26 @@ def join_outcomes(outcomes: Iterable[Outcome]) -> Outcome:
     return Outcome(absent, failed, repeated)
 
 
-def plan_run(experiment: str, dataset: Dataset, protocol: Protocol) -> RunPlan:
+def plan_run(
+    experiment: str, dataset: Dataset, protocol: Protocol, *, without_times: bool = False
+) -> RunPlan:
     """Describe a run on a dataset.
 
+    Args:
+        without_times: Take a made-up order if the events have no times.
+
     Raises:
-        InvalidInput: The dataset does not suit the protocol.
+        InvalidInput: The dataset does not suit the protocol, or has no times.
     """
-    tied = count_tied(*protocol.split(dataset))
+    if not dataset.has_order and not without_times:
+        raise InvalidInput(
+            "events",
+            f"{dataset.name} has no times, or one time for all events, and {experiment} needs the"
+            " order of events: add times (docs/data.md), or take a made-up order with"
+            " --without-times, which the report will say",
+        )
+    history, targets = protocol.split(dataset)
+    tied = count_tied(history, targets)
     digest = blake2b(digest_size=16)
     for client in dataset.clients:
         digest.update(client.model_dump_json().encode() + b"\n")
@@ -122,7 +150,7 @@ def plan_run(experiment: str, dataset: Dataset, protocol: Protocol) -> RunPlan:
         digest.update(repr((event.user_id, event.item_id, event.time)).encode())
     note = (
         f"{pluralize(tied, 'target')} had other events of their user at the same time; the setting"
-        " `seed` decides which is the last."
+        f" `seed` decides {'which is the last' if targets.known is None else 'their order'}."
     )
     return RunPlan(
         experiment=experiment,
@@ -132,7 +160,25 @@ def plan_run(experiment: str, dataset: Dataset, protocol: Protocol) -> RunPlan:
         events=len(dataset),
         digest=digest.hexdigest(),
         notes=[*dataset.notes, *([note] if tied else ())],
+        order_made_up=not dataset.has_order,
+        described=protocol.description,
     )
+
+
+@contextmanager
+def explain_unwritable(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file or folder cannot be written.
+
+    Raises:
+        PropagationError: The disk is full, or writing is not allowed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise PropagationError(
+            f"{path} cannot be written ({error.strerror or error}); make room or name another"
+            " place, and run the same command again: what is done is kept"
+        ) from error
 
 
 @contextmanager
@@ -150,8 +196,10 @@ def open_run(folder: Path, plan: RunPlan) -> Iterator[None]:
         ABOUT + PARTIAL,
     }:
         raise PropagationError(f"{folder} is not empty and holds no run; name another folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
+    with explain_unwritable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock_file = (folder / LOCK).open("w")
+    with lock_file as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -159,13 +207,15 @@ def open_run(folder: Path, plan: RunPlan) -> Iterator[None]:
                 f"another process runs in {folder}; wait until it ends"
             ) from error
         if not path.exists():
-            with write_atomically(path, replace=False) as partial:
+            with explain_unwritable(path), write_atomically(path, replace=False) as partial:
                 partial.write_text(plan.model_dump_json(indent=2), encoding="utf-8")
         yield
 
 
 def _check_same(folder: Path, known: RunPlan, plan: RunPlan) -> None:
-    differs = [name for name in RunPlan.model_fields if getattr(known, name) != getattr(plan, name)]
+    # Files of earlier versions lack some fields.
+    names = [name for name in RunPlan.model_fields if name in known.model_fields_set]
+    differs = [name for name in names if getattr(known, name) != getattr(plan, name)]
     if differs:
         raise PropagationError(
             f"{folder} holds another run: it differs in {', '.join(differs)}; name another folder"
@@ -201,7 +251,8 @@ def has_result(folder: Path, method: Method, seed: int) -> bool:
         MethodNotInstalled: The method's packages are missing.
         PropagationError: The file is damaged.
     """
-    version, path = method.version, _find_path(folder, method, seed)
+    version = build_version(list_dependencies(method))
+    path = _find_path(folder, method, seed)
     return path.exists() and _read_part(path).version == version
 
 
@@ -242,7 +293,7 @@ async def run_methods(
     async def run(method: Method, seed: int) -> None:
         path = _find_path(folder, method, seed)
         try:
-            version = method.version
+            depends_on = list_dependencies(method)
             if has_result(folder, method, seed):
                 return
             changed = path.exists()
@@ -260,7 +311,8 @@ async def run_methods(
             seconds = np.nan  # nobody waited for these
         _write_arrays(
             path,
-            version=np.array(version),
+            version=np.array(build_version(depends_on)),
+            depends_on=np.array(orjson.dumps(dict(depends_on)).decode()),
             seconds=np.array(seconds),
             measured=np.array(measured.model_dump_json()),
             user=users,
@@ -290,11 +342,7 @@ async def run_methods(
 
 
 def _write_known(folder: Path, history: History, targets: Targets) -> None:
-    _write_arrays(
-        folder / TARGETS,
-        history=np.bincount(history.user, minlength=history.users)[targets.user],
-        adopters=count_adopters(history)[targets.item],
-    )
+    _write_arrays(folder / TARGETS, **count_known(history, targets)._asdict())
 
 
 def _write_arrays(path: Path, **arrays: NDArray[Any]) -> None:
@@ -305,14 +353,8 @@ def _write_arrays(path: Path, **arrays: NDArray[Any]) -> None:
     """
     content = BytesIO()
     np.savez_compressed(content, allow_pickle=False, **arrays)
-    try:
-        with write_atomically(path, replace=True) as partial_:
-            partial_.write_bytes(content.getvalue())
-    except OSError as error:
-        raise PropagationError(
-            f"{path} cannot be written ({error.strerror or error}); make room, and the same command"
-            " goes on there"
-        ) from error
+    with explain_unwritable(path), write_atomically(path, replace=True) as partial_:
+        partial_.write_bytes(content.getvalue())
 
 
 def read_known(folder: Path) -> Known:
@@ -357,7 +399,7 @@ def drop_stale(parts: Sequence[Part], methods: Sequence[Method]) -> list[Part]:
 
 def _find_version(method: Method) -> str | None:
     try:
-        return method.version
+        return build_version(list_dependencies(method))
     except MethodNotInstalled:
         return None
 
@@ -382,12 +424,13 @@ def _read_part(path: Path) -> Part:
     columns = _read_arrays(path, again)
     try:
         version = str(columns.pop("version"))
+        depends_on = orjson.loads(str(columns.pop("depends_on", "{}")))
         seconds = float(columns.pop("seconds", np.array(np.nan)))
         measured = Measured.model_validate_json(str(columns.pop("measured", "{}")))
         target = list(zip(columns.pop("user").tolist(), columns.pop("item").tolist(), strict=True))
         if any(column.shape != (len(target),) for column in columns.values()):
             raise ValueError("its columns have different lengths")
         known = None if np.isnan(seconds) else seconds
-        return Part(method, int(seed), version, target, columns, known, measured)
+        return Part(method, int(seed), version, target, columns, known, measured, depends_on)
     except (ValueError, KeyError, TypeError) as error:
         raise PropagationError(f"{path} cannot be read ({error}); {again}") from error

@@ -1,15 +1,17 @@
 """Whether what a paper claims holds in a run.
 
-A claim is judged by differences that are paired by user, after the mean over seeds.
+A claim is judged by differences of targets, after the mean over seeds. Users are the units: targets
+of one user are not independent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.evaluation.protocols.metrics import Paired, pair_up
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.claims import Claim
@@ -62,17 +64,16 @@ def judge(claim: Claim, parts: Sequence[Part], known: Known | None) -> Judged:
     by_method = group_pairs((part.method, part) for part in parts)
     if not {claim.greater, claim.less} <= by_method.keys():
         return Judged(claim=str(claim), verdict=Verdict.NOT_RUN.value)
-    values = [_collect(claim.measure, by_method[name]) for name in (claim.greater, claim.less)]
-    if any(one is None for one in values):
+    greater = _collect(claim.measure, by_method[claim.greater])
+    less = _collect(claim.measure_of_less, by_method[claim.less])
+    if greater is None or less is None or (claim.among is not None and known is None):
         return Judged(claim=str(claim), verdict=Verdict.NOT_RUN.value)
-    greater, less = _match(values[0] or {}, values[1] or {})
-    if claim.among is not None:
-        if known is None:
-            return Judged(claim=str(claim), verdict=Verdict.NOT_RUN.value)
+    values, unit = _subtract(greater, less)
+    if claim.among is not None and known is not None:
         selected = claim.among.select(known)
-        greater, less = greater[selected], less[selected]
-    difference = pair_up(greater, less, np.arange(len(greater)))
-    units = int((~np.isnan(greater - less)).sum())
+        values, unit = values[selected], unit[selected]
+    difference = pair_up(values, np.zeros(len(values)), unit)
+    units = len(np.unique(unit[~np.isnan(values)]))
     return Judged(
         claim=str(claim),
         verdict=_decide(claim, difference, units).value,
@@ -90,16 +91,30 @@ def find_limit(units: int) -> float:
     return float(stdtrit(units - 1, 1 - CHANCE / 2))
 
 
-def _collect(measure: str, parts: Sequence[Part]) -> Mapping[str, F64] | None:
-    """Return values of targets under one key, or counts by seed.
+class _Values(NamedTuple):
+    """Values to compare.
 
-    Measures of targets are averaged over seeds, under the key "".
+    Attributes:
+        values: [N] of targets, as the mean over seeds, or of seeds.
+        unit: [N] the user's number, or the seed.
+        by_seed: Whether the units are seeds.
     """
+
+    values: F64
+    unit: I64
+    by_seed: bool
+
+
+def _collect(measure: str, parts: Sequence[Part]) -> _Values | None:
+    """Return a measure of targets, or a count by seed; None without."""
     if all(measure in part.values for part in parts):
-        return {"": np.mean([part.values[measure] for part in parts], axis=0)}
-    found = {str(part.seed): get_count(measure, part) for part in parts}
-    known = {seed: np.array([value]) for seed, value in found.items() if value is not None}
-    return known or None
+        mean = np.mean([part.values[measure] for part in parts], axis=0)
+        return _Values(mean, parts[0].number_users(), by_seed=False)
+    found = {part.seed: get_count(measure, part) for part in parts}
+    known = {seed: value for seed, value in found.items() if value is not None}
+    if not known:
+        return None
+    return _Values(np.array([*known.values()]), np.array([*known], np.int64), by_seed=True)
 
 
 def get_count(measure: str, part: Part) -> float | None:
@@ -107,14 +122,12 @@ def get_count(measure: str, part: Part) -> float | None:
     return part.seconds if measure == "seconds" else part.measured.counts.get(measure)
 
 
-def _match(greater: Mapping[str, F64], less: Mapping[str, F64]) -> tuple[F64, F64]:
-    """Return the values of the keys that both have, one after another."""
-    keys = [key for key in greater if key in less]
-    empty = np.empty(0)
-    return (
-        np.concatenate([empty, *(greater[key] for key in keys)]),
-        np.concatenate([empty, *(less[key] for key in keys)]),
-    )
+def _subtract(greater: _Values, less: _Values) -> tuple[F64, I64]:
+    """Return the differences of what both have, and their units."""
+    if not greater.by_seed:
+        return greater.values - less.values, greater.unit
+    unit, ours, theirs = np.intersect1d(greater.unit, less.unit, return_indices=True)
+    return greater.values[ours] - less.values[theirs], unit
 
 
 def _decide(claim: Claim, difference: Paired | None, units: int) -> Verdict:

@@ -144,6 +144,31 @@ def run_experiment(
             help="Draw other items among the folder's fixed candidates (.candidates).",
         ),
     ] = False,
+    after: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=0.99,
+            help="ours/prequential: the share of events before the first target; default: 0.4.",
+        ),
+    ] = None,
+    refits: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1000,
+            help="ours/prequential: how often methods are fitted that do not learn live;"
+            " default: 10.",
+        ),
+    ] = None,
+    without_times: Annotated[
+        bool,
+        typer.Option(
+            "--without-times",
+            help="Take a made-up order of events if the data have no times; the report says so.",
+        ),
+    ] = False,
     first: First = None,
     config: Config = None,
     assignments: Assignments = None,
@@ -156,12 +181,13 @@ def run_experiment(
     twice.
 
     Each method and seed is kept as soon as it ends. After Ctrl-C, the same command goes on there,
-    and methods and seeds can be added. A method runs again if its file, its settings or the
-    service's version changed. Exit code 1 if a method failed. docs/laboratory.md explains methods,
-    figures and files.
+    and methods and seeds can be added. A method runs again if what computes its results changed:
+    its program, its packages, its settings or this program's version. Exit code 1 if a method
+    failed. docs/laboratory.md explains methods, figures and files.
 
-    JSON: {"experiment", "data", "notes", "against", "absent", "failed", "methods": [{"method",
-    "seeds", "targets", "means", "against": {"mean", "t", "standard_error"}}]}.
+    JSON: {"experiment", "data", "notes", "order_made_up", "against", "absent", "failed",
+    "methods": [{"method", "seeds", "targets", "means", "against": {"mean", "t",
+    "standard_error"}}]}.
     """
     from propagation.datasets.load import load_dataset
     from propagation.laboratory.methods import get_measured
@@ -192,6 +218,7 @@ def run_experiment(
     settings = get_settings(config, [*(assignments or []), "reasoner=offline"])
     dataset = load_dataset(data, settings.workflow.seed).first(first)
     protocol, dataset = _choose_candidates(chosen.name, protocol, dataset, data, take=candidates)
+    protocol = _choose_moments(chosen.name, protocol, after, refits)
     names = _choose_names(chosen, methods, models)
     groups: dict[LabModel | None, list[Method]] = {
         asked: build_methods(names, dataset, settings, check_events, asked, program_minutes)
@@ -200,7 +227,8 @@ def run_experiment(
     if chosen.by_model:
         groups = name_by_model(groups)
     built = [method for some in groups.values() for method in some]
-    plan = plan_run(experiment, dataset, protocol)
+    _check_against(against, [method.name for method in built])
+    plan = plan_run(experiment, dataset, protocol, without_times=without_times)
     folder = run or Path("lab-runs") / f"{experiment.replace('/', '-')}-{data.resolve().name}"
     repetitions = range(1, seeds + 1)
 
@@ -275,6 +303,7 @@ def report_run(
     """
     from propagation.laboratory.runs import (
         build_report,
+        explain_unwritable,
         find_reference,
         read_known,
         read_parts,
@@ -290,6 +319,7 @@ def report_run(
     if experiment.protocol is None:
         raise UsageProblem(f"{run} holds a run of {plan.experiment}, which is not built")
     parts = read_parts(run)
+    _check_against(against, [part.method for part in parts])
     report = build_report(
         experiment,
         plan,
@@ -299,9 +329,13 @@ def report_run(
         list_versions(),
     )
     path = output or run / "report.html"
-    path.write_text(render_run(report, experiment.counts), encoding="utf-8")
     data = path.with_suffix(".json")
-    data.write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    for file, text in (
+        (path, render_run(report, experiment.counts)),
+        (data, report.model_dump_json(indent=2)),
+    ):
+        with explain_unwritable(file):
+            file.write_text(text, encoding="utf-8")
     print_text(f"The page: {path.absolute()}", f"The same as data: {data.absolute()}")
 
 
@@ -329,6 +363,7 @@ def export_run(
     """
     from propagation.laboratory.runs import (
         collect_results,
+        explain_unwritable,
         read_known,
         read_parts,
         read_plan,
@@ -338,7 +373,9 @@ def export_run(
     _check_beside(run, output)
     read_plan(run)
     path = output or run / "results.csv"
-    collect_results(read_parts(run), read_known(run)).write(path)
+    results = collect_results(read_parts(run), read_known(run))
+    with explain_unwritable(path):
+        results.write(path)
     print_text(f"The table: {path.absolute()}")
 
 
@@ -391,6 +428,42 @@ def _choose_candidates(
     return (
         fixed_candidates.draw_among(protocol, fixed),
         replace(dataset, notes=(*dataset.notes, note)),
+    )
+
+
+def _check_against(against: str | None, names: "Sequence[str]") -> None:
+    """Check that the method is there from which differences are taken.
+
+    Raises:
+        UsageProblem: It is not.
+    """
+    if against is not None and against not in names:
+        raise UsageProblem(
+            f"--against: {against!r} is none of the methods; choose among"
+            f" {', '.join(dict.fromkeys(names))}"
+        )
+
+
+def _choose_moments(
+    name: str, protocol: "Protocol", after: float | None, refits: int | None
+) -> "Protocol":
+    """Change the moments of a prequential protocol, if wanted.
+
+    Raises:
+        UsageProblem: The experiment has no moments.
+    """
+    from propagation.laboratory.prequential import Prequential
+
+    if after is None and refits is None:
+        return protocol
+    if not isinstance(protocol, Prequential):
+        raise UsageProblem(
+            f"--after and --refits are of ours/prequential, and {name} takes none; leave them out"
+        )
+    return replace(
+        protocol,
+        first=protocol.first if after is None else after,
+        refits=refits or protocol.refits,
     )
 
 
@@ -513,6 +586,7 @@ def _print_json(
             "experiment": plan.experiment,
             "data": plan.data,
             "notes": list(plan.notes),
+            "order_made_up": plan.order_made_up,
             "against": against,
             "absent": dict(outcome.absent),
             "failed": dict(outcome.failed),

@@ -41,6 +41,7 @@ from propagation.evaluation.reports.table import (
 )
 from propagation.evaluation.stream import EvaluationSettings, Stream, build_stream
 from propagation.model import pluralize
+from propagation.release import release
 from propagation.workflow.engine import Engine
 from services.assembly import FITTABLE_EMBEDDERS
 from services.cli.access import with_engine
@@ -50,7 +51,6 @@ from services.config.settings import Settings
 from services.runtime.console import print_error, print_table, print_text, show_progress
 from services.runtime.kernel_cache import compile_kernels
 from services.runtime.kernel_compiler import EVALUATION
-from services.runtime.process import release
 
 # The arguments of print_table.
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]], Sequence[str]]

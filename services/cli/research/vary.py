@@ -23,6 +23,7 @@ from propagation.evaluation.reports.table import build_effect_gains, build_effec
 from propagation.evaluation.stream import EvaluationSettings, Stream
 from propagation.forced_exit import create_temporary_folder
 from propagation.model import EvolutionKind, pluralize
+from propagation.release import release
 from propagation.workflow.engine import Engine
 from services.assembly import FITTABLE_EMBEDDERS
 from services.cli.access import with_engine
@@ -32,7 +33,6 @@ from services.client.errors import UsageProblem
 from services.config.settings import Settings
 from services.runtime.console import show_progress
 from services.runtime.kernel_cache import compile_kernels
-from services.runtime.process import release
 
 LOOP_EVENTS = 10_000
 LEAST = {"k": 2.0, "tau": -1.0, "buffer": 1.0, "evolution": 1.0}

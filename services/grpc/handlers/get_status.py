@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from propagation.model import ClientKind, Gauge, Usage, describe_loss
+from propagation.release import release
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.grpc.convert import evolution_to_proto, round_to_proto, time_to_proto
 from services.grpc.handlers.predictors import pace_to_proto, predictors_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
-from services.runtime.process import SystemClock, release
+from services.runtime.process import SystemClock
 from services.schedule.calendar_job import CalendarJob
 from services.security.roles import admitted_caller, choose_redaction_for_caller
 

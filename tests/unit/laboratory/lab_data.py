@@ -36,7 +36,7 @@ class Knowing:
     """Ranks the target above everything with probability q: the truth is planted."""
 
     def __init__(self, targets, q, name="knowing"):
-        self.name, self.version, self._q = name, "", q
+        self.name, self.depends_on, self._q = name, {}, q
         self._target = dict(zip(targets.user.tolist(), targets.item.tolist(), strict=True))
 
     async def score(self, history, questions, seed):

@@ -22,7 +22,7 @@ DATASET = build_titled_dataset(users=60, items=80, each=22)
 class Truthful:
     """Scores right items above all others, or decides by the truth with errors."""
 
-    name, version = "truthful", ""
+    name, depends_on = "truthful", {}
 
     def __init__(self, right):
         self.right = right

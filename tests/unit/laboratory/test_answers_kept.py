@@ -79,7 +79,7 @@ async def test_results_that_find_no_room_are_a_sentence(tmp_path):
     with (
         open_run(folder, plan_run("afl/test", DATASET, PROTOCOL)),
         SmallFiles(100),
-        pytest.raises(PropagationError, match=r"npz cannot be written \(.*\); make room, and the"),
+        pytest.raises(PropagationError, match=r"npz cannot be written \(.*\); make room or name"),
     ):
         await run_methods(folder, DATASET, PROTOCOL, [], [1], lambda *_: None)
     assert not list(folder.glob("*.npz*"))
@@ -103,3 +103,21 @@ async def test_a_damaged_file_of_answers_is_a_sentence_that_says_what_to_do(tmp_
         _, outcome = await run_planted(folder, DATASET, PROTOCOL, ["rec(pop)"], server)
         assert outcome == ({}, {}, [])
         assert count(server) == calls, "what has a result is not asked again"
+
+
+def test_a_run_that_cannot_begin_is_a_sentence(tmp_path):
+    plan = plan_run("afl/test", DATASET, PROTOCOL)
+    with (
+        SmallFiles(10),
+        pytest.raises(PropagationError, match=r"run\.json cannot be written \(.*\); make room or"),
+        open_run(tmp_path / "run", plan),
+    ):
+        pass
+    with open_run(tmp_path / "run", plan):
+        pass
+    (tmp_path / "letter").touch()
+    with (
+        pytest.raises(PropagationError, match=r"letter/run cannot be written \(Not a directory\)"),
+        open_run(tmp_path / "letter" / "run", plan),
+    ):
+        pass

@@ -17,6 +17,7 @@ from propagation.laboratory.methods import (
     Popularity,
     Program,
     Random,
+    is_live,
 )
 from propagation.laboratory.methods.recnet import (
     NUMBERS_VARIANTS,
@@ -25,12 +26,18 @@ from propagation.laboratory.methods.recnet import (
     ReplayCache,
     ReplayPlan,
 )
+from propagation.laboratory.prequential import Prequential
 from propagation.laboratory.protocols.last_events import split_last
 from services.assembly import build_engine
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from services.laboratory.methods import build_methods
+from services.laboratory.model import LabModel
 from services.runtime.process import SystemClock
 from tests.unit.laboratory.lab_data import ITEMS, build_dataset, build_titled
+from tests.unit.laboratory.titled_data import build_settings
 
 COUNTING = """
 import sys, numpy as np
@@ -53,13 +60,13 @@ def build_recnet(dataset):
         workflow = settings.workflow.model_copy(update={"seed": seed})
         return build_engine(settings.model_copy(update={"workflow": workflow}), clock=SystemClock())
 
-    plan = ReplayPlan("", "", open_engine, step=512)
+    plan = ReplayPlan({}, "", open_engine, step=512)
     return RecNet("recnet", plan, ReplayCache(dataset, check_events))
 
 
 def build_numbers(dataset, name="recnet-no-cpr"):
     return NumbersMethod(
-        name, "", dataset, NUMBERS_VARIANTS[name], HashedEmbedder(7), EvaluationSettings()
+        name, {}, dataset, NUMBERS_VARIANTS[name], HashedEmbedder(7), EvaluationSettings()
     )
 
 
@@ -210,3 +217,17 @@ async def test_a_program_that_is_cancelled_ends_with_all_that_it_started(tmp_pat
         await running
     child = int(mark.read_text())
     assert await wait_for(lambda: has_ended(child)), "the program's child runs on"
+
+
+async def test_a_method_that_is_missing_can_stand_beside_agents(tmp_path, monkeypatch):
+    """Whether it answers live is asked before it is known that its packages are missing."""
+    monkeypatch.setenv("BASELINES_ENVIRONMENT", str(tmp_path / "nowhere"))
+    async with fake_llm(Script()) as server:
+        model = LabModel(build_settings(server), patience=0.0)
+        dataset = build_titled()
+        names = ["rec(pop)", "ease"]
+        _, ease = build_methods(names, dataset, Settings(), check_events, model)
+    assert not is_live(ease)
+    history, targets = Prequential().split(dataset)
+    with pytest.raises(MethodNotInstalled, match="not installed"):
+        await Prequential().run(ease, history, targets, 1)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from array import array
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.experiments.claims import Slice
 from propagation.laboratory.methods import Measured, Popularity, Random
 from propagation.laboratory.runs import (
+    Part,
     RunReport,
     build_report,
     open_run,
@@ -21,8 +23,9 @@ from propagation.laboratory.runs import (
     run_methods,
 )
 from propagation.laboratory.runs.report import SeriesReport
+from propagation.model import InvalidInput
 from services.laboratory.charts import draw_series_chart
-from services.laboratory.page import render_run
+from services.laboratory.page import describe_pair, render_run
 from tests.unit.laboratory.lab_data import EACH, USERS, build_dataset
 
 CHANGED = dataclasses.replace(
@@ -122,3 +125,49 @@ def test_labels_of_lines_that_end_together_do_not_overlap():
     assert len(places) == len(ends)
     assert np.diff(places).min() >= 15
     assert places[-1] <= 266, "above the labels of the time"
+
+
+def test_a_page_and_its_data_say_whether_after_is_more_than_before():
+    reflection = EXPERIMENTS["agentcf/reflection"]
+    draw = np.random.default_rng(1)
+    targets = [(f"u{user}", "i") for user in range(60)]
+    values = {name: draw.random(60) for name in reflection.measures}
+    values["after_1"] = values["before_1"] + 0.2 + 0.01 * draw.random(60)
+    values["after_2"] = values["before_2"] - 0.2 + 0.01 * draw.random(60)
+    part = Part("agentcf", 1, "", targets, values)
+    plan = plan_run(reflection.name, build_dataset(), reflection.protocol)
+    found = build_report(reflection, plan, [part], None, "agentcf", {})
+    verdicts = {one.claim: one for one in found.claims}
+    assert verdicts["agentcf: after_1 > before_1"].verdict == "holds"
+    assert verdicts["agentcf: after_1 > before_1"].units == 60
+    assert verdicts["agentcf: after_2 > before_2"].verdict == "does not hold"
+    page = render_run(found, ())
+    difference = describe_pair(verdicts["agentcf: after_1 > before_1"].difference)
+    assert f"<td>agentcf: after_1 &gt; before_1</td><td>holds</td><td>{difference}" in re.sub(
+        r"<td [^>]*>", "<td>", page
+    )
+
+
+def test_a_made_up_order_is_said_before_the_figures():
+    dataset = dataclasses.replace(build_dataset(), timed=False)
+    protocol = CHANGED.protocol
+    with pytest.raises(InvalidInput, match="two halves has no times, or one time for all events"):
+        plan_run(CHANGED.name, dataset, protocol)
+    plan = plan_run(CHANGED.name, dataset, protocol, without_times=True)
+    values = {name: np.ones(2) for name in CHANGED.measures}
+    part = Part("pop", 1, "", [("a", "i"), ("b", "i")], values)
+    found = build_report(CHANGED, plan, [part], None, "pop", {})
+    assert found.data.plan.order_made_up
+    page = render_run(found, ())
+    assert page.index("The order of the events is made up") < page.index("Figures")
+    plain = build_report(
+        CHANGED, plan_run(CHANGED.name, build_dataset(), protocol), [part], None, "pop", {}
+    )
+    assert "made up" not in render_run(plain, ())
+
+
+def test_one_time_for_all_events_is_no_order():
+    dataset = build_dataset()
+    same = dataclasses.replace(dataset.log, times=array("q", [5] * len(dataset)))
+    with pytest.raises(InvalidInput, match="needs the order of events: add times"):
+        plan_run(CHANGED.name, dataclasses.replace(dataset, log=same), CHANGED.protocol)

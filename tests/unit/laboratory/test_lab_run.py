@@ -41,7 +41,7 @@ class Counting(Random):
     """Counts its calls; some of them fail."""
 
     def __init__(self, name, failing=(), error=MethodFailed, version="1"):
-        self.name, self.version, self.calls = name, version, 0
+        self.name, self.depends_on, self.calls = name, {"version": version}, 0
         self._failing, self._error = failing, error
 
     async def score(self, history, questions, seed):
@@ -61,7 +61,7 @@ def test_the_last_event_of_each_user_is_the_target():
     ids = [event.event_id for event in dataset.events]
     assert len({ids[place] for place in history.event}) == len(history.user)
     assert count_tied(history, targets) == 0
-    assert count_tied(history, targets._replace(time=targets.time * 0)) == 0
+    assert count_tied(history, targets._replace(time=targets.time + 1)) == 0
     same = history.__class__(**{**vars(history), "time": history.time * 0})
     assert count_tied(same, targets._replace(time=targets.time * 0)) == USERS
 
@@ -176,3 +176,10 @@ async def test_a_user_with_too_few_unseen_items_is_left_out(tmp_path):
 async def test_too_few_users_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match="with two events or more"):
         await run(tmp_path / "run", build_dataset().first(10), [Random()], [1])
+
+
+def test_too_few_items_are_refused():
+    """Each user has 6 of 30 items, so 24 are left to draw from."""
+    assert len(LeaveOneOut(negatives=24).split(build_dataset())[1].user) == USERS
+    with pytest.raises(InvalidInput, match="0 users with two events or more and 25 items that the"):
+        LeaveOneOut(negatives=25).split(build_dataset())

@@ -137,7 +137,7 @@ async def test_no_method_sees_the_future(name, tmp_path):
 
 async def test_the_same_test_finds_a_method_that_reads_all_events(tmp_path, monkeypatch):
     class Peeking:
-        name, version = "peeking", ""
+        name, depends_on = "peeking", {}
 
         def __init__(self, dataset):
             self.counts = np.bincount(dataset.rows()[1], minlength=ITEMS)

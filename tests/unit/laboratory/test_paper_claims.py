@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from propagation.laboratory.experiments import EXPERIMENTS
-from propagation.laboratory.experiments.claims import Claim, Slice
+from propagation.laboratory.experiments.claims import Claim, Slice, claim_change
 from propagation.laboratory.history import Known
 from propagation.laboratory.methods import Measured
 from propagation.laboratory.runs import (
@@ -92,4 +92,57 @@ def test_claims_are_about_what_an_experiment_measures(experiment):
     names = {*experiment.methods, *missing, *experiment.with_model}
     for claim in experiment.claims:
         assert claim.measure in {*experiment.headers, "seconds", "questions"}
+        assert claim.measure_of_less in {*experiment.headers, "seconds", "questions"}
+        assert not claim.than or claim.measure in experiment.headers
         assert {claim.greater, claim.less} <= names
+
+
+def test_after_is_compared_with_before_by_user():
+    """A user's luck is in both figures; what is planted is in one."""
+    luck = np.random.default_rng(3).normal(0, 1.0, USERS)
+    noise = np.random.default_rng(4).normal(0, 0.1, USERS)
+    values = {"before": luck, "after": luck + noise + 0.05, "same": luck + noise}
+    parts = [Part("agentcf", 1, "", TARGETS, values)]
+    judged = judge(claim_change("agentcf", "after", "before"), parts, None)
+    assert judged.claim == "agentcf: after > before"
+    assert (judged.verdict, judged.units) == ("holds", USERS)
+    by_hand = noise + 0.05
+    assert judged.difference.mean == pytest.approx(by_hand.mean())
+    error = by_hand.std(ddof=1) / np.sqrt(USERS)
+    assert judged.difference.t == pytest.approx(by_hand.mean() / error)
+    removed = judge(claim_change("agentcf", "same", "before"), parts, None)
+    assert removed.verdict == "cannot be told"
+    turned = judge(claim_change("agentcf", "before", "after"), parts, None)
+    assert turned.verdict == "does not hold"
+    other = judge(claim_change("agentcf-no-users", "after", "before"), parts, None)
+    assert other.verdict == "not run"
+    missing = judge(claim_change("agentcf", "after", "later"), parts, None)
+    assert missing.verdict == "not run"
+
+
+@pytest.mark.parametrize("each", [1, 25])
+def test_targets_of_one_user_are_one_unit(each):
+    """All targets of a user have the same difference, so more of them tell nothing more."""
+    users = 8
+    own = np.random.default_rng(2).normal(0.3, 0.5, users)
+    targets = [(f"u{user}", f"i{n}") for n in range(each) for user in range(users)]
+    parts = [
+        Part("good", 1, "", targets, {"n10": np.tile(own, each)}),
+        Part("bad", 1, "", targets, {"n10": np.zeros(users * each)}),
+    ]
+    judged = judge(Claim("good", "bad"), parts, None)
+    assert judged.units == users
+    assert judged.difference.standard_error == pytest.approx(own.std(ddof=1) / np.sqrt(users))
+    assert judged.verdict == "cannot be told"
+    half = Slice("history", 1, 1)
+    known = Known(np.arange(users * each) % users // 4, np.zeros(users * each))
+    assert judge(Claim("good", "bad", among=half), parts, known).units == 4
+
+
+def test_the_agents_of_agentcf_are_compared_before_and_after():
+    for name, claims in {
+        "agentcf/reflection": ["agentcf: after_1 > before_1", "agentcf: before_2 > before_1"],
+        "agentcf/user-user": ["agentcf: praise > before", "agentcf: before > criticism"],
+        "agentcf/item-item": ["agentcf: alike > cold", "agentcf: unlike > cold"],
+    }.items():
+        assert {*claims} <= {str(claim) for claim in EXPERIMENTS[name].claims}

@@ -197,4 +197,4 @@ def test_without_a_model_the_offline_reasoner_stands_in_and_is_named(tmp_path: P
     [paper, live] = build_methods(["recnet-paper", "recnet"], DATASET, Settings(), check_events)
     assert not hasattr(paper, "estimate")
     assert "no language model" in paper.plan.remark
-    assert live.plan.remark == ""
+    assert "by default, without a language model" in live.plan.remark

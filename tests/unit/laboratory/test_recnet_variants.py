@@ -148,7 +148,7 @@ async def test_scores_of_the_numbers_rank_as_the_evaluation_does(name):
     dataset = build_titled()
     history, targets = split_last(dataset)
     settings, embedder = EvaluationSettings(), HashedEmbedder(7)
-    method = NumbersMethod(name, "", dataset, NUMBERS_VARIANTS[name], embedder, settings)
+    method = NumbersMethod(name, {}, dataset, NUMBERS_VARIANTS[name], embedder, settings)
     values = await LeaveOneOut().run(method, history, targets, 1)
     stream = build_stream(dataset)
     ranked = np.zeros(len(stream.user), np.bool_)

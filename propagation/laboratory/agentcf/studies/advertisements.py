@@ -18,12 +18,12 @@ from propagation.datasets.dataset import Dataset
 from propagation.laboratory.agentcf.asked import Asked
 from propagation.laboratory.agentcf.estimate import ITEM_CHARS, count_calls, estimate_learning
 from propagation.laboratory.agentcf.memory import Agents
-from propagation.laboratory.agentcf.method import AgentCF
 from propagation.laboratory.agentcf.prompts import advertise
 from propagation.laboratory.agentcf.prompts.advertise import Aspect
 from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USER_MEMORY_CHARS
+from propagation.laboratory.agentcf.studies.agent_method import get_agent_method, has_agents
 from propagation.laboratory.history import History, Targets
-from propagation.laboratory.methods import Method, MethodFailed
+from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.last_events import check_enough, split_last
 
@@ -45,6 +45,7 @@ class Advertisements:
         return {
             "invalid": "invalid",
             "first": "prefers the first shown",
+            "draft": "prefers the draft",
             "revised": "prefers the revised one",
         }
 
@@ -76,11 +77,8 @@ class Advertisements:
         Raises:
             MethodFailed: The method has no agents of users.
         """
-        if not isinstance(method, AgentCF) or not method.variant.user_agents:
-            raise MethodFailed(
-                f"{method.name}: it has no agents of users that choose; leave it out of --methods"
-            )
-        agents, asked = await method.optimize(history, seed)
+        studied = get_agent_method(method, "it has no agents of users that choose", users=True)
+        agents, asked = await studied.optimize(history, seed)
         items = np.unique(targets.item).tolist()
         made = await asyncio.gather(*(_advertise(agents, asked, item) for item in items))
         pairs = dict(zip(items, made, strict=True))
@@ -91,17 +89,19 @@ class Advertisements:
             )
         )
         draft_first, revised_first = np.array(chosen, np.float64).reshape(-1, 2).T
+        revised = (1 - draft_first + revised_first) / 2
         return {
-            "invalid": np.isnan(draft_first + revised_first).astype(np.float64),
+            "invalid": np.isnan(revised).astype(np.float64),
             "first": (draft_first + revised_first) / 2,
-            "revised": (1 - draft_first + revised_first) / 2,
+            "draft": 1 - revised,
+            "revised": revised,
         }
 
     def estimate(
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`, rather too many than too few."""
-        if not isinstance(method, AgentCF):
+        if not has_agents(method):
             return []
         items = len(np.unique(targets.item))
         text = EXPLANATION_CHARS

@@ -21,11 +21,11 @@ from propagation.laboratory.agentcf.estimate import (
 )
 from propagation.laboratory.agentcf.inference import Inference
 from propagation.laboratory.agentcf.memory import Agents
-from propagation.laboratory.agentcf.method import AgentCF
 from propagation.laboratory.agentcf.prompts import learn
 from propagation.laboratory.agentcf.prompts.shared import ITEM_MEMORY_CHARS
+from propagation.laboratory.agentcf.studies.agent_method import get_agent_method, has_agents
 from propagation.laboratory.history import History, Targets
-from propagation.laboratory.methods import Method, MethodFailed
+from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.methods.popularity import count_adopters
 from propagation.laboratory.protocols.candidates import draw_others, list_unseen
@@ -94,13 +94,12 @@ class ColdItems:
         Raises:
             MethodFailed: The method has no agents of items.
         """
-        if not isinstance(method, AgentCF) or not method.variant.item_agents:
-            raise MethodFailed(f"{method.name}: it has no agents of items that learn")
-        agents, asked = await method.optimize(history, seed)
+        studied = get_agent_method(method, "it has no agents of items that learn", items=True)
+        agents, asked = await studied.optimize(history, seed)
         rows, candidates, place = self._draw(history, targets, seed)
         items = targets.item[rows]
-        learned = await _learn(agents, asked, method.embedder, items, list_popular(history))
-        inference = Inference(method.variant, agents, asked, method.embedder)
+        learned = await _learn(agents, asked, studied.embedder, items, list_popular(history))
+        inference = Inference(studied.variant, agents, asked, studied.embedder)
         out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
         out["invalid"][rows] = 0
         for name in ("cold", *TEACHERS):
@@ -124,7 +123,7 @@ class ColdItems:
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`, rather too many than too few."""
-        if not isinstance(method, AgentCF):
+        if not has_agents(method):
             return []
         rows, candidates, _ = self._draw(history, targets, seed)
         new = len(np.unique(targets.item[rows]))

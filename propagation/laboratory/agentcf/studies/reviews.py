@@ -16,12 +16,12 @@ from propagation.datasets.dataset import Dataset
 from propagation.laboratory.agentcf.asked import Asked
 from propagation.laboratory.agentcf.estimate import ITEM_CHARS, count_calls, estimate_learning
 from propagation.laboratory.agentcf.memory import Agents
-from propagation.laboratory.agentcf.method import AgentCF
 from propagation.laboratory.agentcf.prompts import review
 from propagation.laboratory.agentcf.prompts.review import Stance
 from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USER_MEMORY_CHARS
+from propagation.laboratory.agentcf.studies.agent_method import get_agent_method, has_agents
 from propagation.laboratory.history import History, Targets
-from propagation.laboratory.methods import Method, MethodFailed
+from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.last_events import check_enough, split_last
 
@@ -83,9 +83,8 @@ class Reviews:
         Raises:
             MethodFailed: The method has no agents of users.
         """
-        if not isinstance(method, AgentCF) or not method.variant.user_agents:
-            raise MethodFailed(f"{method.name}: it has no agents of users that write reviews")
-        agents, asked = await method.optimize(history, seed)
+        lack = "it has no agents of users that write reviews"
+        agents, asked = await get_agent_method(method, lack, users=True).optimize(history, seed)
         out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
 
         async def decide(row: int, user: int, item: int, reviewers: Sequence[int]) -> None:
@@ -112,7 +111,7 @@ class Reviews:
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`, rather too many than too few."""
-        if not isinstance(method, AgentCF):
+        if not has_agents(method):
             return []
         reviewers = list_reviewers(history, targets)
         some, two = (sum(len(one) > least for one in reviewers) for least in (0, 1))

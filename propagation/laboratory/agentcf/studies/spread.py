@@ -19,11 +19,12 @@ from propagation.laboratory.agentcf.asked import Asked
 from propagation.laboratory.agentcf.estimate import count_calls, estimate_learning
 from propagation.laboratory.agentcf.learning.simulation import Simulation
 from propagation.laboratory.agentcf.memory import START, Agents
-from propagation.laboratory.agentcf.method import AgentCF, list_pairs
+from propagation.laboratory.agentcf.method import list_pairs
 from propagation.laboratory.agentcf.prompts import express
 from propagation.laboratory.agentcf.prompts.shared import EXPLANATION_CHARS, USER_MEMORY_CHARS
+from propagation.laboratory.agentcf.studies.agent_method import get_agent_method, has_agents
 from propagation.laboratory.history import History, Targets
-from propagation.laboratory.methods import Method, MethodFailed
+from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
 from propagation.laboratory.protocols.last_events import check_enough
 
@@ -92,21 +93,16 @@ class Spread:
         Raises:
             MethodFailed: The method has no agents of both users and items.
         """
-        if not isinstance(method, AgentCF) or not (
-            method.variant.user_agents and method.variant.item_agents
-        ):
-            raise MethodFailed(
-                f"{method.name}: a preference spreads by agents of users and items, and it lacks"
-                " some; leave it out of --methods"
-            )
-        agents, asked = method.create_agents(), Asked(method.ask)
+        lack = "a preference spreads by agents of users and items, and it lacks some"
+        studied = get_agent_method(method, lack, users=True, items=True)
+        agents, asked = studied.create_agents(), Asked(studied.ask)
         first = find_seed(history)
         agents.get_user(first).short_term = SEEDED
         distance = measure_distance(history, first)[targets.user]
         users = targets.user.tolist()
         out = {name: np.full(len(users), np.nan) for name in self.measures}
         invalid = np.zeros(len(users))
-        simulation = Simulation(method.variant, agents, asked)
+        simulation = Simulation(studied.variant, agents, asked)
         pairs = list_pairs(history, seed)
         for moment in range(1, MOMENTS + 1):
             start, end = (len(pairs) * part // MOMENTS for part in (moment - 1, moment))
@@ -126,7 +122,7 @@ class Spread:
         self, method: AskingMethod, history: History, targets: Targets, seed: int
     ) -> Sequence[Calls]:
         """Estimate the calls of `run`, rather too many than too few."""
-        if not isinstance(method, AgentCF):
+        if not has_agents(method):
             return []
         asked = (MOMENTS + 1) * len(targets.user)
         return [

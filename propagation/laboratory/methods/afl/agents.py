@@ -31,7 +31,8 @@ from propagation.laboratory.methods.asking.answers import (
     run_together,
 )
 from propagation.laboratory.methods.asking.shown_items import ShownItems
-from propagation.laboratory.methods.method import build_version
+from propagation.laboratory.methods.dependencies import digest
+from propagation.laboratory.methods.method import Dependencies
 from propagation.laboratory.methods.wrappers.item_scores import ItemScorer
 
 ANSWER_TOKENS, ROUND_TOKENS = 90, 230
@@ -92,17 +93,22 @@ class Agents:
     reward: ItemScorer | None
 
     @property
-    def version(self) -> str:
-        """A digest of all that decides the answers.
+    def depends_on(self) -> Dependencies:
+        """What decides the answers; also what the methods inside depend on.
 
         Raises:
             MethodNotInstalled: A method inside is missing.
         """
-        inside = [
-            f"{one.method.name} {one.method.version}" if one else ""
-            for one in (self.base, self.reward)
-        ]
-        return build_version(f"{self.model} {inside} {RECOMMEND} {DECIDE} {LIKE}")
+        return {
+            "model": self.model,
+            "prompts": digest(f"{RECOMMEND} {DECIDE} {LIKE}"),
+            **{
+                f"{one.method.name}: {name}": value
+                for one in (self.base, self.reward)
+                if one is not None
+                for name, value in one.method.depends_on.items()
+            },
+        }
 
     async def prepare(self, history: History, questions: Questions, seed: int) -> list[Case]:
         """Score the candidates, and describe each question's user.

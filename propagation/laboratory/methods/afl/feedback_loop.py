@@ -15,6 +15,7 @@ from propagation.laboratory.methods.afl.agents import Agents, Case, Trace
 from propagation.laboratory.methods.afl.ports import INVALID
 from propagation.laboratory.methods.asking import Calls
 from propagation.laboratory.methods.asking.answers import run_together
+from propagation.laboratory.methods.method import Dependencies
 
 ITERATIONS = 4
 
@@ -27,8 +28,8 @@ class RecommendationAgent:
     agents: Agents
 
     @property
-    def version(self) -> str:
-        return self.agents.version
+    def depends_on(self) -> Dependencies:
+        return self.agents.depends_on
 
     async def choose(self, history: History, questions: Questions, seed: int) -> I64:
         """Choose once; see ChoosingMethod."""
@@ -62,8 +63,8 @@ class FeedbackLoop:
     iterations: int = ITERATIONS
 
     @property
-    def version(self) -> str:
-        return f"{self.agents.version} {self.iterations}"
+    def depends_on(self) -> Dependencies:
+        return {**self.agents.depends_on, "iterations": str(self.iterations)}
 
     async def choose(self, history: History, questions: Questions, seed: int) -> I64:
         """Choose; see ChoosingMethod."""

@@ -35,7 +35,8 @@ from propagation.laboratory.methods.asking.answers import (
     count_prompt_tokens,
     run_together,
 )
-from propagation.laboratory.methods.method import build_version
+from propagation.laboratory.methods.dependencies import digest
+from propagation.laboratory.methods.method import Dependencies
 
 LISTED = 5
 LIST = Prompt(
@@ -76,8 +77,8 @@ class UserRanker:
     agents: Agents
 
     @property
-    def version(self) -> str:
-        return _digest(self.agents, PICK)
+    def depends_on(self) -> Dependencies:
+        return {**self.agents.depends_on, "own prompts": digest(str(PICK))}
 
     async def choose(self, history: History, questions: Questions, seed: int) -> I64:
         """Choose once; see ChoosingMethod."""
@@ -110,8 +111,9 @@ class RankedList:
     by_user: bool
 
     @property
-    def version(self) -> str:
-        return _digest(self.agents, LIST, PICK if self.by_user else None)
+    def depends_on(self) -> Dependencies:
+        own = (LIST, PICK if self.by_user else None)
+        return {**self.agents.depends_on, "own prompts": digest(str(own))}
 
     async def choose(self, history: History, questions: Questions, seed: int) -> I64:
         """Choose once; see ChoosingMethod."""
@@ -206,10 +208,6 @@ def ask_pick(case: Case, places: Sequence[int]) -> Question:
             )
         },
     )
-
-
-def _digest(agents: Agents, *prompts: Prompt | None) -> str:
-    return build_version(f"{agents.version} {prompts}")
 
 
 def _estimate(prompt: Prompt, asked: Sequence[Question]) -> Calls:

@@ -14,6 +14,7 @@ from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.afl.agents import Agents
 from propagation.laboratory.methods.asking import Calls
 from propagation.laboratory.methods.asking.answers import run_together
+from propagation.laboratory.methods.method import Dependencies
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class UserAgent:
     agents: Agents
 
     @property
-    def version(self) -> str:
-        return self.agents.version
+    def depends_on(self) -> Dependencies:
+        return self.agents.depends_on
 
     async def decide(self, history: History, questions: Questions, seed: int) -> F64:
         """Decide about each candidate; see DecidingMethod."""

@@ -1,6 +1,7 @@
 """Show items and histories in prompts, by titles and genres."""
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 
 from propagation.adapters.openai.prompting import TITLE_CHARS, quote_as_data
 from propagation.arrays import I64
@@ -22,15 +23,8 @@ class ShownItems:
     """
 
     def __init__(self, dataset: Dataset) -> None:
+        check_titled(dataset)
         self._texts = [_show(item) for item in dataset.items]
-        untitled = self._texts.count(UNTITLED)
-        if 2 * untitled > len(self._texts):
-            raise InvalidInput(
-                "items",
-                f"{untitled:,} of the {len(self._texts):,} items of {dataset.name} have no title,"
-                " and a language model knows items by their titles: add a catalogue (docs/data.md),"
-                " or leave out the methods that ask a model",
-            )
 
     def show(self, item: int) -> str:
         """Return the text of an item."""
@@ -52,6 +46,36 @@ class ShownItems:
         ):
             texts[user].append(self._texts[item])
         return [some[: -LATEST - 1 : -1] for some in texts]
+
+    def follow_histories(self, history: History, user: I64, known: I64) -> Iterator[Sequence[str]]:
+        """Yield a user's LATEST items at each moment, the newest first.
+
+        Args:
+            user: [Q] rows.
+            known: [Q] how many of the history's earliest interactions are known, ascending.
+        """
+        texts: dict[int, deque[str]] = {}
+        for one, pairs in zip(user.tolist(), history.walk_pairs(known), strict=True):
+            for other, item in pairs:
+                texts.setdefault(other, deque(maxlen=LATEST)).appendleft(self._texts[item])
+            yield list(texts.get(one, ()))
+
+
+def check_titled(dataset: Dataset) -> None:
+    """Check that a model can know most items.
+
+    Raises:
+        InvalidInput: Most items have no title, nor a description in its place.
+    """
+    items = len(dataset.items)
+    untitled = sum(_show(item) == UNTITLED for item in dataset.items)
+    if 2 * untitled > items:
+        raise InvalidInput(
+            "items",
+            f"{untitled:,} of the {items:,} items of {dataset.name} have no title, and a language"
+            " model knows items by their titles: add a catalogue (docs/data.md), or leave out the"
+            " methods that ask a model",
+        )
 
 
 def _show(item: ClientChange) -> str:

@@ -1,12 +1,13 @@
 """RecNet with the whole engine: texts, rounds and numbers."""
 
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import Calls
-from propagation.laboratory.methods.method import Measured, MethodFailed
+from propagation.laboratory.methods.method import Dependencies, LiveScores, Measured, MethodFailed
 from propagation.laboratory.methods.recnet.engine_replay import Ranker, ReplayCache, ReplayPlan
 from propagation.laboratory.methods.recnet.question_estimate import EnginePace, estimate_calls
 from propagation.model import ReasonerUnavailable
@@ -34,12 +35,15 @@ class RecNet:
         self.replays.expect(self.plan, self.ranker)
 
     @property
-    def version(self) -> str:
-        return self.plan.version
+    def depends_on(self) -> Dependencies:
+        return self.plan.depends_on
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         scores = await self.replays.replay(self.plan, history, questions, seed)
         return scores[self.ranker]
+
+    def follow(self, history: History, questions: Questions, known: I64, seed: int) -> LiveScores:
+        return self.replays.follow(self.plan, self.ranker, history, questions, known, seed)
 
     def get_measured(self, seed: int) -> Measured:
         return self.replays.get_measured(self.plan, seed)
@@ -73,6 +77,18 @@ class AskingRecNet(RecNet):
             raise MethodFailed(str(error)) from error
         self.check_usable()
         return scores
+
+    async def follow(
+        self, history: History, questions: Questions, known: I64, seed: int
+    ) -> LiveScores:
+        """Rank the candidates of each question; see `score`."""
+        try:
+            async with aclosing(super().follow(history, questions, known, seed)) as answers:
+                async for scores in answers:
+                    yield scores
+        except ReasonerUnavailable as error:
+            raise MethodFailed(str(error)) from error
+        self.check_usable()
 
     def estimate(self, history: History, questions: Questions) -> Sequence[Calls]:
         """Estimate the calls of learning and of ranking."""

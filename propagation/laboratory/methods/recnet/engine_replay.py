@@ -3,7 +3,8 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -16,7 +17,8 @@ from propagation.arrays import F64, I64
 from propagation.datasets.dataset import Dataset, Event
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking.answers import run_together
-from propagation.laboratory.methods.method import Measured
+from propagation.laboratory.methods.dependencies import build_version
+from propagation.laboratory.methods.method import Dependencies, LiveScores, Measured
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.model import Client, NewInteraction
 from propagation.workflow.engine import Engine
@@ -49,7 +51,7 @@ class ReplayPlan:
     """What decides a replay.
 
     Attributes:
-        version: A digest of all that decides the scores.
+        depends_on: What decides the scores.
         settings: The same as text, for the report.
         remark: As in Measured.
         step: Events that are recorded, learned and reasoned before a round may run.
@@ -57,12 +59,30 @@ class ReplayPlan:
             in a buffer for their client's next interaction (RecNet 3.3, "w/o Buffer").
     """
 
-    version: str
+    depends_on: Dependencies
     settings: str
     open_engine: OpenEngine
     step: int
     merges_at_once: bool = False
     remark: str = ""
+
+    @property
+    def version(self) -> str:
+        """A digest of all that decides the scores."""
+        return build_version(self.depends_on)
+
+
+@dataclass
+class Progress:
+    """What a replay has done so far.
+
+    Attributes:
+        rounds: How many ran.
+        routers: The number of taste routers in use after the clients and after each step.
+    """
+
+    rounds: int
+    routers: list[float]
 
 
 Scores = Mapping[Ranker, F64]
@@ -119,67 +139,120 @@ class ReplayCache:
         """Return what the newest replay of a plan and seed measured."""
         return self._measured[plan.version, seed]
 
+    async def follow(
+        self,
+        plan: ReplayPlan,
+        ranker: Ranker,
+        history: History,
+        questions: Questions,
+        known: I64,
+        seed: int,
+    ) -> LiveScores:
+        """Replay a history, and ask each question at its moment.
+
+        Before each question all of them are recorded, learned and reasoned, and a round may run. A
+        replay that is followed is not shared: each ranker has its own.
+
+        Yields:
+            [C] scores of one question after another.
+        """
+        async with self._open(plan, seed) as engine:
+            events, spent = iter(self._select_events(history)), 0.0
+            begun = time.monotonic()
+            progress = await self._learn(engine, plan, ())
+            for row, part in enumerate(history.walk(known)):
+                new = islice(events, part.stop - part.start)
+                await self._learn_events(engine, plan, new, progress)
+                spent += time.monotonic() - begun
+                one = Questions(*(column[row : row + 1] for column in questions))
+                yield (await self._ask_all(engine, one, ranker))[0]
+                begun = time.monotonic()
+            self._measured[plan.version, seed] = await self._measure(
+                engine, plan, len(history.event), spent, progress
+            )
+
     async def _replay(
         self, plan: ReplayPlan, history: History, questions: Questions, seed: int
     ) -> tuple[Scores, Measured]:
-        known = np.zeros(len(self.dataset), np.bool_)
-        known[history.event] = True
-        events = self._convert(
-            event for event, learn in zip(self.dataset.events, known, strict=True) if learn
-        )
+        async with self._open(plan, seed) as engine:
+            begun = time.monotonic()
+            progress = await self._learn(engine, plan, self._select_events(history))
+            learned = time.monotonic() - begun
+            measured = await self._measure(engine, plan, len(history.event), learned, progress)
+            scores = {
+                ranker: await self._ask_all(engine, questions, ranker)
+                for ranker in sorted(self._rankers[plan.version])
+            }
+        return scores, measured
+
+    @asynccontextmanager
+    async def _open(self, plan: ReplayPlan, seed: int) -> AsyncIterator[Engine]:
         with tempfile.TemporaryDirectory(prefix="propagation-lab-") as folder:
             engine = plan.open_engine(Path(folder) / "graph.db", seed)
             await engine.open()
             try:
-                begun = time.monotonic()
-                rounds, routers = await self._learn(engine, plan, events)
-                learned = time.monotonic() - begun
-                counted = engine.reasoner
-                asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
-                dead_letters = len(await engine.store.get_dead_letters(len(history.event)))
-                scores = {
-                    ranker: await self._ask_all(engine, questions, ranker)
-                    for ranker in sorted(self._rankers[plan.version])
-                }
+                yield engine
             finally:
                 await engine.close()
+
+    def _select_events(self, history: History) -> Iterable[NewInteraction]:
+        known = np.zeros(len(self.dataset), np.bool_)
+        known[history.event] = True
+        return self._convert(
+            event for event, learn in zip(self.dataset.events, known, strict=True) if learn
+        )
+
+    async def _measure(
+        self,
+        engine: Engine,
+        plan: ReplayPlan,
+        events: int,
+        seconds: float,
+        progress: Progress,
+    ) -> Measured:
+        counted = engine.reasoner
+        asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
+        asked.pop("rank", None)  # the protocol's questions, not those of learning
+        dead_letters = len(await engine.store.get_dead_letters(events))
         counts = {
-            "learning seconds": learned,
-            "rounds": float(rounds),
-            "routers": routers[-1] if routers else 0.0,
+            "learning seconds": seconds,
+            "rounds": float(progress.rounds),
+            "routers": progress.routers[-1],
             "dead letters": float(dead_letters),
             "questions": float(sum(asked.values())),
             **{f"questions: {name}": float(count) for name, count in asked.items()},
         }
-        return (
-            scores,
-            Measured(
-                counts=counts,
-                series={"routers": routers},
-                settings=plan.settings,
-                remark=plan.remark,
-            ),
+        return Measured(
+            counts=counts,
+            series={"routers": progress.routers},
+            settings=plan.settings,
+            remark=plan.remark,
         )
 
     async def _learn(
         self, engine: Engine, plan: ReplayPlan, events: Iterable[NewInteraction]
-    ) -> tuple[int, list[float]]:
-        """Replay clients and events.
-
-        Returns:
-            How many rounds ran, and the number of taste routers in use after the clients and after
-            each step.
-        """
+    ) -> Progress:
+        """Replay clients and events."""
         first = await replay(engine, self.dataset.clients, ())
-        rounds, waiting = first.rounds, iter(events)
-        routers = [float(len(engine.routers_in_use))]
+        progress = Progress(first.rounds, [float(len(engine.routers_in_use))])
+        await self._learn_events(engine, plan, events, progress)
+        return progress
+
+    async def _learn_events(
+        self,
+        engine: Engine,
+        plan: ReplayPlan,
+        events: Iterable[NewInteraction],
+        progress: Progress,
+    ) -> None:
+        """Replay further events, and note the progress."""
+        waiting = iter(events)
         while part := list(islice(waiting, plan.step)):
             report = await replay(engine, (), part, step=plan.step)
             if report.rounds and plan.merges_at_once:
                 await self._merge_all(engine)
-            rounds += report.rounds
-            routers.append(float(len(engine.routers_in_use)))
-        return rounds, routers
+            progress.rounds += report.rounds
+            progress.routers.append(float(len(engine.routers_in_use)))
 
     async def _merge_all(self, engine: Engine) -> None:
         """Merge what waits for clients, as reading every profile would."""

@@ -1,11 +1,20 @@
 """Methods that compute one after the other, whoever asks them."""
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import dataclass
 
-from propagation.arrays import F64
+from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.method import Measured, Method, get_measured
+from propagation.laboratory.methods.method import (
+    Dependencies,
+    LiveMethod,
+    LiveScores,
+    Measured,
+    Method,
+    get_measured,
+    is_live,
+)
 
 
 @dataclass(frozen=True)
@@ -27,8 +36,8 @@ class InTurn:
         return self.method.name
 
     @property
-    def version(self) -> str:
-        return self.method.version
+    def depends_on(self) -> Dependencies:
+        return self.method.depends_on
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         async with self.turn:
@@ -36,3 +45,25 @@ class InTurn:
 
     def get_measured(self, seed: int) -> Measured:
         return get_measured(self.method, seed)
+
+
+@dataclass(frozen=True)
+class LiveInTurn(InTurn):
+    """The same for a method that follows events, in one turn."""
+
+    method: LiveMethod
+
+    async def follow(
+        self, history: History, questions: Questions, known: I64, seed: int
+    ) -> LiveScores:
+        async with (
+            self.turn,
+            aclosing(self.method.follow(history, questions, known, seed)) as answers,
+        ):
+            async for scores in answers:
+                yield scores
+
+
+def take_turns(method: Method, turn: asyncio.Lock) -> InTurn:
+    """Return a method that computes only while it has its turn."""
+    return LiveInTurn(method, turn) if is_live(method) else InTurn(method, turn)

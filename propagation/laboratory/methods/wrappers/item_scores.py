@@ -8,7 +8,15 @@ import numpy as np
 
 from propagation.arrays import F64, I64
 from propagation.laboratory.history import History, Questions
-from propagation.laboratory.methods.method import Measured, Method, get_measured
+from propagation.laboratory.methods.method import (
+    Dependencies,
+    LiveMethod,
+    LiveScores,
+    Measured,
+    Method,
+    get_measured,
+    is_live,
+)
 
 MOST_KEPT = 50_000_000
 """Of more scores, all earlier ones are forgotten; a score and its share take 16 bytes."""
@@ -77,8 +85,8 @@ class ScoredOnce:
         return self.scorer.method.name
 
     @property
-    def version(self) -> str:
-        return self.scorer.method.version
+    def depends_on(self) -> Dependencies:
+        return self.scorer.method.depends_on
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         found = await self.scorer.score(history, questions.user, questions.time, seed)
@@ -86,6 +94,25 @@ class ScoredOnce:
 
     def get_measured(self, seed: int) -> Measured:
         return get_measured(self.scorer.method, seed)
+
+
+@dataclass(frozen=True)
+class LiveScoredOnce(ScoredOnce):
+    """The same for a method that follows events.
+
+    What it answers live is computed for itself alone: agents around it ask for other scores.
+    """
+
+    live: LiveMethod
+
+    def follow(self, history: History, questions: Questions, known: I64, seed: int) -> LiveScores:
+        return self.live.follow(history, questions, known, seed)
+
+
+def share_scores(scorer: ItemScorer) -> ScoredOnce:
+    """Return a scorer's method, which learns once for agents, too."""
+    method = scorer.method
+    return LiveScoredOnce(scorer, method) if is_live(method) else ScoredOnce(scorer)
 
 
 def compute_shares(scores: F64, had: I64) -> F64:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import AskingMethod, Calls
-from propagation.laboratory.methods.method import Measured, MeasuringMethod
+from propagation.laboratory.methods.method import Dependencies, Measured, MeasuringMethod
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class OfModel:
         return f"{self.method.name}@{re.sub(r'[^A-Za-z0-9_.+:-]', '_', self.model)}"
 
     @property
-    def version(self) -> str:
-        return self.method.version
+    def depends_on(self) -> Dependencies:
+        return self.method.depends_on
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
         return await self.method.score(history, questions, seed)

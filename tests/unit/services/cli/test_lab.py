@@ -42,15 +42,15 @@ def run_lab(*arguments):
     return done.stdout, done.stderr
 
 
-def test_the_list_says_what_is_not_built():
+def test_the_list_says_what_is_built():
     listed = json.loads(run_lab("list", "--json")[0])
     built = {one["name"]: one["built"] for one in listed}
     assert built["recnet/table2"]
     assert built["afl/table4"]
     assert built["agentcf/spread"]
     assert built["afl/table6"]
-    assert not built["ours/prequential"]
-    assert "not built yet" in run_lab("list")[0]
+    assert built["ours/prequential"]
+    assert "not built yet" not in run_lab("list")[0]
 
 
 BASELINES = ("make baselines", "make baselines-torch")
@@ -173,7 +173,7 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
     ("arguments", "said"),
     [
         (["run", "recnet/table9"], "not an experiment; choose among recnet/table2"),
-        (["run", "ours/prequential"], "not built yet"),
+        (["run", "recnet/table2", "--refits", "3"], "recnet/table2 takes none; leave them out"),
         (["run", "afl/table7"], "afl/table7 needs a language model: name one with --model NAME"),
         (
             ["run", "recnet/table2", "--methods", "llmrank"],
@@ -200,6 +200,10 @@ def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
             "m would be asked, and there is no terminal to ask you on; add --yes",
         ),
         (["run", "recnet/table2", "--methods", "magic"], "'magic' is not a method"),
+        (
+            ["run", "recnet/table2", "--methods", "pop,random", "--against", "magic"],
+            "--against: 'magic' is none of the methods; choose among pop, random",
+        ),
         (["run", "recnet/table2", "--methods", "pop,pop"], "two methods are called 'pop'"),
         (["run", "recnet/table2", "--methods", ""], "'' is not a method"),
         (["run", "recnet/table2", "--methods", "program:nowhere.py"], "'nowhere.py' is no file"),
@@ -212,11 +216,12 @@ def test_what_cannot_run_is_refused_in_one_sentence(folder, tmp_path, arguments,
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_without_titles_is_refused_for_a_model(folder, tmp_path):
+@pytest.mark.parametrize("name", ["rec(pop)", "recnet-paper", "agentcf"])
+def test_a_folder_without_titles_is_refused_for_a_model(folder, tmp_path, name):
     (folder / "clients.jsonl").unlink()
-    command = ["run", "afl/table4", "--data", folder, "--run", tmp_path / "run", "--model", "m"]
+    command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run", "--model", "m"]
     with pytest.raises(PropagationError, match="have no title, and"):
-        run_lab(*command, "--methods", "rec(pop)", "--yes")
+        run_lab(*command, "--methods", name, "--yes")
 
 
 def test_methods_that_ask_are_left_out_and_named_without_a_model(folder, tmp_path, monkeypatch):
@@ -295,3 +300,85 @@ def test_a_program_that_fails_ends_with_an_error_behind_the_table(folder, tmp_pa
     found = json.loads(done.stdout)
     assert found["failed"] == {"bad": "bad: the program ended with 1: no luck"}
     assert [one["method"] for one in found["methods"]] == ["pop"]
+
+
+def test_figures_of_the_numbers_are_those_of_propagation_evaluate(folder, tmp_path):
+    """Both commands as they are typed; no two events have one time."""
+    run = tmp_path / "run"
+    command = ["run", "ours/prequential", "--data", folder, "--run", run, "--seeds", 1, "--json"]
+    names = "recnet-numbers,recnet-no-propagation,pop"
+    found = {
+        one["method"]: one
+        for one in json.loads(run_lab(*command, "--methods", names)[0])["methods"]
+    }
+    done = CliRunner().invoke(
+        app, ["evaluate", str(folder), "--seeds", "1", "--json"], catch_exceptions=False
+    )
+    report = json.loads(done.stdout)
+    arms = {arm["name"]: arm for arm in report["arms"]}
+    for name, arm in {"recnet-numbers": "offk_adoption", "recnet-no-propagation": "offk"}.items():
+        assert found[name]["targets"] == report["ranked"]
+        assert found[name]["means"]["n10"] == pytest.approx(arms[arm]["n10"])
+        assert found[name]["means"]["n1"] == pytest.approx(arms[arm]["hr1"])
+    against = json.loads(
+        run_lab(*command, "--methods", names, "--against", "recnet-no-propagation")[0]
+    )["methods"][0]["against"]
+    expected = arms["offk_adoption"]["against_offk"]
+    for field in ("mean", "standard_error", "t"):
+        assert against[field] == pytest.approx(expected[field]), "paired by user in both"
+
+
+def test_moments_can_be_chosen_and_are_another_run(folder, tmp_path):
+    run = tmp_path / "run"
+    command = ["run", "ours/prequential", "--data", folder, "--run", run, "--methods", "random"]
+    printed, _ = run_lab(*command, "--seeds", 1, "--after", 0.5, "--refits", 3)
+    said = " ".join(printed.split())
+    assert "Each event after the first 50% is ranked" in said
+    assert "others are fitted 3 times" in said
+    with pytest.raises(PropagationError, match="holds another run: it differs in described"):
+        run_lab(*command, "--seeds", 1)
+    run_lab("report", run)
+    assert "Each event after the first 50% is ranked" in (run / "report.html").read_text()
+
+
+@pytest.fixture(params=["lines", "table"])
+def untimed(folder, request):
+    """The same data without times, as JSON Lines or as a table."""
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    if request.param == "lines":
+        for line in lines:
+            del line["time"]
+        (folder / "events.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        return folder
+    for path in folder.iterdir():
+        path.unlink()
+    rows = ["user_id:token\titem_id:token", *(f"{o['user_id']}\t{o['item_id']}" for o in lines)]
+    (folder / "halves.inter").write_text("\n".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("experiment", ["recnet/table2", "ours/prequential"])
+def test_data_without_times_are_refused_or_the_report_says_it(untimed, tmp_path, experiment):
+    run = tmp_path / "run"
+    command = ["run", experiment, "--data", untimed, "--run", run, "--methods", "pop"]
+    with pytest.raises(
+        PropagationError, match=rf"halves has no times.*{experiment} needs.*--without-times"
+    ):
+        run_lab(*command)
+    assert not run.exists()
+    printed, _ = run_lab(*command, "--without-times", "--seeds", 1)
+    assert "The order of the events is made up" in printed
+    found = json.loads(run_lab(*command, "--without-times", "--seeds", 1, "--json")[0])
+    assert found["order_made_up"] is True
+    run_lab("report", run)
+    assert "The order of the events is made up" in (run / "report.html").read_text()
+    assert json.loads((run / "report.json").read_text())["data"]["plan"]["order_made_up"]
+
+
+def test_recnet_is_described_where_it_is_and_nowhere_else(folder, tmp_path):
+    command = ["run", "recnet/figure6", "--data", folder, "--seeds", 1]
+    printed, _ = run_lab(*command, "--run", tmp_path / "a", "--methods", "pop,recnet-off,recnet")
+    said = " ".join(printed.split())
+    assert "recnet-off, recnet: the service as it is by default, without a language model." in said
+    printed, _ = run_lab(*command, "--run", tmp_path / "b", "--methods", "pop,random")
+    assert "without a language model" not in printed

@@ -1,0 +1,155 @@
+"""What results depend on: they are made again when it changes, and reports name it."""
+
+import json
+import sys
+
+import pytest
+
+from propagation.laboratory.experiments import EXPERIMENTS
+from propagation.laboratory.methods import MethodNotInstalled, Random, dependencies
+from propagation.laboratory.methods.asking import asks_model
+from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
+from propagation.laboratory.runs import build_report, open_run, plan_run, read_parts, run_methods
+from services.cli.research.datasets import check_events
+from services.config.settings import Settings
+from services.fake_llm.script import Script
+from services.fake_llm.server import fake_llm
+from services.laboratory import methods as building
+from services.laboratory.baselines import LIGHT, read_packages
+from services.laboratory.methods import build_methods
+from services.laboratory.model import LabModel
+from services.laboratory.page import render_run
+from tests.unit.laboratory.lab_data import build_dataset, build_titled
+from tests.unit.laboratory.test_no_future import ASKING
+from tests.unit.laboratory.titled_data import build_settings
+
+PROTOCOL = LeaveOneOut()
+ENVIRONMENT = """#!{python}
+import json, pathlib, sys
+if "-c" in sys.argv:
+    print(pathlib.Path({versions!r}).read_text())
+else:
+    import numpy as np
+    with open({runs!r}, "a") as file:
+        file.write(sys.argv[-3])
+    folder = pathlib.Path(sys.argv[-2])
+    np.save(folder / "scores.npy", np.zeros(np.load(folder / "questions.npz")["candidates"].shape))
+"""
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    """An environment of baselines whose packages have made-up versions; it notes each run."""
+    python = tmp_path / "environment" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    versions, runs = tmp_path / "versions.json", tmp_path / "runs.txt"
+    python.write_text(
+        ENVIRONMENT.format(python=sys.executable, versions=str(versions), runs=str(runs))
+    )
+    python.chmod(0o755)
+    runs.touch()
+    monkeypatch.setenv(LIGHT.variable, str(tmp_path / "environment"))
+
+    def install(**packages):
+        read_packages.cache_clear()
+        versions.write_text(json.dumps(packages))
+
+    yield install, runs
+    read_packages.cache_clear()
+
+
+async def run(folder, methods):
+    dataset = build_dataset()
+    plan = plan_run("recnet/table2", dataset, PROTOCOL)
+    with open_run(folder, plan):
+        outcome = await run_methods(folder, dataset, PROTOCOL, methods, [1], lambda *_: None)
+    return plan, read_parts(folder), outcome
+
+
+def build(name):
+    (method,) = build_methods([name], build_dataset(), Settings(), check_events)
+    return method
+
+
+async def test_a_baseline_runs_again_when_its_packages_change(tmp_path, environment):
+    install, runs = environment
+    install(python="3.11.7", rectools="0.19.0", numpy="1.26.4")
+    for _ in range(2):
+        plan, parts, outcome = await run(tmp_path / "run", [build("ease")])
+        assert outcome == ({}, {}, [])
+    assert runs.read_text() == "ease"
+    report = build_report(EXPERIMENTS["recnet/table2"], plan, parts, None, "ease", {})
+    assert report.methods[0].depends_on["rectools"] == "0.19.0"
+    page = render_run(report, ())
+    assert "python 3.11.7, rectools 0.19.0, numpy 1.26.4" in page
+    assert f"preference-propagation {dependencies.release()}" in page
+    install(python="3.11.7", rectools="0.20.0", numpy="1.26.4")
+    _, parts, outcome = await run(tmp_path / "run", [build("ease")])
+    assert outcome.repeated == ["ease"]
+    assert runs.read_text() == "easeease"
+    assert [part.depends_on["rectools"] for part in parts] == ["0.20.0"]
+
+
+async def test_an_environment_that_lacks_a_package_is_not_installed(tmp_path, environment):
+    install, runs = environment
+    install()
+    (tmp_path / "versions.json").write_text("no JSON")
+    _, parts, outcome = await run(tmp_path / "run", [build("ease")])
+    assert not parts
+    assert (
+        "lacks one of rectools, numpy, scipy; `make baselines` installs" in outcome.absent["ease"]
+    )
+    assert not runs.read_text()
+    with pytest.raises(MethodNotInstalled, match="does not run, or lacks"):
+        _ = build("ease").depends_on
+
+
+@pytest.mark.parametrize("name", ["random", "pop", "recnet-numbers"])
+async def test_every_method_runs_again_with_another_version_of_the_service(
+    tmp_path, monkeypatch, name
+):
+    _, _, first = await run(tmp_path / "run", [build(name)])
+    _, _, again = await run(tmp_path / "run", [build(name)])
+    assert first.repeated == again.repeated == []
+    monkeypatch.setattr(dependencies, "release", lambda: "9.9.9")
+    _, parts, outcome = await run(tmp_path / "run", [build(name)])
+    assert outcome.repeated == [name]
+    assert [part.depends_on["preference-propagation"] for part in parts] == ["9.9.9"]
+
+
+def test_numbers_depend_on_what_computes_them(monkeypatch):
+    for name in ("recnet", "recnet-paper", "recnet-numbers"):
+        before = build(name).depends_on
+        assert {"numpy", "numba", "settings"} <= before.keys()
+    monkeypatch.setattr(building, "list_own_packages", lambda *names: dict.fromkeys(names, "9"))
+    after = build("recnet-numbers").depends_on
+    assert after["numba"] == "9" != before["numba"]
+    assert after["settings"] == before["settings"]
+
+
+def test_a_program_of_ones_own_depends_on_its_file_and_python(tmp_path):
+    program = tmp_path / "mine.py"
+    program.write_text("pass")
+    before = build(f"program:{program}").depends_on
+    assert before.keys() == {"mine.py", "python"}
+    program.write_text("pass  # better")
+    assert build(f"program:{program}").depends_on["mine.py"] != before["mine.py"]
+
+
+async def test_agents_depend_on_the_model_and_on_the_methods_inside(environment):
+    install, _ = environment
+    install(rectools="0.19.0")
+    dataset = build_titled()
+    async with fake_llm(Script()) as server:
+        model = LabModel(build_settings(server), patience=0.0)
+        methods = build_methods(ASKING, dataset, Settings(), check_events, model)
+        (around,) = build_methods(["afl(ease)"], dataset, Settings(), check_events, model)
+    for method in methods:
+        assert asks_model(method)
+        assert method.depends_on["model"] == model.identity, method.name
+        assert {"prompt", "prompts", "revision"} & method.depends_on.keys(), method.name
+    assert around.depends_on["ease: rectools"] == "0.19.0"
+
+
+def test_methods_without_anything_else_depend_on_the_service_only():
+    assert [*dependencies.list_dependencies(Random())] == ["preference-propagation"]
