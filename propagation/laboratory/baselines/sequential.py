@@ -1,4 +1,6 @@
-"""SASRec from RecTools, in the environment of `make baselines-torch`.
+"""SASRec, GRU4Rec and Caser, in the environment of `make baselines-torch`.
+
+SASRec is from RecTools, the others are from RecBole.
 
 Usage: python sequential.py METHOD FOLDER SEED. FOLDER holds history.npz and questions.npz;
 scores.npy is written there (methods/program.py). This file imports nothing of the project.
@@ -9,6 +11,7 @@ docs/laboratory.md has what was tried.
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,10 @@ THREADS = 1
 LONGEST = 200
 """Of a longer sequence the newest interactions are taken, also for learning."""
 EPOCHS = 20
+GRU_LONGEST, GRU_EPOCHS = 50, 10
+CASER_LONGEST, CASER_EPOCHS = 10, 10
+"""A row of Caser's filters for each length up to the longest, so it must be short."""
+RECBOLE_DATA, RECBOLE_BATCH = "history", 256
 USERS_AT_ONCE = 1_000
 """RecTools returns a table with a row for each user and item."""
 
@@ -99,7 +106,148 @@ def _build_dataset(history: Any) -> Any:
     )
 
 
-METHODS: dict[str, Callable[[Any, Any, int], Any]] = {"sasrec": score_sasrec}
+def score_gru4rec(history: Any, asked: Any, seed: int) -> Any:
+    """GRU4Rec with a softmax over all items, from RecBole.
+
+    Arguments and result are as of `score_sasrec`.
+
+    Source:
+        Hidasi and others, Session-based Recommendations with Recurrent Neural Networks, 2016.
+    """
+    parameters = {"embedding_size": 64, "hidden_size": 64, "num_layers": 1, "dropout_prob": 0.3}
+    return _score_by_recbole("GRU4Rec", parameters, GRU_LONGEST, GRU_EPOCHS, history, asked, seed)
+
+
+def score_caser(history: Any, asked: Any, seed: int) -> Any:
+    """Caser with a softmax over all items, from RecBole.
+
+    Arguments and result are as of `score_sasrec`.
+
+    Source:
+        Tang and Wang, Personalized Top-N Sequential Recommendation via Convolutional Sequence
+        Embedding, 2018.
+    """
+    parameters = {
+        "embedding_size": 64,
+        "nv": 8,
+        "nh": 16,
+        "dropout_prob": 0.4,
+        "reg_weight": 1e-4,
+    }
+    return _score_by_recbole("Caser", parameters, CASER_LONGEST, CASER_EPOCHS, history, asked, seed)
+
+
+def _score_by_recbole(
+    name: str,
+    parameters: dict[str, Any],
+    longest: int,
+    epochs: int,
+    history: Any,
+    asked: Any,
+    seed: int,
+) -> Any:
+    """Learn a model of RecBole from all known interactions, and score by it.
+
+    RecBole reads a file, and would hold interactions back for its own tests: it is told to hold
+    none.
+
+    Args:
+        name: RecBole's name of the model.
+        longest: How many of the newest interactions each prediction sees.
+    """
+    scores = np.full((len(asked), int(history["items"])), np.nan)
+    if np.bincount(history["user"], minlength=1).max() < 2:
+        return scores  # no sequence, so nothing to learn
+    sys.argv = sys.argv[:1]  # RecBole would read it
+
+    import torch
+    from recbole.config import Config
+    from recbole.data import create_dataset
+    from recbole.data.interaction import Interaction
+    from recbole.data.utils import get_dataloader
+    from recbole.utils import get_model, get_trainer, init_seed
+
+    with tempfile.TemporaryDirectory() as folder:
+        _write_for_recbole(Path(folder), history)
+        config = Config(
+            model=name,
+            dataset=RECBOLE_DATA,
+            config_dict={
+                **parameters,
+                "data_path": folder,
+                "checkpoint_dir": folder,
+                "load_col": {"inter": ["user_id", "item_id", "timestamp"]},
+                "MAX_ITEM_LIST_LENGTH": longest,
+                "loss_type": "CE",
+                "train_neg_sample_args": None,
+                "eval_args": {
+                    "split": {"RS": [1, 0, 0]},
+                    "order": "TO",
+                    "group_by": "user",
+                    "mode": "full",
+                },
+                "learning_rate": 0.001,
+                "train_batch_size": RECBOLE_BATCH,
+                "epochs": epochs,
+                "seed": seed,
+                "reproducibility": True,
+                "use_gpu": False,
+                "state": "ERROR",
+                "show_progress": False,
+            },
+        )
+        init_seed(seed, True)
+        dataset = create_dataset(config)
+        sequences = dataset.build()[0]
+        loader = get_dataloader(config, "train")(config, sequences, None, shuffle=True)
+        model = get_model(name)(config, sequences)
+        get_trainer(config["MODEL_TYPE"], name)(config, model).fit(
+            loader, saved=False, show_progress=False, verbose=False
+        )
+    items = {
+        int(one): place
+        for one, place in dataset.field2token_id["item_id"].items()
+        if one != "[PAD]"
+    }
+    users = {
+        int(one): place
+        for one, place in dataset.field2token_id["user_id"].items()
+        if one != "[PAD]"
+    }
+    rows, columns = list(items), list(items.values())
+    model.eval()
+    for place, user in enumerate(asked.tolist()):
+        had = [items[item] for item in history["item"][history["user"] == user].tolist()]
+        if not had:
+            continue
+        newest = had[-longest:]
+        shown = Interaction(
+            {
+                "user_id": torch.tensor([users[user]]),
+                "item_id_list": torch.tensor([newest + [0] * (longest - len(newest))]),
+                "item_length": torch.tensor([len(newest)]),
+            }
+        )
+        with torch.no_grad():
+            scores[place, rows] = model.full_sort_predict(shown)[0].numpy()[columns]
+    return scores
+
+
+def _write_for_recbole(folder: Path, history: Any) -> None:
+    """Write the interactions as RecBole reads them; places stand for times."""
+    path = folder / RECBOLE_DATA / f"{RECBOLE_DATA}.inter"
+    path.parent.mkdir()
+    rows = zip(history["user"].tolist(), history["item"].tolist(), strict=True)
+    lines = [f"{user}\t{item}\t{place}" for place, (user, item) in enumerate(rows)]
+    header = "user_id:token\titem_id:token\ttimestamp:float"
+    path.write_text("\n".join([header, *lines]) + "\n")
+
+
+METHODS: dict[str, Callable[[Any, Any, int], Any]] = {
+    "caser": score_caser,
+    "gru4rec": score_gru4rec,
+    "sasrec": score_sasrec,
+}
 
 
 def main(method: str, folder: str, seed: str) -> None:

@@ -17,6 +17,7 @@ from propagation.datasets.dataset import Dataset, Event
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.methods.method import Measured
+from propagation.laboratory.methods.recnet.point_to_point import PointToPoint
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.model import Client, NewInteraction
 from propagation.workflow.engine import Engine
@@ -28,6 +29,8 @@ OpenEngine = Callable[[Path, int], Engine]
 Convert = Callable[[Iterable[Event]], Iterable[NewInteraction]]
 """Checks events and converts them for recording."""
 ASKED_AT_ONCE = 1_000
+QUESTIONS = "questions"
+"""Begins the names of counts of questions."""
 
 
 class Ranker(StrEnum):
@@ -55,6 +58,8 @@ class ReplayPlan:
         step: Events that are recorded, learned and reasoned before a round may run.
         merges_at_once: After a round, messages are merged into all profiles. So they do not wait
             in a buffer for their client's next interaction (RecNet 3.3, "w/o Buffer").
+        send_between_clients: Lets clients send to each other after each step, in place of routers;
+            None: only routers do.
     """
 
     version: str
@@ -63,6 +68,7 @@ class ReplayPlan:
     step: int
     merges_at_once: bool = False
     remark: str = ""
+    send_between_clients: Callable[[Engine], PointToPoint] | None = None
 
 
 Scores = Mapping[Ranker, F64]
@@ -132,10 +138,12 @@ class ReplayCache:
             await engine.open()
             try:
                 begun = time.monotonic()
-                rounds, routers = await self._learn(engine, plan, events)
+                rounds, routers, between = await self._learn(engine, plan, events)
                 learned = time.monotonic() - begun
                 counted = engine.reasoner
                 asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
+                counts = {f"{QUESTIONS}: {name}": float(count) for name, count in asked.items()}
+                counts |= between
                 dead_letters = len(await engine.store.get_dead_letters(len(history.event)))
                 scores = {
                     ranker: await self._ask_all(engine, questions, ranker)
@@ -143,13 +151,12 @@ class ReplayCache:
                 }
             finally:
                 await engine.close()
-        counts = {
+        counts |= {
             "learning seconds": learned,
             "rounds": float(rounds),
             "routers": routers[-1] if routers else 0.0,
             "dead letters": float(dead_letters),
-            "questions": float(sum(asked.values())),
-            **{f"questions: {name}": float(count) for name, count in asked.items()},
+            QUESTIONS: sum(count for name, count in counts.items() if name.startswith(QUESTIONS)),
         }
         return (
             scores,
@@ -163,23 +170,28 @@ class ReplayCache:
 
     async def _learn(
         self, engine: Engine, plan: ReplayPlan, events: Iterable[NewInteraction]
-    ) -> tuple[int, list[float]]:
+    ) -> tuple[int, list[float], Mapping[str, float]]:
         """Replay clients and events.
 
         Returns:
-            How many rounds ran, and the number of taste routers in use after the clients and after
-            each step.
+            How many rounds ran; the number of taste routers in use after the clients and after each
+            step; what was counted of messages between clients.
         """
         first = await replay(engine, self.dataset.clients, ())
         rounds, waiting = first.rounds, iter(events)
         routers = [float(len(engine.routers_in_use))]
+        between = plan.send_between_clients(engine) if plan.send_between_clients else None
+        if between:
+            await between.skip()
         while part := list(islice(waiting, plan.step)):
             report = await replay(engine, (), part, step=plan.step)
             if report.rounds and plan.merges_at_once:
                 await self._merge_all(engine)
+            if between:
+                await between.propagate()
             rounds += report.rounds
             routers.append(float(len(engine.routers_in_use)))
-        return rounds, routers
+        return rounds, routers, dict(between.counts) if between else {}
 
     async def _merge_all(self, engine: Engine) -> None:
         """Merge what waits for clients, as reading every profile would."""
