@@ -26,7 +26,8 @@ EPOCHS = 20
 GRU_LONGEST, GRU_EPOCHS = 50, 10
 CASER_LONGEST, CASER_EPOCHS = 10, 10
 """A row of Caser's filters for each length up to the longest, so it must be short."""
-RECBOLE_DATA, RECBOLE_BATCH = "history", 256
+RECBOLE_DATA, RECBOLE_BATCH, LEAST_STEPS = "history", 256, 1_000
+"""Few interactions are learned for more epochs, until there are so many steps."""
 USERS_AT_ONCE = 1_000
 """RecTools returns a table with a row for each user and item."""
 
@@ -146,7 +147,7 @@ def _score_by_recbole(
     asked: Any,
     seed: int,
 ) -> Any:
-    """Learn a model of RecBole from all known interactions, and score by it.
+    """Learn a model of RecBole from users with two interactions, and score by it.
 
     RecBole reads a file, and would hold interactions back for its own tests: it is told to hold
     none.
@@ -156,7 +157,8 @@ def _score_by_recbole(
         longest: How many of the newest interactions each prediction sees.
     """
     scores = np.full((len(asked), int(history["items"])), np.nan)
-    if np.bincount(history["user"], minlength=1).max() < 2:
+    learned = np.bincount(history["user"], minlength=int(history["users"]))[history["user"]] > 1
+    if not learned.any():
         return scores  # no sequence, so nothing to learn
     sys.argv = sys.argv[:1]  # RecBole would read it
 
@@ -168,7 +170,7 @@ def _score_by_recbole(
     from recbole.utils import get_model, get_trainer, init_seed
 
     with tempfile.TemporaryDirectory() as folder:
-        _write_for_recbole(Path(folder), history)
+        _write_for_recbole(Path(folder), history["user"][learned], history["item"][learned])
         config = Config(
             model=name,
             dataset=RECBOLE_DATA,
@@ -188,7 +190,7 @@ def _score_by_recbole(
                 },
                 "learning_rate": 0.001,
                 "train_batch_size": RECBOLE_BATCH,
-                "epochs": epochs,
+                "epochs": max(epochs, -(-LEAST_STEPS // -(-int(learned.sum()) // RECBOLE_BATCH))),
                 "seed": seed,
                 "reproducibility": True,
                 "use_gpu": False,
@@ -217,13 +219,14 @@ def _score_by_recbole(
     rows, columns = list(items), list(items.values())
     model.eval()
     for place, user in enumerate(asked.tolist()):
-        had = [items[item] for item in history["item"][history["user"] == user].tolist()]
+        had = history["item"][history["user"] == user].tolist()
+        had = [items[item] for item in had if item in items]
         if not had:
             continue
         newest = had[-longest:]
         shown = Interaction(
             {
-                "user_id": torch.tensor([users[user]]),
+                "user_id": torch.tensor([users.get(user, 0)]),
                 "item_id_list": torch.tensor([newest + [0] * (longest - len(newest))]),
                 "item_length": torch.tensor([len(newest)]),
             }
@@ -233,11 +236,11 @@ def _score_by_recbole(
     return scores
 
 
-def _write_for_recbole(folder: Path, history: Any) -> None:
-    """Write the interactions as RecBole reads them; places stand for times."""
+def _write_for_recbole(folder: Path, users: Any, items: Any) -> None:
+    """Write interactions [E] as RecBole reads them; places stand for times."""
     path = folder / RECBOLE_DATA / f"{RECBOLE_DATA}.inter"
     path.parent.mkdir()
-    rows = zip(history["user"].tolist(), history["item"].tolist(), strict=True)
+    rows = zip(users.tolist(), items.tolist(), strict=True)
     lines = [f"{user}\t{item}\t{place}" for place, (user, item) in enumerate(rows)]
     header = "user_id:token\titem_id:token\ttimestamp:float"
     path.write_text("\n".join([header, *lines]) + "\n")

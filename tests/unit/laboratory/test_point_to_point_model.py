@@ -7,6 +7,7 @@ within three standard errors, and must not without the effect.
 import json
 from hashlib import blake2b
 from random import Random
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -25,28 +26,36 @@ from tests.unit.laboratory import test_recnet_model as with_routers
 from tests.unit.laboratory.titled_data import build_settings, build_titled_dataset
 
 pytestmark = pytest.mark.slow
-USERS, ITEMS, EACH, NEGATIVES = 60, 80, 4, 9
+USERS, ITEMS, EACH, NEGATIVES = 40, 60, 4, 9
 DATASET = build_titled_dataset(USERS, ITEMS, EACH)
 PROTOCOL = LeaveOneOut(NEGATIVES)
 WORD = "zither"
 WAYS = ("recnet-em", "recnet-em-lr", "recnet-em-lr-ls", "recnet-no-router")
 
 
+def is_marked(client):
+    """A mark that half of the clients have, and nothing of the project knows."""
+    profile = client.get("profile") or [""]
+    first = profile["1"] if isinstance(profile, dict) else profile[0]
+    return bool(crc32(f"{client.get('title')} {first}".encode()) & 1)
+
+
 class Planted(FakeLLM):
     """Selects, writes and ranks with planted probabilities.
 
     Attributes:
-        items: How often it selects items only; else users only.
+        marked: How often it selects marked clients only; else unmarked ones only. If there are too
+            few of either, the answer is not usable, so that nobody hears anything.
         says: How often a text to clients has WORD.
         right: By the titles of candidates: the one that is right.
         heeds: How often it ranks the right item first for a user who has heard something; for
             others, and else, it ranks by chance.
-        merged: For each message that was merged: whether its receiver is an item, and its text.
-        selections: Whether each selection was of items; those of lists with too few of either kind
-            are left out, like their messages.
+        merged: For each message that was merged: whether its receiver is marked, and its text.
+        selections: Whether each usable selection was of marked clients.
+        written: Whether each text to clients has WORD.
     """
 
-    items = 0.5
+    marked = 0.5
     says = 0.0
     heeds = 0.0
 
@@ -63,28 +72,25 @@ class Planted(FakeLLM):
         if "may_hear" in data:
             return {"receivers": {"chosen": self.select(data, draw)}}
         if "will_hear" in data:
-            says = draw.random() < self.says
-            self.written.append(says)
-            return {"letter": {"text": f"There is more of {WORD if says else 'the lute'} now."}}
+            self.written.append(draw.random() < self.says)
+            return {"letter": {"text": f"There is more of {WORD if self.written[-1] else 'lute'}."}}
         if "candidates" in data:
             return {"ranking": {"order": self.rank(data, draw)}}
         if "client" in data and "messages" in data and "outcome" not in data:
-            is_item = "title" in data["client"]
-            self.merged += [(is_item, one["says"]) for one in data["messages"].values()]
+            heard = [one["says"] for one in data["messages"].values()]
+            self.merged += [(is_marked(data["client"]), text) for text in heard]
         return write_scripted_answer(messages, response_format, obeying=obeying)
 
     def select(self, data, draw):
-        shown = data["may_hear"]
-        kinds = {
-            kind: [int(number) for number, one in shown.items() if one["kind"] == kind]
-            for kind in ("item", "user")
-        }
-        wants = "item" if draw.random() < self.items else "user"
-        other = kinds["user" if wants == "item" else "item"]
-        count = data["choose"]
-        if min(map(len, kinds.values())) >= count:
-            self.selections.append(wants == "item")
-        return [*kinds[wants], *other][:count]
+        wants = draw.random() < self.marked
+        marks = {int(number): is_marked(one) for number, one in data["may_hear"].items()}
+        groups = [
+            [number for number, mark in marks.items() if mark is one] for one in (False, True)
+        ]
+        if min(map(len, groups)) < data["choose"]:
+            return []
+        self.selections.append(wants)
+        return groups[wants][: data["choose"]]
 
     def rank(self, data, draw):
         order = [int(number) for number in data["candidates"]]
@@ -134,18 +140,17 @@ def agrees(hits, expected):
 
 
 async def test_the_model_decides_who_hears(tmp_path):
-    """A selection of items only, with probability q: q of the messages go to items."""
+    """A selection of marked clients with probability q: q of the messages go to such."""
     q = 0.8
-    planted, server = await run(tmp_path / "with", "recnet-em-lr", items=q)
-    assert len(server.selections) > 200
-    assert agrees(server.selections, q), "the plant itself"
-    assert len(server.merged) == planted.measured.counts["messages"]
-    heard = [is_item for is_item, _ in server.merged]
-    assert agrees(heard, q)
-    _, indifferent = await run(tmp_path / "half", "recnet-em-lr", items=0.5)
-    assert not agrees([is_item for is_item, _ in indifferent.merged], q)
-    _, nearest = await run(tmp_path / "em", "recnet-em", items=q)
-    assert not agrees([is_item for is_item, _ in nearest.merged], q), "nobody was asked"
+    part, server = await run(tmp_path / "with", "recnet-em-lr", marked=q)
+    assert len(server.selections) > 100
+    assert agrees(server.selections, q)
+    assert len(server.merged) == 3 * len(server.selections) == part.measured.counts["messages"]
+    assert np.mean([mark for mark, _ in server.merged]) == pytest.approx(np.mean(server.selections))
+    _, indifferent = await run(tmp_path / "half", "recnet-em-lr", marked=0.5)
+    assert not agrees([mark for mark, _ in indifferent.merged], q)
+    _, nearest = await run(tmp_path / "em", "recnet-em", marked=q)
+    assert not agrees([mark for mark, _ in nearest.merged], q), "nobody was asked"
 
 
 @pytest.mark.parametrize(("name", "texts"), [("recnet-em-lr-ls", 1), ("recnet-no-router", 3)])
@@ -170,9 +175,8 @@ async def test_what_is_heard_reaches_the_ranking(tmp_path):
     q = 0.7
     expected, chance = q + (1 - q) / (NEGATIVES + 1), 1 / (NEGATIVES + 1)
     right = find_right()
-    for name in ("recnet-em", "recnet-em-lr-ls"):
-        part, _ = await run(tmp_path / name, name, heeds=q, right=right, items=0.0)
-        assert agrees(part.values["n1"], expected), name
+    part, _ = await run(tmp_path / "em", "recnet-em", heeds=q, right=right)
+    assert agrees(part.values["n1"], expected)
     alone, _ = await run(tmp_path / "alone", "recnet-alone", heeds=q, right=right)
     assert agrees(alone.values["n1"], chance)
     assert not agrees(alone.values["n1"], expected)
