@@ -23,10 +23,10 @@ THREADS = 1
 LONGEST = 200
 """Of a longer sequence the newest interactions are taken, also for learning."""
 EPOCHS = 20
-GRU_LONGEST, GRU_EPOCHS = 50, 10
-CASER_LONGEST, CASER_EPOCHS = 10, 10
+GRU_LONGEST, GRU_EPOCHS = 20, 10
+CASER_LONGEST, CASER_EPOCHS = 5, 10
 """A row of Caser's filters for each length up to the longest, so it must be short."""
-RECBOLE_DATA, RECBOLE_BATCH, LEAST_STEPS = "history", 256, 1_000
+RECBOLE_DATA, RECBOLE_BATCH, LEAST_STEPS = "history", 256, 500
 """Few interactions are learned for more epochs, until there are so many steps."""
 USERS_AT_ONCE = 1_000
 """RecTools returns a table with a row for each user and item."""
@@ -160,14 +160,22 @@ def _score_by_recbole(
     learned = np.bincount(history["user"], minlength=int(history["users"]))[history["user"]] > 1
     if not learned.any():
         return scores  # no sequence, so nothing to learn
+    longest = min(longest, int(np.bincount(history["user"]).max()))
     sys.argv = sys.argv[:1]  # RecBole would read it
 
     import torch
-    from recbole.config import Config
-    from recbole.data import create_dataset
-    from recbole.data.interaction import Interaction
-    from recbole.data.utils import get_dataloader
-    from recbole.utils import get_model, get_trainer, init_seed
+
+    try:
+        from recbole.config import Config
+        from recbole.data import create_dataset
+        from recbole.data.interaction import Interaction
+        from recbole.data.utils import get_dataloader
+        from recbole.utils import get_model, get_trainer, init_seed
+    except ModuleNotFoundError as error:
+        sys.exit(
+            f"{error.name} is missing; RecBole needs Python 3.11: make the environment with"
+            " `make PYTHON=python3.11 baselines-torch`, or leave the method out of --methods"
+        )
 
     with tempfile.TemporaryDirectory() as folder:
         _write_for_recbole(Path(folder), history["user"][learned], history["item"][learned])

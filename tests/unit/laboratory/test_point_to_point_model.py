@@ -7,7 +7,6 @@ within three standard errors, and must not without the effect.
 import json
 from hashlib import blake2b
 from random import Random
-from zlib import crc32
 
 import numpy as np
 import pytest
@@ -23,10 +22,11 @@ from services.fake_llm.server import FakeLLM, fake_llm
 from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 from tests.unit.laboratory import test_recnet_model as with_routers
-from tests.unit.laboratory.titled_data import build_settings, build_titled_dataset
+from tests.unit.laboratory.planted_agentcf import build_titled_dataset
+from tests.unit.laboratory.titled_data import build_settings
 
 pytestmark = pytest.mark.slow
-USERS, ITEMS, EACH, NEGATIVES = 40, 60, 4, 9
+USERS, ITEMS, EACH, NEGATIVES = 40, 40, 4, 9
 DATASET = build_titled_dataset(USERS, ITEMS, EACH)
 PROTOCOL = LeaveOneOut(NEGATIVES)
 WORD = "zither"
@@ -37,7 +37,7 @@ def is_marked(client):
     """A mark that half of the clients have, and nothing of the project knows."""
     profile = client.get("profile") or [""]
     first = profile["1"] if isinstance(profile, dict) else profile[0]
-    return bool(crc32(f"{client.get('title')} {first}".encode()) & 1)
+    return bool(blake2b(f"{client.get('title')} {first}".encode()).digest()[0] & 1)
 
 
 class Planted(FakeLLM):
