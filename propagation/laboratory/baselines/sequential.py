@@ -147,7 +147,9 @@ def _score_by_recbole(
     asked: Any,
     seed: int,
 ) -> Any:
-    """Learn a model of RecBole from users with two interactions, and score by it.
+    """Learn a model of RecBole, and score by it.
+
+    It learns from users with two interactions or more.
 
     RecBole reads a file, and would hold interactions back for its own tests: it is told to hold
     none.

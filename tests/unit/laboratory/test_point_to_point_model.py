@@ -139,18 +139,31 @@ def agrees(hits, expected):
     return abs(hits.mean() - expected) <= 3 * error + 1e-9
 
 
+def count_marked(server):
+    """The share of messages that went to marked clients."""
+    return np.mean([mark for mark, _ in server.merged])
+
+
+def is_within(share, expected, selections):
+    """Whether a share of messages is as expected within three standard errors.
+
+    All messages of a selection go to clients with one mark, so selections are the units.
+    """
+    return abs(share - expected) <= 3 * np.sqrt(expected * (1 - expected) / selections)
+
+
 async def test_the_model_decides_who_hears(tmp_path):
     """A selection of marked clients with probability q: q of the messages go to such."""
     q = 0.8
     part, server = await run(tmp_path / "with", "recnet-em-lr", marked=q)
     assert len(server.selections) > 100
     assert agrees(server.selections, q)
-    assert len(server.merged) == 3 * len(server.selections) == part.measured.counts["messages"]
-    assert np.mean([mark for mark, _ in server.merged]) == pytest.approx(np.mean(server.selections))
+    assert len(server.merged) == part.measured.counts["messages"]
+    assert is_within(count_marked(server), q, len(server.selections))
     _, indifferent = await run(tmp_path / "half", "recnet-em-lr", marked=0.5)
-    assert not agrees([mark for mark, _ in indifferent.merged], q)
+    assert not is_within(count_marked(indifferent), q, len(indifferent.selections))
     _, nearest = await run(tmp_path / "em", "recnet-em", marked=q)
-    assert not agrees([mark for mark, _ in nearest.merged], q), "nobody was asked"
+    assert not is_within(count_marked(nearest), q, len(server.selections)), "nobody was asked"
 
 
 @pytest.mark.parametrize(("name", "texts"), [("recnet-em-lr-ls", 1), ("recnet-no-router", 3)])

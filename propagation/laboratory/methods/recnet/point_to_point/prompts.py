@@ -105,7 +105,11 @@ def _number(parties: Sequence[Party]) -> Mapping[str, Any]:
 
 
 def _show(party: Party, lines: int | None = None) -> dict[str, Any]:
-    """Show a client with its first lines, or with all; no user's name is shown."""
+    """Show a client with some lines, but no user's name.
+
+    Args:
+        lines: How many, from the first; None: all.
+    """
     shown = show_party(party)
     profile = list(islice(shown["profile"].values(), lines))
     return drop_none(
