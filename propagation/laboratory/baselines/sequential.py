@@ -24,7 +24,7 @@ LONGEST = 200
 """Of a longer sequence the newest interactions are taken, also for learning."""
 EPOCHS = 20
 GRU_LONGEST, GRU_EPOCHS = 20, 10
-CASER_LONGEST, CASER_EPOCHS = 5, 10
+CASER_LONGEST, CASER_EPOCHS = 5, 2
 """A row of Caser's filters for each length up to the longest, so it must be short."""
 RECBOLE_DATA, RECBOLE_BATCH, LEAST_STEPS = "history", 256, 500
 """Few interactions are learned for more epochs, until there are so many steps."""
