@@ -30,7 +30,7 @@ USERS, ITEMS, EACH, NEGATIVES = 40, 40, 4, 9
 DATASET = build_titled_dataset(USERS, ITEMS, EACH)
 PROTOCOL = LeaveOneOut(NEGATIVES)
 WORD = "zither"
-EQUAL = 0.05
+EQUAL = 0.2
 """The largest share of questions that are equal to earlier ones, so that the server sees none."""
 WAYS = ("recnet-em", "recnet-em-lr", "recnet-em-lr-ls", "recnet-no-router")
 
