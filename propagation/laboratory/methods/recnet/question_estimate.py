@@ -46,8 +46,8 @@ class Tokens(NamedTuple):
 
 
 # Means over 700 interactions; of merges over 2,586. The scripted server writes no decisions about
-# routers, so the length of these is assumed. Unfused calls are shorter, so too much
-# is estimated for them.
+# routers, so the length of these is assumed; likewise of the last two. Unfused calls are shorter,
+# so too much is estimated for them.
 TOKENS = {
     extract.PROMPT.label: Tokens(474, 890),
     forward.PROMPT.label: Tokens(1_157, 169),
