@@ -56,7 +56,7 @@ test: $(COMPILED)  ## the fast tests
 
 baselines: $(VENV)/baselines/.ready  ## the laboratory's baselines, in an environment of their own
 
-baselines-torch: $(VENV)/baselines-torch/.ready  ## SASRec, which needs torch (5.4 GB on Linux, as torch brings CUDA there)
+baselines-torch: $(VENV)/baselines-torch/.ready  ## SASRec, GRU4Rec and Caser, which need torch (5.8 GB on Linux, as torch brings CUDA there)
 
 $(VENV)/baselines/.ready: $(BASELINES)
 $(VENV)/baselines-torch/.ready: $(BASELINES_TORCH)

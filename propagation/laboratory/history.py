@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +76,14 @@ class History:
         return users
 
     def list_items_by_user(self) -> list[I64]:
-        """Return the distinct items of each user, ascending."""
+        """Return the distinct items of each user, ascending.
+
+        They are found once: each method and each protocol asks for them.
+        """
+        return self._items_by_user
+
+    @cached_property
+    def _items_by_user(self) -> list[I64]:
         pairs = np.unique(self.user * self.items + self.item)
         return np.split(
             pairs % self.items, np.searchsorted(pairs // self.items, np.arange(1, self.users))

@@ -64,6 +64,19 @@ def _decide(data: Mapping[str, Any]) -> dict[str, Any]:
     return {"decision": {"reason": reason, "decision": "yes" if likes else "no"}}
 
 
+def _select(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the clients that share most words with the changed one."""
+    order = _order(
+        [str(data["changed"])], {number: str(one) for number, one in data["may_hear"].items()}
+    )
+    return {"receivers": {"chosen": order[: data["choose"]]}}
+
+
+def _write_to_clients(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the first two lines of the changed client's profile."""
+    return {"letter": {"text": " ".join(data["changed"]["profile"][:2])}}
+
+
 LAB_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "choose_from": _recommend,
     "list_from": _list,
@@ -72,6 +85,8 @@ LAB_RULES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "items_to_rank": lambda data: {
         "ranking": {"order": _order(data["history"], data["items_to_rank"])}
     },
+    "may_hear": _select,
+    "will_hear": _write_to_clients,
 }
 """By a key that only the data of this prompt has."""
 LAB_MARKS = {
@@ -81,5 +96,7 @@ LAB_MARKS = {
     "because": "afl_decide",
     "recommended": "afl_like",
     "items_to_rank": "llmrank",
+    "may_hear": "select_receivers",
+    "will_hear": "write_to_clients",
 }
 """The prompts' names in statistics, by such a key; the first one that is found counts."""

@@ -102,7 +102,11 @@ TORCH = BaselineEnvironment(
     "baselines-torch",
     "BASELINES_TORCH_ENVIRONMENT",
     "sequential.py",
-    {"sasrec": ("rectools", "torch", "pytorch-lightning")},
+    {
+        "sasrec": ("rectools", "torch", "pytorch-lightning"),
+        "gru4rec": ("recbole", "torch"),
+        "caser": ("recbole", "torch"),
+    },
 )
 ENVIRONMENTS = {name: one for one in (LIGHT, TORCH) for name in one.methods}
 """The environment of each method."""

@@ -23,7 +23,11 @@ from propagation.laboratory.methods.recnet import (
     CountedReasoner,
     EnginePace,
     EngineVariant,
+    LinkReasoner,
+    ModelAnswers,
     NumbersMethod,
+    OfflineAnswers,
+    PointToPoint,
     Ranker,
     RecNet,
     ReplayCache,
@@ -166,6 +170,7 @@ def _build_engine_variant(name: str, replays: ReplayCache, settings: Settings) -
         variant.step,
         variant.merges_at_once,
         REMARK_OFFLINE if variant.may_ask else REMARK_DEFAULT,
+        _send_between_clients(variant, OfflineAnswers()),
     )
     return RecNet(name, plan, replays, Ranker.NUMBERS if variant.propagate else Ranker.NUMBERS_OFF)
 
@@ -191,13 +196,14 @@ def _build_asking_variant(
         variant.step,
         variant.merges_at_once,
         f"texts and rankings by {model.name}",
+        _send_between_clients(variant, ModelAnswers(model.ask_uncounted(name))),
     )
     return AskingRecNet(
         name,
         plan,
         replays,
         Ranker.REASONER,
-        pace=EnginePace(workflow, model.options, variant.step, variant.merges_at_once),
+        pace=EnginePace(workflow, model.options, variant.step, variant.merges_at_once, variant.way),
         check_usable=model.check_usable,
     )
 
@@ -211,7 +217,15 @@ def _describe_plan(settings: Settings, variant: EngineVariant, workflow: Workflo
     pace = (
         f"{variant.step} events a step, {'merged at once' if variant.merges_at_once else 'buffer'}"
     )
-    return f"{settings.embedder} {pace} {workflow.model_dump_json()}"
+    sends = f" {variant.way}" if variant.way else ""
+    return f"{settings.embedder} {pace}{sends} {workflow.model_dump_json()}"
+
+
+def _send_between_clients(
+    variant: EngineVariant, reasoner: LinkReasoner
+) -> Callable[[Engine], PointToPoint] | None:
+    way = variant.way
+    return (lambda engine: PointToPoint(engine, way, reasoner)) if way else None
 
 
 def _build_numbers_variant(name: str, dataset: Dataset, settings: Settings) -> Method:

@@ -126,6 +126,20 @@ class LabModel:
 
         return ask
 
+    def ask_uncounted(self, method: str) -> Ask:
+        """Return how a method asks that counts its questions itself.
+
+        It works while the model is open.
+        """
+
+        async def ask(question: Question) -> Answered:
+            try:
+                return await self._ask(question)
+            finally:
+                self.note_answer(method)
+
+        return ask
+
     def measure(self, method: Method, seed: int) -> Measured:
         """Return what a method measured, and what it asked.
 

@@ -4,7 +4,6 @@ Source:
     AgentCF, section 3.3.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from propagation.laboratory.agentcf.prompts import rank
 from propagation.laboratory.agentcf.prompts.shared import USER_MEMORY_CHARS
 from propagation.laboratory.agentcf.variant import Prompting, Variant
 from propagation.laboratory.history import Questions
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.ports import Embedder
 
 NO_MEMORIES: Mapping[int, str] = {}
@@ -43,12 +43,10 @@ class Inference:
         Returns:
             [Q,C] scores; rows of NaN where the model gave no usable answer.
         """
-        rows = await asyncio.gather(
-            *(
-                self.rank(user, candidates)
-                for user, candidates in zip(
-                    questions.user.tolist(), questions.candidates.tolist(), strict=True
-                )
+        rows = await run_together(
+            self.rank(user, candidates)
+            for user, candidates in zip(
+                questions.user.tolist(), questions.candidates.tolist(), strict=True
             )
         )
         return np.array(rows, np.float64).reshape(questions.candidates.shape)

@@ -7,13 +7,15 @@ from propagation.laboratory.protocols.one_of_twenty import ITERATIONS, OneOfTwen
 from propagation.laboratory.protocols.user_simulation import FIGURES, RATIOS, UserSimulation
 
 BASES = ("pop", "ease", "recnet")
-MODELS = (*BASES, "sasrec")
+TORCH_BASES = ("gru4rec", "caser")
+MODELS = (*BASES, "sasrec", *TORCH_BASES)
 REWARD = "ease"
 """The paper's reward model is SASRec in all rows. EASE, which is lighter, stands in for it in those
-of other base models, so that they need no torch."""
+of base models that need no torch."""
 LOOPS = {
-    base: f"afl({base})" if base in (REWARD, "sasrec") else f"afl({base}+{REWARD})"
-    for base in MODELS
+    **{base: f"afl({base}+{REWARD})" for base in BASES if base != REWARD},
+    **{base: f"afl({base})" for base in (REWARD, "sasrec")},
+    **{base: f"afl({base}+sasrec)" for base in TORCH_BASES},
 }
 HIT = f"random_hit_{ITERATIONS}"
 """HitRatio@1 of the last iteration."""
@@ -21,7 +23,7 @@ POSITIONS: tuple[Position, ...] = ("first", "random", "last")
 STEPS = range(1, ITERATIONS + 1)
 RANKERS = ("user-rank(ease)", "rec(ease)", "rec-rank(ease)", "rec-user(ease)", "afl(ease)")
 """The user agent alone, the recommendation agent alone, both rankers behind it, and the loop."""
-NOT_BUILT = ("gru4rec", "caser", "morec", "llara")
+NOT_BUILT = ("morec", "llara")
 EXPERIMENTS = (
     Experiment(
         "afl/table4",
@@ -34,9 +36,11 @@ EXPERIMENTS = (
         (HIT,),
         {
             data: {
-                f"{kind}({base})" if kind else base: (value,)
+                name: (value,)
                 for base, values in rows.items()
-                for kind, value in zip(("", "rec", "afl"), values, strict=True)
+                for name, value in zip(
+                    (base, f"rec({base})", LOOPS.get(base, f"afl({base})")), values, strict=True
+                )
             }
             for data, rows in {
                 "Lastfm": {

@@ -9,7 +9,7 @@ from propagation.laboratory.agentcf.studies.reviews import Reviews
 from propagation.laboratory.agentcf.studies.spread import Spread
 from propagation.laboratory.experiments.claims import Claim, claim_change
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.experiments.recnet import LIGHT_BASELINES, TORCH_BASELINES
+from propagation.laboratory.experiments.recnet import LIGHT_BASELINES
 from propagation.laboratory.protocols.drawn_negatives import DrawnNegatives
 from propagation.laboratory.protocols.ranking_bias import RankingBias
 from propagation.laboratory.protocols.two_way_choice import TwoWayChoice
@@ -30,7 +30,7 @@ EXPERIMENTS = (
         "AgentCF 4.2, overall performance",
         DrawnNegatives(negatives=9),
         RANKED,
-        ("random", "pop", *LIGHT_BASELINES, *TORCH_BASELINES, "llmrank", *INFERENCE),
+        ("random", "pop", *LIGHT_BASELINES, "sasrec", "llmrank", *INFERENCE),
         claims=tuple(
             Claim(method, less)
             for method in INFERENCE

@@ -5,13 +5,13 @@ from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 
 LIGHT_BASELINES = ("bm25", "itemknn", "ease", "als", "bpr")
-TORCH_BASELINES = ("sasrec",)
-"""Baselines that need torch."""
+TORCH_BASELINES = ("sasrec", "gru4rec", "caser")
+"""Baselines that need torch. Only AFL's tables have the last two."""
 RECNET = ("recnet", "recnet-off")
 PAPER = "recnet-paper"
 LABELS = {
     PAPER: "RecNet",
-    "recnet-no-cpr": "w/o CPR",
+    "recnet-em": "w/o CPR",
     "recnet-no-ppr": "w/o PPR",
     "recnet-no-buffer": "w/o Buffer",
     "recnet-no-filter-memory": "w/o Filter Memory",
@@ -19,7 +19,19 @@ LABELS = {
     "recnet-no-fpo": "w/o FPO",
     "recnet-no-opt-router": "w/o Opt. Router",
 }
-ABLATIONS = tuple(name for name in LABELS if name not in (PAPER, "recnet-no-cpr"))
+ABLATIONS = tuple(name for name in LABELS if name != PAPER)
+BETWEEN_CLIENTS = {
+    "recnet-em": "EM",
+    "recnet-em-lr": "EM+LR",
+    "recnet-em-lr-ls": "EM+LR+LS",
+}
+COUNTS_BETWEEN_CLIENTS = (
+    "messages",
+    "lost messages",
+    "questions: merge",
+    "questions: select receivers",
+    "questions: write to clients",
+)
 SIZES = (5, 10, 20, 40)
 USERS = tuple(Slice("history", *span) for span in ((1, 1), (2, 5), (6, 20), (21, None)))
 ITEMS = tuple(Slice("adopters", *span) for span in ((0, 0), (1, 2), (3, 10), (11, None)))
@@ -28,6 +40,12 @@ ON_PAPER = (
     " and with a holdout of 100 in place of 2,000. All `recnet-no-…` but `recnet-no-cpr` differ"
     " from it in one part. With --model, the model reasons in all of these and ranks one draw of"
     " candidates for each seed; else the offline reasoner reasons, and the numbers rank."
+)
+ON_CLIENTS = (
+    "In `recnet-em…` and `recnet-no-router` no router sends: after each event, the clients whose"
+    " profiles it changed send to 3 of the nearest, who merge at once, without a buffer."
+    " `recnet-alone` is the same without any message. Without --model the numbers rank, with their"
+    " own routers in all of these rows, and texts are one of their features."
 )
 ON_NUMBERS = (
     "`recnet-no-cpr` (point-to-point: the 50 nearest users), `recnet-semantic` (routing by text),"
@@ -52,7 +70,7 @@ EXPERIMENTS = (
         "RecNet, Table 2",
         LeaveOneOut(negatives=9),
         ("n10_of_100", "invalid", "n1", "n5", "n10"),
-        ("random", "pop", *LIGHT_BASELINES, *TORCH_BASELINES, "llmrank", "agentcf", *RECNET),
+        ("random", "pop", *LIGHT_BASELINES, "sasrec", "llmrank", "agentcf", *RECNET),
         (),
         ("n1", "n5", "n10"),
         {
@@ -104,13 +122,13 @@ EXPERIMENTS = (
         "RecNet, Table 3",
         LeaveOneOut(negatives=9),
         ("n10_of_100", "invalid", "n1", "n5", "n10"),
-        (PAPER, *ABLATIONS, "recnet-numbers", "recnet-no-cpr"),
+        (PAPER, *ABLATIONS, "recnet-alone", "recnet-numbers", "recnet-no-cpr"),
         (),
         ("n5", "n10"),
         {
             "CDs": {
                 PAPER: (0.4894, 0.5745),
-                "recnet-no-cpr": (0.4317, 0.5378),
+                "recnet-em": (0.4317, 0.5378),
                 "recnet-no-ppr": (0.4562, 0.5481),
                 "recnet-no-buffer": (0.4677, 0.5610),
                 "recnet-no-filter-memory": (0.4635, 0.5649),
@@ -120,7 +138,7 @@ EXPERIMENTS = (
             },
             "Office": {
                 PAPER: (0.4373, 0.5933),
-                "recnet-no-cpr": (0.3984, 0.5682),
+                "recnet-em": (0.3984, 0.5682),
                 "recnet-no-ppr": (0.4107, 0.5813),
                 "recnet-no-buffer": (0.4164, 0.5826),
                 "recnet-no-filter-memory": (0.4238, 0.5870),
@@ -135,55 +153,57 @@ EXPERIMENTS = (
             Claim("recnet-numbers", "recnet-no-cpr"),
             *(Claim(PAPER, ablation) for ablation in ABLATIONS),
         ),
-        notes=(ON_PAPER, ON_RULES, ON_FPO, ON_NUMBERS),
+        notes=(ON_PAPER, ON_RULES, ON_FPO, ON_CLIENTS, ON_NUMBERS),
     ),
     Experiment(
         "recnet/table4",
         "propagation methods",
         "RecNet, Table 4",
         LeaveOneOut(negatives=9),
-        ("n10_of_100", "n1", "n5", "n10"),
+        ("n10_of_100", "invalid", "n1", "n5", "n10"),
         (
+            PAPER,
+            *BETWEEN_CLIENTS,
+            "recnet-alone",
             "recnet-numbers",
             "recnet-no-cpr",
             "recnet-semantic",
             "recnet-placebo",
             "recnet-no-propagation",
         ),
-        ("em+lr", "em+lr+ls"),
+        (),
         ("n5", "n10"),
         {
             "CDs": {
-                "recnet-numbers": (0.4894, 0.5745),
-                "recnet-no-cpr": (0.4317, 0.5378),
-                "em+lr": (0.4560, 0.5491),
-                "em+lr+ls": (0.4502, 0.5552),
+                PAPER: (0.4894, 0.5745),
+                "recnet-em": (0.4317, 0.5378),
+                "recnet-em-lr": (0.4560, 0.5491),
+                "recnet-em-lr-ls": (0.4502, 0.5552),
             },
             "Office": {
-                "recnet-numbers": (0.4373, 0.5933),
-                "recnet-no-cpr": (0.3984, 0.5682),
-                "em+lr": (0.4037, 0.5719),
-                "em+lr+ls": (0.4118, 0.5782),
+                PAPER: (0.4373, 0.5933),
+                "recnet-em": (0.3984, 0.5682),
+                "recnet-em-lr": (0.4037, 0.5719),
+                "recnet-em-lr-ls": (0.4118, 0.5782),
             },
         },
-        "recnet-numbers",
-        {
-            "recnet-numbers": "RecNet",
-            "recnet-no-cpr": "EM",
-            "em+lr": "EM+LR",
-            "em+lr+ls": "EM+LR+LS",
-        },
-        tuple(
-            Claim("recnet-numbers", less)
-            for less in (
-                "recnet-no-cpr",
-                "em+lr",
-                "em+lr+ls",
-                "recnet-placebo",
-                "recnet-no-propagation",
-            )
+        PAPER,
+        {PAPER: "RecNet", **BETWEEN_CLIENTS},
+        (
+            *(Claim(PAPER, less) for less in BETWEEN_CLIENTS),
+            *(Claim(more, "recnet-alone") for more in BETWEEN_CLIENTS),
+            *(
+                Claim("recnet-numbers", less)
+                for less in ("recnet-no-cpr", "recnet-placebo", "recnet-no-propagation")
+            ),
         ),
-        notes=(ON_NUMBERS, "The placebo and no propagation are this project's, not the paper's."),
+        ("seconds", "questions", *COUNTS_BETWEEN_CLIENTS),
+        notes=(
+            ON_PAPER,
+            ON_CLIENTS,
+            ON_NUMBERS,
+            "`recnet-alone`, the placebo and no propagation are this project's, not the paper's.",
+        ),
     ),
     Experiment(
         "recnet/table5",
@@ -191,8 +211,8 @@ EXPERIMENTS = (
         "RecNet, Table 5",
         LeaveOneOut(negatives=9),
         ("n10_of_100", "invalid", "n5", "n10"),
-        (PAPER, "recnet-no-async", "recnet-numbers", "recnet-no-cpr"),
-        ("recnet-no-router: w/o router, with texts",),
+        (PAPER, "recnet-no-async", "recnet-no-router", "recnet-numbers", "recnet-no-cpr"),
+        (),
         ("n5", "n10"),
         {
             "CDs": {
@@ -211,13 +231,20 @@ EXPERIMENTS = (
             Claim("recnet-no-async", PAPER, "seconds"),
             Claim("recnet-no-async", PAPER, "questions"),
             Claim("recnet-no-router", PAPER, "seconds"),
+            Claim("recnet-no-router", PAPER, "questions"),
         ),
-        ("seconds", "learning seconds", "rounds", "questions", "questions: summarize"),
+        (
+            *("seconds", "learning seconds", "rounds", "questions", "questions: summarize"),
+            *COUNTS_BETWEEN_CLIENTS,
+        ),
         with_model=("agentcf",),
         notes=(
             ON_PAPER,
             "`recnet-no-async` runs a round, and an evolution before it, after every event.",
             ON_QUESTIONS,
+            ON_CLIENTS,
+            "`recnet-no-router` asks for a text to each of the receivers, N N' questions for N"
+            " changes; each receiver's merge is one more, which the paper does not count.",
             "`recnet-numbers` and `recnet-no-cpr` (point-to-point) are the numbers without texts."
             " They ask no reasoner, so their seconds say nothing about a model's.",
             "The paper's minutes on CDs: AgentCF 34, RecNet 41, w/o asyn. 49, w/o router 68.",

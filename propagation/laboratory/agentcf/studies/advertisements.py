@@ -6,7 +6,6 @@ Source:
     AgentCF 4.4.4, Figure 6.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from propagation.laboratory.agentcf.studies.agent_method import get_agent_method
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.protocols.last_events import check_enough, split_last
 
 
@@ -80,13 +80,11 @@ class Advertisements:
         studied = get_agent_method(method, "it has no agents of users that choose", users=True)
         agents, asked = await studied.optimize(history, seed)
         items = np.unique(targets.item).tolist()
-        made = await asyncio.gather(*(_advertise(agents, asked, item) for item in items))
+        made = await run_together(_advertise(agents, asked, item) for item in items)
         pairs = dict(zip(items, made, strict=True))
-        chosen = await asyncio.gather(
-            *(
-                _choose(agents, asked, user, pairs[item])
-                for user, item in zip(targets.user.tolist(), targets.item.tolist(), strict=True)
-            )
+        chosen = await run_together(
+            _choose(agents, asked, user, pairs[item])
+            for user, item in zip(targets.user.tolist(), targets.item.tolist(), strict=True)
         )
         draft_first, revised_first = np.array(chosen, np.float64).reshape(-1, 2).T
         revised = (1 - draft_first + revised_first) / 2
@@ -126,8 +124,8 @@ async def _advertise(agents: Agents, asked: Asked, item: int) -> Pair | None:
     draft: str | None = await asked.get(advertise.build_draft_question(shown))
     if draft is None:
         return None
-    critiques: Sequence[str | None] = await asyncio.gather(
-        *(asked.get(advertise.build_critique_question(one, shown, draft)) for one in Aspect)
+    critiques: Sequence[str | None] = await run_together(
+        asked.get(advertise.build_critique_question(one, shown, draft)) for one in Aspect
     )
     said = {
         aspect: text for aspect, text in zip(Aspect, critiques, strict=True) if text is not None
@@ -149,9 +147,9 @@ async def _choose(
     if pair is None:
         return np.nan, np.nan
     person = agents.show_user(user)
-    both = await asyncio.gather(
-        asked.get(advertise.build_choice_question(person, pair.draft, pair.revised)),
-        asked.get(advertise.build_choice_question(person, pair.revised, pair.draft)),
+    both = await run_together(
+        asked.get(advertise.build_choice_question(person, *ads))
+        for ads in ((pair.draft, pair.revised), (pair.revised, pair.draft))
     )
     first, second = (np.nan if one is None else float(one) for one in both)
     return first, second

@@ -4,7 +4,6 @@ Source:
     AgentCF 4.4.2.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +26,7 @@ from propagation.laboratory.agentcf.studies.agent_method import get_agent_method
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.methods.popularity import count_adopters
 from propagation.laboratory.protocols.candidates import draw_others, list_unseen
 from propagation.laboratory.protocols.expected_gain import rate_rankings
@@ -103,15 +103,13 @@ class ColdItems:
         out = {name: np.full(len(targets.user), np.nan) for name in self.measures}
         out["invalid"][rows] = 0
         for name in ("cold", *TEACHERS):
-            scores = await asyncio.gather(
-                *(
-                    _rank(inference, user, shown, item, learned[name][item])
-                    for user, shown, item in zip(
-                        targets.user[rows].tolist(),
-                        candidates.tolist(),
-                        items.tolist(),
-                        strict=True,
-                    )
+            scores = await run_together(
+                _rank(inference, user, shown, item, learned[name][item])
+                for user, shown, item in zip(
+                    targets.user[rows].tolist(),
+                    candidates.tolist(),
+                    items.tolist(),
+                    strict=True,
                 )
             )
             table = np.array(scores, np.float64).reshape(candidates.shape)
@@ -195,15 +193,11 @@ async def _learn(
     for name, rank in TEACHERS.items():
         usable = len(popular) - np.isnan(likeness).sum(axis=1)
         teachers = popular[order[np.arange(len(new)), rank % usable]].tolist()
-        memories = await asyncio.gather(
-            *(
-                asked.get(
-                    learn.build_question(
-                        agents.show_item(item, cold[item]), agents.show_item(teacher)
-                    )
-                )
-                for item, teacher in zip(new, teachers, strict=True)
+        memories = await run_together(
+            asked.get(
+                learn.build_question(agents.show_item(item, cold[item]), agents.show_item(teacher))
             )
+            for item, teacher in zip(new, teachers, strict=True)
         )
         out[name] = dict(zip(new, memories, strict=True))
     return out

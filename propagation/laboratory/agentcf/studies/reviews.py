@@ -4,7 +4,6 @@ Source:
     AgentCF 4.4.1.
 """
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from propagation.laboratory.agentcf.studies.agent_method import get_agent_method
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.protocols.last_events import check_enough, split_last
 
 READ: Mapping[str, tuple[Stance, int]] = {
@@ -104,7 +104,7 @@ class Reviews:
             list_reviewers(history, targets),
             strict=True,
         )
-        await asyncio.gather(*(decide(*row) for row in rows if row[-1]))
+        await run_together(decide(*row) for row in rows if row[-1])
         return out
 
     def estimate(

@@ -7,7 +7,6 @@ Source:
     AgentCF 4.4.3, Figure 5.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from propagation.laboratory.agentcf.studies.agent_method import get_agent_method
 from propagation.laboratory.history import History, Targets
 from propagation.laboratory.methods import Method
 from propagation.laboratory.methods.asking import AskingMethod, Calls
+from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.protocols.last_events import check_enough
 
 PREFERENCE = "things that have to do with lighthouses"
@@ -135,8 +135,8 @@ async def _ask_all(
     agents: Agents, asked: Asked, users: Sequence[int], preference: str
 ) -> tuple[F64, F64]:
     """Return for each user: has it, and gave no usable answer."""
-    said = await asyncio.gather(
-        *(asked.get(express.build_question(agents.show_user(user), preference)) for user in users)
+    said = await run_together(
+        asked.get(express.build_question(agents.show_user(user), preference)) for user in users
     )
     has_it = np.array([one is True for one in said], np.float64)
     return has_it, np.array([one is None for one in said], np.float64)

@@ -25,6 +25,7 @@ class ShownItems:
     def __init__(self, dataset: Dataset) -> None:
         check_titled(dataset)
         self._texts = [_show(item) for item in dataset.items]
+        self._newest: tuple[History, Sequence[Sequence[str]]] | None = None
 
     def show(self, item: int) -> str:
         """Return the text of an item."""
@@ -37,8 +38,14 @@ class ShownItems:
     def list_histories(self, history: History) -> Sequence[Sequence[str]]:
         """List each user's LATEST items, the newest first.
 
-        A small context cuts lists at their end, so what is old goes first.
+        A small context cuts lists at their end, so what is old goes first. Methods of a run share
+        the lists of its history.
         """
+        if self._newest is None or self._newest[0] is not history:
+            self._newest = history, self._list(history)
+        return self._newest[1]
+
+    def _list(self, history: History) -> Sequence[Sequence[str]]:
         texts: list[list[str]] = [[] for _ in range(history.users)]
         order = history.event.argsort()
         for user, item in zip(

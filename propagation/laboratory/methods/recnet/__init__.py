@@ -13,6 +13,12 @@ from propagation.laboratory.methods.recnet.engine_replay import (
     ReplayPlan,
 )
 from propagation.laboratory.methods.recnet.numbers_method import NumbersMethod
+from propagation.laboratory.methods.recnet.point_to_point import (
+    LinkReasoner,
+    ModelAnswers,
+    OfflineAnswers,
+    PointToPoint,
+)
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.laboratory.methods.recnet.question_estimate import EnginePace
 from propagation.laboratory.methods.recnet.variants import (
@@ -29,8 +35,12 @@ __all__ = [
     "CountedReasoner",
     "EnginePace",
     "EngineVariant",
+    "LinkReasoner",
+    "ModelAnswers",
     "NumbersMethod",
+    "OfflineAnswers",
     "OpenEngine",
+    "PointToPoint",
     "Ranker",
     "RecNet",
     "ReplayCache",

@@ -19,6 +19,7 @@ from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking.answers import run_together
 from propagation.laboratory.methods.dependencies import build_version
 from propagation.laboratory.methods.method import Dependencies, LiveScores, Measured
+from propagation.laboratory.methods.recnet.point_to_point import PointToPoint
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
 from propagation.model import Client, NewInteraction
 from propagation.workflow.engine import Engine
@@ -30,6 +31,8 @@ OpenEngine = Callable[[Path, int], Engine]
 Convert = Callable[[Iterable[Event]], Iterable[NewInteraction]]
 """Checks events and converts them for recording."""
 ASKED_AT_ONCE = 1_000
+QUESTIONS = "questions"
+"""Begins the names of counts of questions."""
 
 
 class Ranker(StrEnum):
@@ -57,6 +60,8 @@ class ReplayPlan:
         step: Events that are recorded, learned and reasoned before a round may run.
         merges_at_once: After a round, messages are merged into all profiles. So they do not wait
             in a buffer for their client's next interaction (RecNet 3.3, "w/o Buffer").
+        send_between_clients: Lets clients send to each other after each step, in place of routers;
+            None: only routers do.
     """
 
     depends_on: Dependencies
@@ -65,6 +70,7 @@ class ReplayPlan:
     step: int
     merges_at_once: bool = False
     remark: str = ""
+    send_between_clients: Callable[[Engine], PointToPoint] | None = None
 
     @property
     def version(self) -> str:
@@ -79,10 +85,12 @@ class Progress:
     Attributes:
         rounds: How many ran.
         routers: The number of taste routers in use after the clients and after each step.
+        between: Sends between clients after each step; None: only routers send.
     """
 
     rounds: int
     routers: list[float]
+    between: PointToPoint | None = None
 
 
 Scores = Mapping[Ranker, F64]
@@ -214,13 +222,15 @@ class ReplayCache:
         asked = dict(counted.counts) if isinstance(counted, CountedReasoner) else {}
         asked.pop("rank", None)  # the protocol's questions, not those of learning
         dead_letters = len(await engine.store.get_dead_letters(events))
-        counts = {
+        counts = {f"{QUESTIONS}: {name}": float(count) for name, count in asked.items()}
+        if progress.between:
+            counts |= progress.between.counts
+        counts |= {
             "learning seconds": seconds,
             "rounds": float(progress.rounds),
             "routers": progress.routers[-1],
             "dead letters": float(dead_letters),
-            "questions": float(sum(asked.values())),
-            **{f"questions: {name}": float(count) for name, count in asked.items()},
+            QUESTIONS: sum(count for name, count in counts.items() if name.startswith(QUESTIONS)),
         }
         return Measured(
             counts=counts,
@@ -234,7 +244,10 @@ class ReplayCache:
     ) -> Progress:
         """Replay clients and events."""
         first = await replay(engine, self.dataset.clients, ())
-        progress = Progress(first.rounds, [float(len(engine.routers_in_use))])
+        between = plan.send_between_clients(engine) if plan.send_between_clients else None
+        if between:
+            await between.skip()
+        progress = Progress(first.rounds, [float(len(engine.routers_in_use))], between)
         await self._learn_events(engine, plan, events, progress)
         return progress
 
@@ -251,6 +264,8 @@ class ReplayCache:
             report = await replay(engine, (), part, step=plan.step)
             if report.rounds and plan.merges_at_once:
                 await self._merge_all(engine)
+            if progress.between:
+                await progress.between.propagate()
             progress.rounds += report.rounds
             progress.routers.append(float(len(engine.routers_in_use)))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from propagation.evaluation.kernels.arms import BASE, FACTORS, KNN, LIFTS, Control
+from propagation.laboratory.methods.recnet.point_to_point import Content, Way
 from propagation.workflow.replay import STEP
 
 PAPER_STEP = 16
@@ -34,6 +35,7 @@ class EngineVariant:
         step: As in ReplayPlan; likewise merges_at_once.
         propagate: Rank with propagation, if the numbers rank.
         may_ask: A language model reasons and ranks, if the run has one.
+        way: How clients send to each other; None: they do not.
     """
 
     preset: str = ""
@@ -42,6 +44,7 @@ class EngineVariant:
     merges_at_once: bool = False
     propagate: bool = True
     may_ask: bool = False
+    way: Way | None = None
 
 
 NO_RULES = {"filter_memory": False}
@@ -58,6 +61,15 @@ def _vary(
     return EngineVariant("paper", settings, step, merges_at_once, may_ask=True)
 
 
+def _send_between_clients(way: Way | None) -> EngineVariant:
+    """Return a variant of the preset `paper` in which no router sends.
+
+    The numbers keep theirs, which nobody reads: texts alone differ from those of other variants.
+    """
+    settings = {**SMALL_HOLDOUT, **NO_EVOLUTION, "propagate": False}
+    return EngineVariant("paper", settings, 1, may_ask=True, way=way)
+
+
 ENGINE_VARIANTS: Mapping[str, EngineVariant] = {
     "recnet": EngineVariant(),
     "recnet-off": EngineVariant(propagate=False),
@@ -71,6 +83,11 @@ ENGINE_VARIANTS: Mapping[str, EngineVariant] = {
     "recnet-no-opt-router": _vary(NO_EVOLUTION),
     "recnet-no-async": _vary({"update_size": 1}, step=1),
     **{f"recnet-k{k}": _vary({"taste.k": k}) for k in INITIAL_K},
+    "recnet-alone": _send_between_clients(None),
+    "recnet-em": _send_between_clients(Way()),
+    "recnet-em-lr": _send_between_clients(Way(selects=True)),
+    "recnet-em-lr-ls": _send_between_clients(Way(selects=True, content=Content.SUMMARY)),
+    "recnet-no-router": _send_between_clients(Way(content=Content.SUMMARY_EACH)),
 }
 LIVE = (*BASE, *KNN, *FACTORS)
 NUMBERS_VARIANTS: Mapping[str, Sequence[IntEnum]] = {

@@ -60,16 +60,16 @@ def test_the_list_says_what_experiments_need_and_cost():
     listed = {one["name"]: one for one in json.loads(run_lab("list", "--json")[0])}
     assert listed["recnet/table3"]["needs"] == ["times", "a model for more, if you name one"]
     assert listed["recnet/table3"]["calls"] == {"a_target": 0, "an_event": 0}
-    # Four agents alone and four loops: one call, and at most seven.
+    # Six agents alone and six loops: one call, and at most seven.
     table4 = listed["afl/table4"]
-    assert table4["calls"] == {"a_target": 4 * (1 + 7), "an_event": 0}
-    assert table4["needs"] == ["times", "titles", "a model for 8 of 13", *BASELINES]
+    assert table4["calls"] == {"a_target": 6 * (1 + 7), "an_event": 0}
+    assert table4["needs"] == ["times", "titles", "a model for 12 of 19", *BASELINES]
     # Each variant learns from an event with at most six calls, and ranks with one.
     ablations = listed["agentcf/ablations"]
     assert ablations["calls"]["a_target"] == len(ablations["methods"])
     assert ablations["calls"]["an_event"] > 6
     assert ablations["needs"] == ["times", "titles", "a model"]
-    assert "32 a target" in run_lab("list")[0]
+    assert "48 a target" in run_lab("list")[0]
 
 
 def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
