@@ -21,6 +21,8 @@ packages = {name: version(name) for name in sys.argv[1:]}
 print(json.dumps({"python": platform.python_version(), **packages}))
 """
 ANSWER_SECONDS = 60.0
+PYTHON_OF = {"recbole": "3.11"}
+"""Packages that the locks have for no newer Python than this one."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,23 @@ def read_packages(
         versions: Mapping[str, str] = orjson.loads(found.stdout)
     except (OSError, subprocess.SubprocessError, orjson.JSONDecodeError) as error:
         raise MethodNotInstalled(
-            f"{method}: {python} does not run, or lacks one of {', '.join(packages)}; `make"
-            f" {target}` installs them, or leave the method out of --methods"
+            f"{method}: {python} does not run, or lacks one of {', '.join(packages)};"
+            f" {_explain_installing(python, packages, target)}, or leave the method out of"
+            " --methods"
         ) from error
     return versions
+
+
+def _explain_installing(python: Path, packages: Sequence[str], target: str) -> str:
+    for package in packages:
+        if package in PYTHON_OF:
+            version = PYTHON_OF[package]
+            return (
+                f"`make {target}` installs them with Python {version} (another Python has no"
+                f" {package}: remove {python.parent.parent}, and `make PYTHON=python{version}"
+                f" {target}`)"
+            )
+    return f"`make {target}` installs them"
 
 
 LIGHT = BaselineEnvironment(

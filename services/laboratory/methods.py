@@ -184,8 +184,13 @@ def _build_asking_variant(
     # Replies are kept: a second attempt would get the same ones.
     workflow = _change_by_variant(settings, variant).model_copy(update={"reason_attempts": 1})
     deciding = f"{model.reasoner_identity} {_describe_plan(settings, variant, workflow)}"
+    links = ModelAnswers(model.ask_uncounted(name))
     plan = ReplayPlan(
-        {"model": model.reasoner_identity, **_list_dependencies(deciding)},
+        {
+            "model": model.reasoner_identity,
+            **_list_dependencies(deciding),
+            **(links.depends_on if variant.way else {}),
+        },
         deciding,
         partial(
             _open_engine,
@@ -196,7 +201,7 @@ def _build_asking_variant(
         variant.step,
         variant.merges_at_once,
         f"texts and rankings by {model.name}",
-        _send_between_clients(variant, ModelAnswers(model.ask_uncounted(name))),
+        _send_between_clients(variant, links),
     )
     return AskingRecNet(
         name,

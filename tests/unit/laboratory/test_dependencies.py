@@ -8,6 +8,8 @@ import pytest
 from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.methods import MethodNotInstalled, Random, dependencies
 from propagation.laboratory.methods.asking import asks_model
+from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
+from propagation.laboratory.methods.recnet.point_to_point import model_answers
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.laboratory.runs import build_report, open_run, plan_run, read_parts, run_methods
 from services.cli.research.datasets import check_events
@@ -15,7 +17,7 @@ from services.config.settings import Settings
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.laboratory import methods as building
-from services.laboratory.baselines import LIGHT, read_packages
+from services.laboratory.baselines import LIGHT, TORCH, read_packages
 from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 from services.laboratory.page import render_run
@@ -48,7 +50,8 @@ def environment(tmp_path, monkeypatch):
     )
     python.chmod(0o755)
     runs.touch()
-    monkeypatch.setenv(LIGHT.variable, str(tmp_path / "environment"))
+    for one in (LIGHT, TORCH):
+        monkeypatch.setenv(one.variable, str(tmp_path / "environment"))
 
     def install(**packages):
         read_packages.cache_clear()
@@ -104,6 +107,26 @@ async def test_an_environment_that_lacks_a_package_is_not_installed(tmp_path, en
         _ = build("ease").depends_on
 
 
+@pytest.mark.parametrize("name", ["gru4rec", "caser"])
+def test_what_recbole_computes_depends_on_it_and_says_which_python_has_it(
+    tmp_path, environment, name
+):
+    install, _ = environment
+    install(python="3.11.7", recbole="1.2.1", torch="2.9.0")
+    assert build(name).depends_on["recbole"] == "1.2.1"
+    install()
+    (tmp_path / "versions.json").write_text("no JSON")
+    with pytest.raises(MethodNotInstalled) as raised:
+        _ = build(name).depends_on
+    folder = tmp_path / "environment"
+    assert str(raised.value) == (
+        f"{name}: {folder}/bin/python does not run, or lacks one of recbole, torch, numpy, scipy;"
+        " `make baselines-torch` installs them with Python 3.11 (another Python has no recbole:"
+        f" remove {folder}, and `make PYTHON=python3.11 baselines-torch`), or leave the method out"
+        " of --methods"
+    )
+
+
 @pytest.mark.parametrize("name", ["random", "pop", "recnet-numbers"])
 async def test_every_method_runs_again_with_another_version_of_the_service(
     tmp_path, monkeypatch, name
@@ -125,6 +148,29 @@ def test_numbers_depend_on_what_computes_them(monkeypatch):
     after = build("recnet-numbers").depends_on
     assert after["numba"] == "9" != before["numba"]
     assert after["settings"] == before["settings"]
+
+
+async def test_ways_from_client_to_client_are_dependencies(monkeypatch):
+    """Each way is another setting; with a model, the prompts of the laboratory count, too."""
+    ways = [name for name, variant in ENGINE_VARIANTS.items() if variant.way]
+    offline = [build(name).depends_on for name in (*ways, "recnet-alone", "recnet-no-opt-router")]
+    assert len({one["settings"] for one in offline}) == len(ways) + 2 == 6
+    assert not any("prompts" in one for one in offline)
+    async with fake_llm(Script()) as server:
+        model = LabModel(build_settings(server), patience=0.0)
+
+        def build_asking():
+            names = [*ways, "recnet-alone"]
+            methods = build_methods(names, build_titled(), Settings(), check_events, model)
+            return [method.depends_on for method in methods]
+
+        *before, alone = build_asking()
+        monkeypatch.setattr(model_answers, "SELECT", "another prompt")
+        *after, _ = build_asking()
+    assert all(one["model"] == model.reasoner_identity for one in before)
+    assert "prompts" not in alone
+    for one, other in zip(before, after, strict=True):
+        assert {name for name in one if one[name] != other[name]} == {"prompts"}
 
 
 def test_a_program_of_ones_own_depends_on_its_file_and_python(tmp_path):

@@ -5,7 +5,11 @@ from typing import Any
 
 from propagation.adapters.openai.prompting import Question
 from propagation.laboratory.methods.asking import Ask
+from propagation.laboratory.methods.dependencies import digest
+from propagation.laboratory.methods.method import Dependencies
 from propagation.laboratory.methods.recnet.point_to_point.prompts import (
+    SELECT,
+    SUMMARIZE,
     ask_to_select,
     ask_to_summarize,
 )
@@ -18,6 +22,11 @@ class ModelAnswers:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
+
+    @property
+    def depends_on(self) -> Dependencies:
+        """What decides the answers beside the model; see `Dependencies`."""
+        return {"prompts": digest(f"{SELECT} {SUMMARIZE}")}
 
     async def select(self, sender: Party, nearest: Sequence[Party], count: int) -> Sequence[int]:
         places: list[int] = await self._get_part(ask_to_select(sender, nearest, count), "receivers")
