@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -166,20 +167,14 @@ def _score_by_recbole(
     sys.argv = sys.argv[:1]  # RecBole would read it
 
     import torch
+    from recbole.config import Config
+    from recbole.data import create_dataset
+    from recbole.data.interaction import Interaction
+    from recbole.data.utils import get_dataloader
+    from recbole.utils import get_model, get_trainer, init_seed
 
-    try:
-        from recbole.config import Config
-        from recbole.data import create_dataset
-        from recbole.data.interaction import Interaction
-        from recbole.data.utils import get_dataloader
-        from recbole.utils import get_model, get_trainer, init_seed
-    except ModuleNotFoundError as error:
-        sys.exit(
-            f"{error.name} is missing; RecBole needs Python 3.11: make the environment with"
-            " `make PYTHON=python3.11 baselines-torch`, or leave the method out of --methods"
-        )
-
-    with tempfile.TemporaryDirectory() as folder:
+    # RecBole writes log_tensorboard/ where it runs.
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
         _write_for_recbole(Path(folder), history["user"][learned], history["item"][learned])
         config = Config(
             model=name,
