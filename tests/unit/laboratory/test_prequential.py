@@ -40,7 +40,7 @@ from tests.unit.laboratory.test_recnet_model import Planted as PlantedLLM
 from tests.unit.laboratory.titled_data import build_settings
 
 PROTOCOL = Prequential()
-LIVE = ("pop", "recnet", "recnet-off", "recnet-numbers")
+LIVE = ("pop", "recnet", "recnet-off", "recnet-numbers", "recnet-em")
 
 
 def build(name, dataset):
@@ -146,8 +146,9 @@ async def test_a_live_answer_depends_on_nothing_after_its_moment(name):
     assert len(np.unique(found[0][:count])) > 5
 
 
-@pytest.mark.parametrize("name", ["pop", "recnet", "recnet-off"])
+@pytest.mark.parametrize("name", ["pop", "recnet", "recnet-off", "recnet-em-lr-ls"])
 async def test_a_live_answer_is_that_of_a_method_that_learned_the_same_events(name):
+    """So are the counts, if it answers once; learning begins with the clients' texts."""
     dataset = build_titled()
     history, targets = PROTOCOL.split(dataset)
     row = 40
@@ -158,11 +159,39 @@ async def test_a_live_answer_is_that_of_a_method_that_learned_the_same_events(na
         time=targets.time[[row]],
         known=np.array([known]),
     )
-    live = await follow(build(name, dataset), history, one)
-    whole = await build(name, dataset).score(
-        history.select(slice(known)), ask_everything(history, one), 1
-    )
+    following, learning = build(name, dataset), build(name, dataset)
+    live = await follow(following, history, one)
+    whole = await learning.score(history.select(slice(known)), ask_everything(history, one), 1)
     assert np.array_equal(live, whole)
+    if name.startswith("recnet"):
+        assert count(following) == count(learning)
+
+
+def count(method):
+    """What a replay counted, but for its seconds."""
+    counts = dict(method.get_measured(1).counts)
+    del counts["learning seconds"]
+    return counts
+
+
+@pytest.mark.parametrize("name", ["recnet-em", "recnet-em-lr-ls"])
+async def test_clients_send_to_each_other_between_live_answers(name):
+    """Many answers change nothing of what is sent; without sending, they are others."""
+    dataset = build_titled()
+    history, targets = PROTOCOL.split(dataset)
+    kept = slice(0, None, 6)
+    some = targets._replace(
+        **{part: getattr(targets, part)[kept] for part in ("user", "item", "time", "known")}
+    )
+    last = some._replace(
+        **{part: getattr(some, part)[-1:] for part in ("user", "item", "time", "known")}
+    )
+    often, once, alone = build(name, dataset), build(name, dataset), build("recnet-alone", dataset)
+    answers = await follow(often, history, some)
+    assert np.array_equal(answers[-1:], await follow(once, history, last))
+    assert count(often) == count(once)
+    assert count(often)["messages"] > 3 * last.known[0]
+    assert not np.array_equal(answers, await follow(alone, history, some))
 
 
 class Fitted(Random):
