@@ -5,8 +5,6 @@ from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 
 LIGHT_BASELINES = ("bm25", "itemknn", "ease", "als", "bpr")
-TORCH_BASELINES = ("sasrec", "gru4rec", "caser")
-"""Baselines that need torch. Only AFL's tables have the last two."""
 RECNET = ("recnet", "recnet-off")
 PAPER = "recnet-paper"
 LABELS = {
