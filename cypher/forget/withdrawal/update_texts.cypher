@@ -1,6 +1,6 @@
 // name: forget/withdrawal/update_texts
-// purpose: set new bodies of stored versions of texts, given as [ref, version, body, whether what the version says changes]; versions that retention deleted meanwhile stay deleted
+// purpose: set new bodies of stored versions of texts, given as [ref, version, body]; versions that retention deleted meanwhile stay deleted
 // parameters: rows
 UNWIND $rows AS row
 MATCH (p:ProfileVersion {ref: row[0], version: row[1]})
-SET p.body = row[2], p.rewritten = CASE WHEN row[3] THEN true ELSE p.rewritten END
+SET p.rewritten = true, p.body = row[2]

@@ -1,12 +1,9 @@
 // name: reason/texts/current_texts
-// purpose: the current version of clients' texts, and the versions of its group through it: [ref, version, rows of a version, next_id, watermark, dropped, body]; a version is missing while a commit is only partly visible
-// parameters: refs, group
+// purpose: the current text of clients that have one; the body is null while a commit is only partly visible
+// parameters: refs
 UNWIND $refs AS ref
 MATCH (c:Client {ref: ref})
-WITH ref, c.version AS current
-WHERE current > 0
-RETURN collect([ref, current, COLLECT {
-  MATCH (p:ProfileVersion)
-  WHERE p.ref = ref AND p.version >= current - (current - 1) % $group AND p.version <= current
-  RETURN [p.version, p.next_id, p.watermark, p.dropped, p.body] ORDER BY p.version
-}])
+WITH ref, c.version AS version
+WHERE version > 0
+OPTIONAL MATCH (p:ProfileVersion {ref: ref, version: version})
+RETURN collect([ref, version, p.next_id, p.watermark, p.dropped, p.body])

@@ -1,10 +1,8 @@
 """A profile version's body: compressed JSON and a digest.
 
-The JSON holds the lines and filter rules, or what changed of them since the version before
-(versions/text_differences.py): then the body begins with a byte 0. It is compressed with zstd and a
-dictionary (text_body_dictionary.zstd; text_difference_dictionary.zstd for differences; both are
-made by benchmarks/body_dictionary.py). The dictionary of a released version is never replaced,
-because stored bodies can only be read with it.
+The JSON holds the lines and filter rules. It is compressed with zstd and a dictionary
+(text_body_dictionary.zstd, made by benchmarks/body_dictionary.py). The dictionary of a released
+version is never replaced, because stored bodies can only be read with it.
 """
 
 import threading
@@ -29,8 +27,6 @@ from propagation.model import DamagedText, FilterMemory, FilterRule, Line
 Part = TypeVar("Part", Line, FilterRule)
 ZSTD_LEVEL = 3
 ASCII, MARKS = bytes(range(128)), ("“".encode(), "”".encode())
-DIFFERENCE = b"\0"
-"""The first byte of a difference; a full body begins with the first byte of a zstd frame, 0x28."""
 RULE = b'{"router":'
 """The beginning of a rule's JSON, before its router.
 
@@ -80,15 +76,9 @@ class BodyEncoder:
 
 def is_body_of(body: bytes, ref: int, version: int) -> bool:
     """Return whether a body was written for this version of this client."""
-    unpack, packed = _choose_unpacker(body)
-    reader = unpack.decompressobj()
-    reader.decompress(packed)
+    reader = _create_zstd().unpack.decompressobj()
+    reader.decompress(body)
     return reader.unused_data == compute_digest(body[:-DIGEST_BYTES], ref, version)
-
-
-def is_difference(body: bytes) -> bool:
-    """Return whether a body is a difference to the version before."""
-    return body[:1] == DIFFERENCE
 
 
 def read_parts(body: bytes) -> tuple[tuple[Line, ...], FilterMemory]:
@@ -110,14 +100,13 @@ def list_cited_messages(body: bytes) -> list[tuple[int, int]]:
 
 
 def decompress_body(body: bytes) -> bytes:
-    """Return the JSON of a body or of a difference.
+    """Return the JSON of a body.
 
     Raises:
         DamagedText: The body is damaged.
     """
-    unpack, packed = _choose_unpacker(body)
     try:
-        return unpack.decompress(packed)
+        return _create_zstd().unpack.decompress(body)
     except zstandard.ZstdError as error:
         raise DamagedText(
             f"a stored profile is damaged ({error}); `propagation doctor` says whose; restore the"
@@ -137,21 +126,12 @@ def pack_body(plain: bytes, ref: int, version: int) -> bytes:
     return body + compute_digest(body, ref, version)
 
 
-def pack_difference(plain: bytes, ref: int, version: int) -> bytes:
-    """Compress a difference's JSON, and append a digest, as `pack_body` does."""
-    body = DIFFERENCE + _create_zstd().pack_difference.compress(plain)
-    return body + compute_digest(body, ref, version)
-
-
 def describe_damage(body: bytes | None, ref: int, version: int) -> str | None:
     """Describe what is wrong with a stored body; None if nothing is."""
     if body is None:
         return f"client {ref}: version {version} of its profile has lost its lines and rules"
     try:
-        if is_difference(body):
-            decompress_body(body)
-        else:
-            read_parts(body)
+        read_parts(body)
         if not is_body_of(body, ref, version):
             return f"client {ref}: version {version} of its profile is not what was written"
     except (DamagedText, ValueError, TypeError, LookupError) as error:
@@ -167,9 +147,6 @@ def encode_words(words: Iterable[str]) -> list[bytes]:
 
 def holds_word(body: bytes, words: Iterable[bytes]) -> bool:
     """Return whether a body's lines or rules hold a word.
-
-    Of a difference the lines and rules that changed are searched. All bodies of a group together
-    hold every word of every version in it.
 
     Args:
         words: Words as `encode_words` returns them.
@@ -189,34 +166,22 @@ def _fold(plain: bytes) -> bytes:
 
 
 @cache
-def _load_dictionary(name: str) -> zstandard.ZstdCompressionDict:
+def _load_dictionary() -> zstandard.ZstdCompressionDict:
     dictionary = zstandard.ZstdCompressionDict(
-        (Path(__file__).parent / f"{name}.zstd").read_bytes()
+        (Path(__file__).parent / "text_body_dictionary.zstd").read_bytes()
     )
     dictionary.precompute_compress(level=ZSTD_LEVEL)
     return dictionary
 
 
 class _Zstd(threading.local):
-    """Compressors and decompressors of one thread."""
+    """Compressor and decompressor of one thread."""
 
     def __init__(self) -> None:
-        self.pack, self.unpack = _create_pair("text_body_dictionary")
-        self.pack_difference, self.unpack_difference = _create_pair("text_difference_dictionary")
-
-
-def _create_pair(name: str) -> tuple[zstandard.ZstdCompressor, zstandard.ZstdDecompressor]:
-    dictionary = _load_dictionary(name)
-    return (
-        zstandard.ZstdCompressor(level=ZSTD_LEVEL, dict_data=dictionary, write_dict_id=False),
-        zstandard.ZstdDecompressor(dict_data=dictionary),
-    )
-
-
-def _choose_unpacker(body: bytes) -> tuple[zstandard.ZstdDecompressor, bytes]:
-    """Return a body's decompressor, and the bytes that it takes."""
-    zstd = _create_zstd()
-    return (zstd.unpack_difference, body[1:]) if is_difference(body) else (zstd.unpack, body)
+        self.pack = zstandard.ZstdCompressor(
+            level=ZSTD_LEVEL, dict_data=_load_dictionary(), write_dict_id=False
+        )
+        self.unpack = zstandard.ZstdDecompressor(dict_data=_load_dictionary())
 
 
 _create_zstd = cache(_Zstd)

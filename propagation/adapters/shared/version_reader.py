@@ -80,7 +80,7 @@ class VersionReader:
 
     def _search_line(self, row: Sequence[Any]) -> tuple[Sequence[Any], Line, bool, bool]:
         known = self._lines.get(row[0])
-        if known is None or (known[0] is not row and known[0] != row):
+        if known is None or known[0] != row:
             line = build_line(row)
             known = self._lines[row[0]] = (row, line, *self._matcher.match_line(line))
         return known
@@ -88,7 +88,7 @@ class VersionReader:
     def _search_rule(self, row: dict[str, Any]) -> tuple[dict[str, Any], FilterRule, bool]:
         target = (row["router"], row["attribute"])
         known = self._rules.get(target)
-        if known is None or (known[0] is not row and known[0] != row):
+        if known is None or known[0] != row:
             rule = build_rule(row)
             known = (row, rule, self._matcher.match_rule(rule, self._rule_words))
             self._rules[target] = known

@@ -34,7 +34,10 @@ async def store(tmp_path):
         await store.upsert_clients(
             [change(ClientKind.USER, name, title=f"{GONE} {name}") for name in names]
         )
-    await store.database.write(lambda connection: connection.execute("DELETE FROM client"))
+    for table in ("client", "client_word"):
+        await store.database.write(
+            lambda connection, of=table: connection.execute(f"DELETE FROM {of}")
+        )
     yield store
     await store.close()
 

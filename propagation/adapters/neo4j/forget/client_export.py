@@ -4,14 +4,13 @@ There is one statement for each kind of record except the weights, which several
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
 
 import orjson
 
 from propagation.adapters.neo4j.connection import StorePart
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights
 from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
-from propagation.adapters.neo4j.reason.text_reader import build_texts, read_until_complete
+from propagation.adapters.neo4j.reason.texts import build_text
 from propagation.adapters.shared.learned_blocks import list_written_records
 from propagation.adapters.shared.reason_rows import build_client_event, build_version_record
 from propagation.model import ClientEvent, ClientKind, compute_ref, get_kind
@@ -33,7 +32,6 @@ STATEMENTS = {
     "message_part": "forget/export/texts/message_part",
 }
 AS_JSON = "metadata"
-COLUMNS_OF_TEXT = 5
 
 
 class Neo4jExport(StorePart):
@@ -53,8 +51,6 @@ class Neo4jExport(StorePart):
     async def _read_records(self, kind: str, ref: int) -> Sequence[Mapping[str, object]]:
         if kind == "written":
             return await self._read_weights(ref)
-        if kind == "profile_version":
-            return await self._read_versions(ref)
         parameters: dict[str, object] = {"ref": ref}
         if kind == "gradient":
             parameters["modules"] = CLIENT_MODULES
@@ -62,17 +58,16 @@ class Neo4jExport(StorePart):
             collection = COLLECTIONS[get_kind(ref)]
             parameters = {"collection": collection.value, "key": orjson.dumps(ref).decode()}
         rows = await self._database.rows(STATEMENTS[kind], **parameters)
+        if kind == "profile_version":
+            return [
+                build_version_record(build_text(columns), sequence, written_at, author)
+                for *columns, sequence, written_at, author in rows
+            ]
         records = [record for (record,) in rows]
         for record in records:
             if record.get(AS_JSON) is not None:
                 record[AS_JSON] = orjson.loads(record[AS_JSON])
         return records
-
-    async def _read_versions(self, ref: int) -> Sequence[Mapping[str, object]]:
-        async def read(_: Sequence[int]) -> list[list[Any]]:
-            return await self._database.table(STATEMENTS["profile_version"], ref=ref)
-
-        return (await read_until_complete(self._database, [ref], read, _build_records))[ref]
 
     async def _read_weights(self, ref: int) -> list[Mapping[str, object]]:
         """Return the weights that a client's interactions wrote to each bank.
@@ -94,17 +89,3 @@ class Neo4jExport(StorePart):
                 lambda item: None if item < 0 else named.get(compute_ref(ClientKind.ITEM, item)),
             )
         )
-
-
-def _build_records(row: Sequence[Any]) -> dict[int, list[Mapping[str, object]]]:
-    """Build records of a row of cypher/forget/export/texts/profile_version."""
-    ref, rows = row
-    texts = build_texts(
-        ref, [columns[:COLUMNS_OF_TEXT] for columns in rows], {one[0] for one in rows}
-    )
-    return {
-        ref: [
-            build_version_record(text, *columns[COLUMNS_OF_TEXT:])
-            for text, columns in zip(texts, rows, strict=True)
-        ]
-    }

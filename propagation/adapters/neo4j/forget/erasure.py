@@ -9,8 +9,11 @@ from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
 from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
 from propagation.adapters.neo4j.forget.withdrawal import COMMIT_STATEMENTS, withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import SWEEPS, Neo4jSweeper
-from propagation.adapters.neo4j.reason.text_reader import TEXTS_PER_READ, translate_row_errors
-from propagation.adapters.neo4j.reason.texts import list_pages
+from propagation.adapters.neo4j.reason.texts import (
+    TEXTS_PER_READ,
+    list_bodies,
+    translate_row_errors,
+)
 from propagation.adapters.neo4j.record.record import find_forgotten
 from propagation.adapters.neo4j.rounds.messages import Neo4jMessages
 from propagation.adapters.shared.erasure import (
@@ -73,13 +76,13 @@ OTHER_STATEMENTS = (
     "rounds/evolution/list_runs",
     "reason/texts/commit_numbers",
     "reason/texts/bodies_after",
+    "reason/texts/texts_of_versions",
     "reason/interactions/interactions",
     "forget/search/versions_written_at",
     "forget/search/version_gaps",
     "forget/search/versions_from",
     "forget/search/texts_with_words",
     "forget/search/replaced_versions",
-    "forget/search/bodies_of_versions",
     "forget/search/brought_attributes",
     "forget/progress/oldest_sequence",
     "forget/messages/parts_of_clients",
@@ -161,7 +164,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         encoded = encode_words(words)
         found: set[int] = set()
         pages = (
-            list_pages(self._database, "reason/texts/bodies_after")
+            list_bodies(self._database, "reason/texts/bodies_after")
             if replaced_by is None
             else _list_replaced_bodies(self._database, replaced_by)
         )
@@ -277,15 +280,13 @@ async def _list_replaced_bodies(
 ) -> AsyncIterator[Sequence[Sequence[Any]]]:
     """Yield pages of versions that newer ones had replaced by a sequence.
 
-    A version builds on versions before it alone, so their bodies hold the words of all of them.
-
     Yields:
         Rows like those of cypher/reason/texts/bodies_after.
     """
     keys = await database.table("forget/search/replaced_versions", by=by)
     for some in split_into_batches(keys, TEXTS_PER_READ):
-        rows = await database.table("forget/search/bodies_of_versions", keys=some)
-        yield [[0, *row] for row in rows]
+        rows = await database.table("reason/texts/texts_of_versions", keys=some)
+        yield [[0, row[0], row[1], row[-1]] for row in rows]
 
 
 def _list_holders(rows: Sequence[Sequence[Any]], words: Sequence[bytes]) -> set[int]:

@@ -6,14 +6,15 @@ But a message that waits for an inactive client may be merged during the run, so
 its facts up again in its own transaction.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
-from propagation.adapters.neo4j.forget.text_rewriting import fill_up_before_deletion
 from propagation.adapters.neo4j.reason.text_changes import parse_message_key
-from propagation.adapters.neo4j.reason.text_reader import read_stored_texts
-from propagation.adapters.neo4j.reason.texts import list_pages
+from propagation.adapters.neo4j.reason.texts import list_bodies, translate_row_errors
+from propagation.adapters.shared.text_bodies import list_cited_messages
 from propagation.graph_rules import (
     MessageState,
     may_drop_edge,
@@ -87,15 +88,8 @@ class Neo4jRetention(StorePart):
             parse_message_key(key)
             for key in await self._database.value("forget/retention/cited_messages")
         }
-        async for page in list_pages(self._database, "forget/retention/versions_at", before=before):
-            keys = [(ref, version) for _, ref, version in page if ref is not None]
-            texts = await read_stored_texts(self._database, keys)
-            cited |= {
-                key
-                for text in texts.values()
-                for line in text.profile.lines
-                for key in line.messages
-            }
+        async for page in list_bodies(self._database, "forget/retention/bodies_at", before=before):
+            cited |= await asyncio.to_thread(_list_cited, page)
         edges = await rows("forget/retention/closed_edges", before=before)
         return Candidates(
             before,
@@ -150,6 +144,16 @@ class Neo4jRetention(StorePart):
         )
 
 
+def _list_cited(page: Sequence[Sequence[Any]]) -> set[MessageKey]:
+    """List the messages that a page of bodies cites."""
+    cited = set[MessageKey]()
+    for _, *key, body in page:
+        if body is not None:
+            with translate_row_errors(key):
+                cited.update(list_cited_messages(body))
+    return cited
+
+
 async def _delete_merges(transaction: Transaction, run: Candidates, keys: Keys, limit: int) -> int:
     states = await _read_message_states(transaction, run, keys)
     droppable = [list(key) for key, state in states.items() if may_drop_merges(state, run.before)]
@@ -184,7 +188,7 @@ async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _
     """Delete versions of texts that no remaining merge or message needs.
 
     A merge is a relationship from a message to a version of a text, and a message may have a part
-    of the version. A version that stays and builds on one that is deleted is stored in full.
+    of the version.
     """
     droppable = [
         [ref, version]
@@ -193,7 +197,6 @@ async def _delete_texts(transaction: Transaction, run: Candidates, keys: Keys, _
         )
         if may_drop_text(replaced_at, is_held, run.before)
     ]
-    await fill_up_before_deletion(transaction, [(ref, version) for ref, version in droppable])
     return int(await transaction.value("forget/retention/delete_texts", keys=droppable))
 
 

@@ -14,16 +14,19 @@ import orjson
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.learned_rows import mark_rows
-from propagation.adapters.neo4j.forget.text_rewriting import rewrite_past_texts
 from propagation.adapters.neo4j.index.outbox import enqueue_messages
 from propagation.adapters.neo4j.learn.checkpoints import publish_barrier
-from propagation.adapters.neo4j.reason.text_changes import NewTexts, prepare_texts
-from propagation.adapters.neo4j.reason.text_reader import TEXTS_PER_READ, read_page_of_versions
-from propagation.adapters.neo4j.reason.texts import create_texts, lock_clients
+from propagation.adapters.neo4j.reason.text_changes import NewTexts, build_text_body, prepare_texts
+from propagation.adapters.neo4j.reason.texts import (
+    TEXTS_PER_READ,
+    build_text,
+    create_texts,
+    lock_clients,
+)
 from propagation.adapters.neo4j.record.log import LogEnd, append_entry, lock_log, set_log_end
 from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
-from propagation.adapters.shared.versions.version_bodies import VersionEncoder
+from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.graph_rules import (
     WithdrawalStep,
     check_uncited,
@@ -55,11 +58,10 @@ COMMIT_STATEMENTS = (
     "rounds/discard/reopen_edges",
     "rounds/discard/restore_attributes",
     "index/outbox/discard_staged",
-    "reason/texts/lock_clients",
-    "reason/texts/texts_of_versions",
     "forget/withdrawal/update_texts",
     "record/log/lock_log",
     "reason/claims/delete_claims",
+    "reason/texts/lock_clients",
     "reason/texts/texts_after",
     "learn/blocks/discard_staged_blocks",
     "forget/events/events_of_client",
@@ -127,9 +129,9 @@ async def withdraw(
 
     while await database.write(discard_staged_round, lease) >= ROWS_PER_COMMIT:
         pass
-    await rewrite_past_texts(database, lease, past)
+    await _rewrite_past(database, lease, past)
     new = await asyncio.to_thread(prepare_texts, withdrawal.texts)
-    bodies = await asyncio.to_thread(_build_body_rows, current)
+    bodies = await asyncio.to_thread(_build_body_rows, current, BodyEncoder())
     return await database.write(
         lambda transaction: WithdrawalCommit(transaction, withdrawal, barrier, new, bodies).run(),
         lease,
@@ -154,11 +156,32 @@ def _separate_past(withdrawal: Withdrawal) -> tuple[list[ClientText], list[Clien
     return past, current
 
 
-def _build_body_rows(texts: Sequence[ClientText]) -> list[list[object]]:
-    """Build rows of cypher/forget/withdrawal/update_texts, with full bodies."""
-    encoder = VersionEncoder()
+async def _rewrite_past(database: Neo4jDatabase, lease: Lease, past: Sequence[ClientText]) -> None:
+    """Rewrite past versions.
+
+    While the server writes some, the bodies of the next ones are built.
+    """
+    encoder = BodyEncoder()
+    rows: list[list[object]] = []
+
+    async def write(rows: list[list[object]]) -> None:
+        if rows:
+            await database.execute("forget/withdrawal/update_texts", lease, rows=rows)
+
+    for batch in (*split_into_batches(past, ROWS_PER_STATEMENT), ()):
+        building = asyncio.ensure_future(asyncio.to_thread(_build_body_rows, batch, encoder))
+        # Both end before an error of either is raised: no write goes on after it.
+        ended = await asyncio.gather(building, write(rows), return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
+        rows = building.result()
+
+
+def _build_body_rows(texts: Sequence[ClientText], encoder: BodyEncoder) -> list[list[object]]:
+    """Build rows of cypher/forget/withdrawal/update_texts."""
     return [
-        [text.profile.ref, text.profile.version, encoder.encode(text, None), True] for text in texts
+        [text.profile.ref, text.profile.version, build_text_body(text, encoder)] for text in texts
     ]
 
 
@@ -235,8 +258,10 @@ class WithdrawalCommit:
         while rows := await self.transaction.table(
             "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ
         ):
-            newer = await read_page_of_versions(self.transaction, [(*key,) for _, *key in rows])
-            check_uncited(self.withdrawal, newer.values())
+            newer = await self.transaction.table(
+                "reason/texts/texts_of_versions", keys=[key for _, *key in rows]
+            )
+            check_uncited(self.withdrawal, map(build_text, newer))
             number = rows[-1][0]
 
     async def _discard_staged(self) -> None:
@@ -290,11 +315,9 @@ class WithdrawalCommit:
         """Create the next versions, and rewrite those which were current until now.
 
         In this order: what changes among nodes is found against the stored bodies. If a body were
-        rewritten before, its nodes would keep the old words. All of these are stored in full, as
-        the versions that they would build on change.
+        rewritten before, its nodes would keep the old words.
         """
-        sequences = [self.sequence] * len(self.new.texts)
-        await create_texts(self.transaction, self.new, sequences, (), in_full=True)
+        await create_texts(self.transaction, self.new, [self.sequence] * len(self.new.texts), ())
         for batch in split_into_batches(self.current, ROWS_PER_STATEMENT):
             await self.transaction.execute("forget/withdrawal/update_texts", rows=batch)
 

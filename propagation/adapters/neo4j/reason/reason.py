@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from propagation.adapters.neo4j.connection import Transaction
 from propagation.adapters.neo4j.reason.claims import Neo4jClaims
 from propagation.adapters.neo4j.reason.text_changes import prepare_texts
-from propagation.adapters.neo4j.reason.text_reader import (
+from propagation.adapters.neo4j.reason.texts import (
+    build_text,
+    create_texts,
     read_current_texts,
     read_stored_texts,
-    read_text_at,
 )
-from propagation.adapters.neo4j.reason.texts import create_texts
 from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
 from propagation.graph_rules import check_no_withdrawal, find_reasoned_through
 from propagation.model import (
@@ -110,7 +110,8 @@ class Neo4jReason(Neo4jClaims):
         return await read_stored_texts(self._database, versions)
 
     async def get_text_at(self, ref: int, sequence: int) -> ClientText | None:
-        return await read_text_at(self._database, ref, sequence)
+        row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)
+        return None if row is None else build_text(row)
 
     async def get_reasoned_through(self) -> int:
         row = await self._database.row("reason/interactions/oldest_pending")

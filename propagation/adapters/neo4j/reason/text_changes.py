@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar
 
-from propagation.adapters.shared.versions.version_bodies import VersionEncoder
+from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientText, FilterRule, Line, group_pairs
 
 LINE_NAMES = ("text", "weight", "author", "attributes", "interactions", "messages")
@@ -23,31 +23,13 @@ class NewTexts:
 
     Attributes:
         by_client: The versions of each client, ascending.
-        rows: Of each version what a row of cypher/reason/texts/create_versions holds before its
-            body.
+        rows: Of each version what a row of cypher/reason/texts/create_versions holds, but for its
+            sequence and its commit number.
     """
 
     texts: Sequence[ClientText]
     by_client: Mapping[int, Sequence[ClientText]]
     rows: Sequence[list[object]]
-
-    def encode_bodies(self, current: Mapping[int, ClientText]) -> list[bytes]:
-        """Encode the body of each version against the version before it.
-
-        Args:
-            current: The stored text of clients; the first new version of other clients is encoded
-                in full.
-
-        Raises:
-            InvalidInput: A text holds U+0000.
-        """
-        encoder = VersionEncoder()
-        before = dict(current)
-        bodies = []
-        for text in self.texts:
-            bodies.append(encoder.encode(text, before.get(text.profile.ref)))
-            before[text.profile.ref] = text
-        return bodies
 
 
 def prepare_texts(
@@ -59,7 +41,11 @@ def prepare_texts(
         texts: Versions of one client are consecutive and ascending.
         interactions: The sequence of the interaction that wrote each text; None if no interaction
             wrote the texts.
+
+    Raises:
+        InvalidInput: A text holds U+0000.
     """
+    encoder = BodyEncoder()
     wrote = [None] * len(texts) if interactions is None else interactions
     return NewTexts(
         texts,
@@ -72,10 +58,17 @@ def prepare_texts(
                 text.profile.next_id,
                 text.watermark,
                 text.dropped,
+                build_text_body(text, encoder),
             ]
             for text, interaction in zip(texts, wrote, strict=True)
         ],
     )
+
+
+def build_text_body(text: ClientText, encoder: BodyEncoder) -> bytes:
+    """Encode the lines and rules of a text as a body."""
+    profile = text.profile
+    return encoder.encode(profile.lines, text.filter_memory.rules, profile.ref, profile.version)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,19 @@
-"""Writes texts, merges and gradients."""
+"""Writes and reads texts, merges and gradients."""
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
 
 import orjson
 from cachetools import LRUCache
@@ -9,20 +21,60 @@ from cachetools import LRUCache
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.index.outbox import enqueue_texts
 from propagation.adapters.neo4j.reason.text_changes import NewTexts, find_node_changes
-from propagation.adapters.neo4j.reason.text_reader import read_page_of_current_texts
 from propagation.adapters.shared.json_text import remove_nul
+from propagation.adapters.shared.text_bodies import read_parts
 from propagation.graph_rules import check_texts_follow
 from propagation.model import (
     ClientText,
+    DamagedText,
     MessageMerge,
+    Profile,
     ReasonedInteraction,
+    StoreCorrupt,
     group_pairs,
     split_into_batches,
 )
 
+Key = TypeVar("Key")
+Request = TypeVar("Request")
+Found = TypeVar("Found")
 INTERACTIONS_PER_STATEMENT = 500
 LINES_KEPT = 40_960
-VERSIONS_PER_READ = 10_000
+TEXTS_PER_READ, BODIES_PER_READ, CONCURRENT_READS = 2_000, 10_000, 2
+
+
+def build_text(row: Sequence[Any]) -> ClientText:
+    """Convert a row of cypher/reason/texts/current_texts to a text.
+
+    Raises:
+        StoreCorrupt: The row is not that of a text.
+    """
+    ref, version, next_id, watermark, dropped, body = row
+    with translate_row_errors(row):
+        lines, memory = read_parts(body)
+        return ClientText(
+            profile=Profile(ref=ref, version=version, next_id=next_id, lines=lines),
+            filter_memory=memory,
+            watermark=watermark,
+            dropped=dropped,
+        )
+
+
+@contextmanager
+def translate_row_errors(row: Sequence[Any]) -> Iterator[None]:
+    """Translate the errors of an unreadable row into StoreCorrupt.
+
+    Args:
+        row: The row of a text; it begins with the client's ref and the version.
+    """
+    try:
+        yield
+    except (DamagedText, ValueError, TypeError, LookupError) as error:
+        reason = error.__cause__ or error if isinstance(error, DamagedText) else error
+        raise StoreCorrupt(
+            f"client {row[0]}: version {row[1]} of its profile cannot be read: {reason}; restore"
+            " the database from a back-up"
+        ) from error
 
 
 class NewestTexts:
@@ -89,8 +141,6 @@ async def create_texts(
     merged: Sequence[tuple[MessageMerge, int]],
     written_by: str = "",
     newest: NewestTexts | None = None,
-    *,
-    in_full: bool = False,
 ) -> None:
     """Create versions of texts and merges, with the next commit numbers.
 
@@ -101,16 +151,13 @@ async def create_texts(
         merged: Merges with their sequences.
         written_by: The prompts or the fallback of texts that no interaction wrote.
         newest: Texts that need not be read; the caller adds the new ones after the commit.
-        in_full: Store the versions in full, because this commit changes those before them.
 
     Raises:
-        InvalidInput: A text holds U+0000.
         VersionClash: A text does not follow its client's stored version.
     """
     versions = await lock_clients(transaction, new.texts)
     await enqueue_texts(transaction, new.texts)
-    current = await _change_parts(transaction, new, {} if newest is None else newest.find(versions))
-    bodies = new.encode_bodies({} if in_full else current)
+    await _change_parts(transaction, new, {} if newest is None else newest.find(versions))
     merges = [
         [
             merge.ref,
@@ -123,18 +170,18 @@ async def create_texts(
         for merge, sequence in merged
     ]
     remove_nul(orjson.dumps(merges))
-    if not new.texts and not merges:
+    if not new.rows and not merges:
         return
     before = await transaction.read_single_row(
-        "reason/texts/take_commit_numbers", texts=len(new.texts), merges=len(merges)
+        "reason/texts/take_commit_numbers", texts=len(new.rows), merges=len(merges)
     )
-    if new.texts:
+    if new.rows:
         await transaction.execute(
             "reason/texts/create_versions",
             rows=[
-                [*row, body, sequence, number]
-                for number, (row, body, sequence) in enumerate(
-                    zip(new.rows, bodies, sequences, strict=True), before[0] + 1
+                [*row, sequence, number]
+                for number, (row, sequence) in enumerate(
+                    zip(new.rows, sequences, strict=True), before[0] + 1
                 )
             ],
             now=transaction.now(),
@@ -149,7 +196,7 @@ async def create_texts(
 
 async def _change_parts(
     transaction: Transaction, new: NewTexts, known: Mapping[int, ClientText]
-) -> Mapping[int, ClientText]:
+) -> None:
     """Make the nodes of lines and rules those of the new texts.
 
     The changes are found against the stored texts, and before the commit numbers are locked, for
@@ -157,15 +204,12 @@ async def _change_parts(
 
     Args:
         known: Stored texts that need not be read, by client.
-
-    Returns:
-        The stored text of each client that has one.
     """
     if not new.texts:
-        return {}
+        return
     unknown = sorted(new.by_client.keys() - known.keys())
-    read = await read_page_of_current_texts(transaction, unknown) if unknown else {}
-    current = {**known, **read}
+    rows = await transaction.table("reason/texts/current_texts", refs=unknown) if unknown else ()
+    current = {**known, **{row[0]: build_text(row) for row in rows}}
     lines, rules = find_node_changes(current, new.by_client)
     await transaction.execute(
         "reason/texts/change_parts",
@@ -176,7 +220,6 @@ async def _change_parts(
         updated_rules=rules.updated,
         created_rules=rules.created,
     )
-    return current
 
 
 async def create_gradients(
@@ -200,7 +243,27 @@ async def create_gradients(
         )
 
 
-async def list_pages(
+async def read_current_texts(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+    """Read the current text of each client that has one."""
+    return await read_pages(partial(_read_newest, database), sorted(set(refs)), TEXTS_PER_READ)
+
+
+async def read_stored_texts(
+    database: Neo4jDatabase, versions: Collection[tuple[int, int]]
+) -> dict[tuple[int, int], ClientText]:
+    """Read versions of texts, by client and version.
+
+    Versions that are not stored are left out.
+    """
+
+    async def read(keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ClientText]:
+        rows = await database.table("reason/texts/texts_of_versions", keys=list(map(list, keys)))
+        return {(row[0], row[1]): build_text(row) for row in rows}
+
+    return await read_pages(read, sorted(set(versions)), TEXTS_PER_READ)
+
+
+async def list_bodies(
     database: Neo4jDatabase, statement: str, **parameters: object
 ) -> AsyncIterator[Sequence[Sequence[Any]]]:
     """Yield pages of versions, in commit order.
@@ -208,11 +271,56 @@ async def list_pages(
     A page that is not full is the last one, so that new versions do not keep the reader busy.
 
     Args:
-        statement: Takes `after` and `limit`; returns rows that begin with a commit number.
+        statement: Takes `after` and `limit`; returns rows of a commit number, a client's ref, a
+            version, and its body.
         parameters: Its other parameters.
     """
     last: int | None = 0
     while last is not None:
-        rows = await database.table(statement, after=last, limit=VERSIONS_PER_READ, **parameters)
+        rows = await database.table(statement, after=last, limit=BODIES_PER_READ, **parameters)
         yield rows
-        last = rows[-1][0] if len(rows) == VERSIONS_PER_READ else None
+        last = rows[-1][0] if len(rows) == BODIES_PER_READ else None
+
+
+async def read_pages(
+    read: Callable[[Sequence[Request]], Awaitable[dict[Key, Found]]],
+    keys: Sequence[Request],
+    size: int,
+) -> dict[Key, Found]:
+    """Read pages concurrently: the server reads one while this process converts another."""
+    found: dict[Key, Found] = {}
+    semaphore = asyncio.Semaphore(CONCURRENT_READS)
+
+    async def read_page(start: int) -> None:
+        async with semaphore:
+            found.update(await read(keys[start : start + size]))
+
+    await asyncio.gather(*(read_page(start) for start in range(0, len(keys), size)))
+    return found
+
+
+async def _read_newest(database: Neo4jDatabase, refs: Sequence[int]) -> dict[int, ClientText]:
+    """Read one page of current texts.
+
+    If a commit is only partly visible, so that a current version is missing, wait for the commit
+    and read that client again.
+
+    Raises:
+        StoreCorrupt: A current version is missing, or cannot be read.
+    """
+    found: dict[int, ClientText] = {}
+    missing: dict[int, int] = {}
+    while refs:
+        rows = await database.table("reason/texts/current_texts", refs=list(refs))
+        before, missing = missing, {row[0]: row[1] for row in rows if row[-1] is None}
+        for ref, version in missing.items():
+            if before.get(ref) == version:
+                raise StoreCorrupt(
+                    f"client {ref}: version {version} of its profile, the current one, is missing;"
+                    " restore the database from a back-up"
+                )
+        found.update((row[0], build_text(row)) for row in rows if row[-1] is not None)
+        refs = list(missing)
+        if refs:
+            await database.execute("reason/texts/lock_clients", refs=refs)
+    return found

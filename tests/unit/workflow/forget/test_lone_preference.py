@@ -166,7 +166,15 @@ async def test_of_a_lone_preference_only_the_catalogue_is_left(engine):
     await record_history(engine, 1, 60)
     await choose(engine, 9_000, [LONER], [ONLY, 0, 4, 8])
     await engine.forget(user_key(LONER))
-    allowed = ("client", "profile_version", "attribute", "held", "point", "gradient")
+    allowed = (
+        "client",
+        "client_word",
+        "profile_version",
+        "attribute",
+        "held",
+        "point",
+        "gradient",
+    )
     assert [
         one
         for one in await find_in_rows(engine, [SECRET])

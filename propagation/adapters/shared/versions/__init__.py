@@ -1,1 +1,0 @@
-"""Versions of a client's text: most are stored as differences."""
