@@ -12,25 +12,40 @@ from propagation.model import Client
 WORDS_MAX = 256
 WORD_MAX_CHARS = 64
 # Letters and digits; anything else stands between two words.
-WORD = re.compile(r"[^\W_]+")
+ASCII_WORD = re.compile(r"[^\W_]+", re.ASCII)
+# Marks that show nothing by themselves, or change a letter: format characters and accents.
+LEFT_OUT = ("Cf", "Mn", "Me")
 
 
 def split_words(texts: Iterable[str]) -> Sequence[str]:
     """Split texts into distinct words, in their order.
 
-    Texts are normalised (NFKC) and case folded. Format characters, such as direction marks and soft
-    hyphens, do not count: they show nothing, and a word may hold them unnoticed.
+    Texts are normalised (NFKD) and case folded. Format characters, such as direction marks and soft
+    hyphens, do not count: they show nothing, and a word may hold them unnoticed. Nor do accents and
+    vowel signs above or below a letter: many who search leave them out.
 
     Returns:
         Words of at most WORD_MAX_CHARS characters; longer ones are cut.
     """
     found: dict[str, None] = {}
     for text in texts:
-        plain = unicodedata.normalize("NFKC", text).casefold()
-        if not plain.isascii():
-            plain = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-        found.update(dict.fromkeys(word[:WORD_MAX_CHARS] for word in WORD.findall(plain)))
+        words = ASCII_WORD.findall(text.lower()) if text.isascii() else _split_any(text)
+        found.update(dict.fromkeys(word[:WORD_MAX_CHARS] for word in words))
     return list(found)
+
+
+def _split_any(text: str) -> Sequence[str]:
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(map(_spell, plain)).split()
+
+
+def _spell(letter: str) -> str:
+    """Return a letter or digit as it is, nothing for a mark, and else a space."""
+    category = unicodedata.category(letter)
+    if category in LEFT_OUT:
+        return ""
+    # A vowel sign that takes a place of its own (Mc) is a part of its word.
+    return letter if category[0] in "LN" or category == "Mc" else " "
 
 
 def list_search_words(

@@ -3076,8 +3076,8 @@ class SearchClientsRequest(_message.Message):
     kind: Global___ClientKind.ValueType
     """The kind of the clients. Required."""
     text: _builtins.str
-    """What to search for: 1 to 256 characters, not all white space. A text without letters and digits
-    finds only the client of exactly this id. Required.
+    """What to search for: 1 to 256 characters and at most 16 words, not all white space. A text without
+    letters and digits finds only the client of exactly this id. Required.
     """
     lines: _builtins.bool
     """Search the lines of the current profiles instead of ids, titles, attributes and categories. A
@@ -3338,7 +3338,9 @@ class Operation(_message.Message):
     epoch: _builtins.int
     """The number of the epoch that a bootstrap opened. Absent for other kinds."""
     clients: _builtins.int
-    """The number of clients whose events were taken back, of kind RETRACTION. Absent for other kinds."""
+    """The number of clients whose events were taken back, of kind RETRACTION; 0: none was, and the
+    learned factors were made anew. Absent for other kinds.
+    """
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When it was committed, or the back-up was complete."""

@@ -355,8 +355,8 @@ class PropagationServiceServicer:
         """Find users or items by id, by words of their catalogue text, or by words of their profiles.
 
         A client is found if each word of the text begins one of its words. Words are made of letters
-        and digits; case and format characters, such as direction marks, do not count. Role: read for
-        items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
+        and digits; case, accents and format characters, such as direction marks, do not count. Role:
+        read for items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
         need analyst, because an item's lines tell what single users chose.
 
         INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs

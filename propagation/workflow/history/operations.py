@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from heapq import merge
 
 from propagation.model import Backup, EntryKind, EvolutionRun, LogEntry, Round
 from propagation.ports import GraphStore
@@ -116,25 +117,29 @@ async def list_operations(
         place: Only operations before this place.
         size: How many operations at most.
     """
-    found: list[Operation] = []
+    lists: list[list[Operation]] = []
     if logged := [EntryKind(kind) for kind in kinds if kind not in LISTED_ELSEWHERE]:
         entries = await store.get_entries_before(place.sequence, logged, size + 1)
         rounds = await _load_rounds(store, entries)
-        found += [
-            Operation(OperationKind(entry.kind), entry.time, entry, rounds.get(entry.sequence))
-            for entry in entries
-        ]
+        lists.append(
+            [
+                Operation(OperationKind(entry.kind), entry.time, entry, rounds.get(entry.sequence))
+                for entry in entries
+            ]
+        )
     if OperationKind.EVOLUTION in kinds:
         runs = await store.get_evolution_runs(size + 1, place.run)
-        found += [Operation(OperationKind.EVOLUTION, run.time, run=run) for run in runs]
+        lists.append([Operation(OperationKind.EVOLUTION, run.time, run=run) for run in runs])
     if OperationKind.BACKUP in kinds:
-        found += [
-            Operation(OperationKind.BACKUP, backup.time, backup=backup)
-            for backup in reversed(await store.list_backups())
-            if backup.time < place.backup
-        ]
-    # Each list is in this order already, and the sort keeps it for equal times.
-    found.sort(key=lambda one: -one.time)
+        lists.append(
+            [
+                Operation(OperationKind.BACKUP, backup.time, backup=backup)
+                for backup in reversed(await store.list_backups())
+                if backup.time < place.backup
+            ]
+        )
+    # Each list keeps its order, also where a clock went back: `_move` goes by it.
+    found = merge(*lists, key=lambda one: -one.time)
     recent = [one for one in found if one.time >= since]
     shown = recent[:size]
     return OperationPage(shown, _move(place, shown) if len(recent) > size else None)

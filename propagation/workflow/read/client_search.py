@@ -60,7 +60,7 @@ async def search_catalogue(
     """
     exact = (await find_client_of_id(store, kind, text)).found
     first = exact if place == BEFORE_ALL else ()
-    words = split_words([text])
+    words = _leave_out_prefixes(split_words([text]))
     refs = (
         await store.find_clients_by_words(kind, words, place, size + len(exact) + 1)
         if words
@@ -71,6 +71,15 @@ async def search_catalogue(
     clients = await store.get_clients(shown)
     following = (shown[-1] if shown else AFTER_EXACT) if len(others) > len(shown) else None
     return FoundPage([*first, *map(FoundClient, clients)], following)
+
+
+def _leave_out_prefixes(words: Sequence[str]) -> list[str]:
+    """Leave out words with which another word begins: they find nothing less."""
+    return [
+        word
+        for word in words
+        if not any(other != word and other.startswith(word) for other in words)
+    ]
 
 
 async def search_profiles(

@@ -1,5 +1,9 @@
 """Clients among many: SearchClients, and ListClientEvents."""
 
+import asyncio
+from functools import cached_property
+
+from propagation.graph_rules import split_words
 from propagation.model import ClientEvent, ClientKey, ClientKind, InvalidInput, check_text
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.client_search import (
@@ -23,12 +27,17 @@ from services.grpc.requests import (
 )
 from services.security.roles import Role, admitted_caller
 
-SEARCH_MAX_CHARS = 256
+SEARCH_MAX_CHARS, SEARCH_MAX_WORDS = 256, 16
 NEWEST = 1 << 56  # above every sequence
 
 
 class ClientSearchHandler(Servicer):
     """Finds clients, and lists the events of one."""
+
+    @cached_property
+    def _turn(self) -> asyncio.Semaphore:
+        """Let searches take turns: single letters may keep a reader of the store busy."""
+        return asyncio.Semaphore(1)
 
     async def SearchClients(
         self, request: pb.SearchClientsRequest, context: Context
@@ -40,7 +49,8 @@ class ClientSearchHandler(Servicer):
         place = BEFORE_ALL
         if request.page_token:
             (place,) = read_token(request.page_token, "page_token", question, 1, AFTER_EXACT)
-        page = await self._search(kind, text, place, size, lines=request.lines)
+        async with self._turn:
+            page = await self._search(kind, text, place, size, lines=request.lines)
         return pb.SearchClientsResponse(
             clients=[
                 pb.SearchClientsResponse.Found(
@@ -96,6 +106,8 @@ def _parse_search(text: str) -> str:
         raise InvalidInput("text", f"is empty; give 1 to {SEARCH_MAX_CHARS} characters")
     if len(text) > SEARCH_MAX_CHARS:
         raise InvalidInput("text", f"is {len(text)} characters long; at most {SEARCH_MAX_CHARS}")
+    if (words := len(split_words([text]))) > SEARCH_MAX_WORDS:
+        raise InvalidInput("text", f"has {words} words; at most {SEARCH_MAX_WORDS}")
     return check_text(text, "text")
 
 

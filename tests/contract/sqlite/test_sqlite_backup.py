@@ -320,6 +320,20 @@ async def test_back_ups_are_listed_and_the_list_is_bounded(tmp_path, caplog):
     await store.close()
 
 
+@pytest.mark.parametrize("name", [b"u2028\xe2\x80\xa8x", b"u0085\xc2\x85x", b"no text \xff"])
+def test_a_back_up_of_any_name_is_listed(database, tmp_path, name):
+    SqliteFiles(database).backup(tmp_path / os.fsdecode(name), check_progress)
+    [found] = backup_list.read_backups(database)
+    assert Path(found.file).name == name.decode("utf-8", "backslashreplace")
+
+
+def test_a_pipe_in_place_of_the_list_is_left_alone(database, tmp_path, caplog):
+    os.mkfifo(backup_list.find_backup_list(database))
+    SqliteFiles(database).backup(tmp_path / "one", check_progress)
+    assert "it is no file" in caplog.text
+    assert backup_list.read_backups(database) == []
+
+
 async def test_a_list_that_cannot_be_written_harms_no_back_up(database, tmp_path, caplog):
     backup_list.find_backup_list(database).mkdir()
     SqliteFiles(database).backup(tmp_path / "one", check_progress)

@@ -89,6 +89,7 @@ async def test_lines_of_profiles_are_searched(service):
         ({"text": ""}, "text"),
         ({"text": " \t"}, "text"),
         ({"text": "x" * 10_000}, "text"),
+        ({"text": " ".join(f"w{number}" for number in range(17))}, "text"),
         ({"text": "a\0b"}, "text"),
         ({"text": "a", "kind": 0}, "kind"),
         ({"text": "a", "kind": 7}, "kind"),

@@ -29,15 +29,22 @@ def note_backup(database: Path, backup: Backup) -> None:
     """
     listed = find_backup_list(database)
     try:
+        _require_file(listed)
         # One short write at the end of the file: two commands at once lose no line. The line
         # break comes first, so that a line that was cut short does not swallow this one.
         with open(listed, "a", encoding="utf-8", opener=_open_for_this_user) as file:
             file.write("\n" + backup.model_dump_json())
-        kept = listed.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = listed.read_text(encoding="utf-8").split("\n")
         if len(kept) > 2 * BACKUPS_KEPT:
-            listed.write_text("".join(kept[-BACKUPS_KEPT:]), encoding="utf-8")
+            listed.write_text("\n".join(kept[-BACKUPS_KEPT:]), encoding="utf-8")
     except (OSError, UnicodeError) as error:
         log.warning("the back-up is complete, but %s cannot be written: %s", listed, error)
+
+
+def _require_file(listed: Path) -> None:
+    """Raise OSError if there is something else: a pipe would be read for ever."""
+    if listed.exists() and not listed.is_file():
+        raise OSError("it is no file")
 
 
 def _open_for_this_user(path: str, flags: int) -> int:
@@ -49,15 +56,17 @@ def read_backups(database: Path) -> list[Backup]:
 
     A line that a killed command cut short is left out. A list that cannot be read is logged.
     """
+    listed = find_backup_list(database)
     try:
-        lines = find_backup_list(database).read_text(encoding="utf-8", errors="replace")
+        _require_file(listed)
+        lines = listed.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     except OSError as error:
-        log.warning("%s cannot be read: %s", find_backup_list(database), error)
+        log.warning("%s cannot be read: %s", listed, error)
         return []
     found = []
-    for line in lines.splitlines()[-BACKUPS_KEPT:]:
+    for line in lines.split("\n")[-BACKUPS_KEPT:]:
         try:
             found.append(Backup.model_validate_json(line))
         except ValidationError:

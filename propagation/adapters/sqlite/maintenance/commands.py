@@ -91,7 +91,9 @@ class SqliteFiles:
             _settle(partial)
             append_digest(partial)
             size = partial.stat().st_size
-        made = Backup(time=time.time_ns() // 1_000_000, file=str(target.resolve()), bytes=size)
+        # The name of a file may be no text.
+        name = os.fsencode(target.resolve()).decode("utf-8", "backslashreplace")
+        made = Backup(time=time.time_ns() // 1_000_000, file=name, bytes=size)
         note_backup(database.resolve(), made)
         return size
 
