@@ -36,7 +36,10 @@ class ClientSearchHandler(Servicer):
 
     @cached_property
     def _turn(self) -> asyncio.Semaphore:
-        """Let searches take turns: single letters may keep a reader of the store busy."""
+        """Let searches take turns.
+
+        One of single letters may keep a reader of the store busy.
+        """
         return asyncio.Semaphore(1)
 
     async def SearchClients(

@@ -42,7 +42,10 @@ def note_backup(database: Path, backup: Backup) -> None:
 
 
 def _require_file(listed: Path) -> None:
-    """Raise OSError if there is something else: a pipe would be read for ever."""
+    """Raise OSError if something else is there.
+
+    A pipe would be read for ever.
+    """
     if listed.exists() and not listed.is_file():
         raise OSError("it is no file")
 
