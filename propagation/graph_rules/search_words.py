@@ -40,7 +40,7 @@ def _split_any(text: str) -> Sequence[str]:
 
 
 def _spell(letter: str) -> str:
-    """Return a letter or digit as it is, nothing for a mark, and else a space."""
+    """Return a letter or digit, nothing for a mark, else a space."""
     category = unicodedata.category(letter)
     if category in LEFT_OUT:
         return ""
