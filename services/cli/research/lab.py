@@ -566,8 +566,9 @@ def _find_experiment(name: str) -> "Experiment":
 def _print(
     experiment: "Experiment", plan: "RunPlan", figures: "Sequence[MethodFigures]", against: str
 ) -> None:
-    from services.laboratory.page import build_headers, build_rows, describe_run
+    from services.laboratory.page import build_headers, build_rows, describe_run, list_warnings
 
+    print_text(*list_warnings(plan))
     headers = build_headers(experiment, figures, against)
     print_table(
         f"{experiment.name}: {experiment.title}",
