@@ -265,7 +265,10 @@ def run_experiment(
     print_error(
         *outcome.absent.values(),
         *dict.fromkeys(outcome.failed.values()),
-        *(f"{name} ran again: it has changed since." for name in outcome.repeated),
+        *(
+            f"{name} ran again: it has changed since, or results lacked a measure."
+            for name in outcome.repeated
+        ),
     )
     # Rows of models that were asked before stand beside those of today's.
     written = read_parts(folder, None if chosen.by_model else [method.name for method in built])
