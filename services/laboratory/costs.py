@@ -49,16 +49,16 @@ def estimate_parts(
         if (
             asks_model(method)
             and isinstance(protocol, EstimatingProtocol)
-            and not _is_done(folder, method, seed)
+            and not _is_done(folder, method, seed, protocol)
         ):
             calls = protocol.estimate(method, history, targets, seed)
         out.append(PartEstimate(method.name, seed, calls))
     return out
 
 
-def _is_done(folder: Path, method: Method, seed: int) -> bool:
+def _is_done(folder: Path, method: Method, seed: int, protocol: Protocol) -> bool:
     try:
-        return has_result(folder, method, seed)
+        return has_result(folder, method, seed, protocol.measures)
     except MethodNotInstalled:
         return True  # it will not run
 

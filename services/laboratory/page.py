@@ -32,7 +32,7 @@ def render_run(report: RunReport, columns: Sequence[str]) -> str:
         title,
         make_element("h1", title),
         make_element("p", f"{report.source}. {report.described}"),
-        *([make_element("p", MADE_UP)] if report.data.plan.order_made_up else ()),
+        *(make_element("p", warning) for warning in list_warnings(report.data.plan)),
         *(make_element("p", note) for note in report.notes),
         *_write_table(report, columns),
         *_write_claims(report),
@@ -296,12 +296,16 @@ def describe_pair(pair: Paired | None) -> str:
     return f"{pair.mean:+.4f} ± {pair.standard_error:.4f}, {t}"
 
 
+def list_warnings(plan: RunPlan) -> list[str]:
+    """List what a reader must know before the figures."""
+    return [MADE_UP] if plan.order_made_up else []
+
+
 def describe_run(experiment: Experiment, plan: RunPlan) -> list[str]:
     """Describe the data, what was ranked, and what is missing."""
     lines = [
         f"{plan.data}: {pluralize(plan.users, 'user')}, {pluralize(plan.items, 'item')},"
         f" {pluralize(plan.events, 'event')}. {plan.described}",
-        *([MADE_UP] if plan.order_made_up else ()),
         *plan.notes,
         *experiment.notes,
     ]

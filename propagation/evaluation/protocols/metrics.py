@@ -45,10 +45,15 @@ class Paired(Term):
         return self.standard_error is not None and self.mean < -self.standard_error
 
 
+ROUNDING = 1e-12
+"""Differences below this share of the values' size are rounding errors, and no differences."""
+
+
 def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     """Return the differences left - right, paired by user.
 
-    Events in which either is NaN are left out.
+    Events in which either is NaN are left out. Differences that are only rounding errors of the
+    values count as 0: the mean of three equal numbers need not be that number.
 
     Args:
         left: [E] values of the events; likewise right.
@@ -61,11 +66,22 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
     kept = ~np.isnan(difference)
     if not kept.any():
         return None
+    size = np.maximum(np.abs(left[kept]), np.abs(right[kept]))
     _, place = np.unique(user[kept], return_inverse=True)
-    means = np.bincount(place, difference[kept]) / np.bincount(place)
+    events = np.bincount(place)
+    sums = np.bincount(place, _drop_rounding(difference[kept], size))
+    means = _drop_rounding(sums / events, np.bincount(place, size) / events)
     mean = float(means.mean())
-    error = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else None
+    error = None
+    if len(means) > 1:
+        spread = means.std(ddof=1) / np.sqrt(len(means))
+        error = float(_drop_rounding(spread, size.mean()))
     return Paired(mean=mean, t=mean / error if error else None, standard_error=error)
+
+
+def _drop_rounding(values: F64, size: F64) -> F64:
+    """Return the values, with 0 in place of rounding errors of numbers of that size."""
+    return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 
 def compute_clustered_error(values: F64, user: I64) -> float | None:

@@ -18,15 +18,20 @@ from propagation.laboratory.agentcf.learning.interaction import Pair
 from propagation.laboratory.agentcf.learning.negatives import draw_negatives
 from propagation.laboratory.agentcf.learning.simulation import Simulation
 from propagation.laboratory.agentcf.memory import Agents
+from propagation.laboratory.agentcf.prompts.catalogue import list_prompts
 from propagation.laboratory.agentcf.variant import Prompting, Variant
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.asking import Ask, Calls
+from propagation.laboratory.methods.dependencies import digest
 from propagation.laboratory.methods.method import Dependencies, MethodFailed
 from propagation.laboratory.methods.two_way import StepChoices
 from propagation.ports import Embedder
 
 REVISION = 2
-"""Raise it when a change of this folder changes results: those of before are stale then."""
+"""Raise it when a change of this folder's code changes results: those of before are stale then.
+
+Changed prompts need no raise: `depends_on` has their digest.
+"""
 VARIANTS: Mapping[str, Variant] = {
     "agentcf": Variant(),
     "agentcf-r": Variant(Prompting.RETRIEVAL),
@@ -64,6 +69,7 @@ class AgentCF:
         return {
             "model": self.model,
             "revision": str(REVISION),
+            "prompts": digest(str(list_prompts())),
             "variant": str(self.variant),
             "embedder": self.embedder.name,
         }

@@ -63,10 +63,16 @@ class Prequential:
         }
 
     @property
+    def share(self) -> str:
+        """`first` as a percentage, exactly: runs with other shares are other runs."""
+        # All 15 digits that a float holds for sure: with 17, 0.29 would be 28.999999999999996.
+        return f"{self.first * 100:.15g}%"
+
+    @property
     def description(self) -> str:
         """What is ranked, in a sentence."""
         return (
-            f"Each event after the first {self.first:.0%} is ranked at its moment against"
+            f"Each event after the first {self.share} is ranked at its moment against"
             f" {self.negatives} items, and against {MANY}, that its user has not had yet, in"
             " expectation over all draws; then it is learned. Methods that learn event by event"
             f" answer live; others are fitted {self.refits} times, at equal distances, and"
@@ -87,7 +93,7 @@ class Prequential:
         check_enough(
             dataset,
             len(np.unique(history.user[places])),
-            f"with an event behind the first {self.first:.0%}, another one before it and"
+            f"with an event behind the first {self.share}, another one before it and"
             f" {self.negatives} items that they did not have yet",
             "ours/prequential",
         )

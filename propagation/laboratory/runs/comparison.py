@@ -1,6 +1,6 @@
 """Compares methods on the same targets: means, and differences by user."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,9 @@ from propagation.evaluation.protocols.metrics import (
 )
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.experiment import Experiment
-from propagation.laboratory.runs.run import Part
-from propagation.model import PropagationError
+from propagation.laboratory.history import Known
+from propagation.laboratory.runs.run import MADE_AGAIN, TARGETS, Part
+from propagation.model import PropagationError, pluralize
 
 
 class MethodFigures(NamedTuple):
@@ -46,14 +47,9 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
             compared.
 
     Raises:
-        PropagationError: Parts have other targets or measures than the first one.
+        PropagationError: As `check_comparable`.
     """
-    for part in parts:
-        if part.target != parts[0].target or not set(measures) <= part.values.keys():
-            raise PropagationError(
-                f"the results of {part.method}, seed {part.seed}, have other targets or measures"
-                f" than those of {parts[0].method}; delete them, and the next run makes them again"
-            )
+    check_comparable(parts, measures)
     by_method = group_pairs((part.method, part) for part in parts)
     last = measures[-1]
     base = _average(by_method[reference], last) if reference in by_method else None
@@ -71,6 +67,31 @@ def compare(parts: Sequence[Part], measures: Sequence[str], reference: str) -> l
         )
         for method, some in by_method.items()
     ]
+
+
+def check_comparable(
+    parts: Sequence[Part], measures: Collection[str], known: Known | None = None
+) -> None:
+    """Check that parts have the same targets, and these measures.
+
+    Args:
+        known: Of the run's targets, if it is to be used with the parts.
+
+    Raises:
+        PropagationError: They have not, or `known` is of another number of targets.
+    """
+    for part in parts:
+        if part.target != parts[0].target or not set(measures) <= part.values.keys():
+            raise PropagationError(
+                f"the results of {part.method}, seed {part.seed}, have other targets or measures"
+                f" than those of {parts[0].method}: {part.path} cannot be used; {MADE_AGAIN}"
+            )
+    if known is not None and parts and len(known.history) != len(parts[0].target):
+        raise PropagationError(
+            f"{parts[0].path.with_name(TARGETS)} cannot be used (it has"
+            f" {pluralize(len(known.history), 'target')}, and the results have"
+            f" {len(parts[0].target):,}); {MADE_AGAIN}"
+        )
 
 
 def find_reference(experiment: Experiment, parts: Sequence[Part]) -> str:

@@ -10,7 +10,7 @@ from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.claims import Slice
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.history import Known
-from propagation.laboratory.runs.comparison import MethodFigures, compare
+from propagation.laboratory.runs.comparison import MethodFigures, check_comparable, compare
 from propagation.laboratory.runs.run import Part, RunPlan
 from propagation.laboratory.runs.verdicts import Judged, get_count, judge
 from propagation.model import Term
@@ -135,8 +135,9 @@ def build_report(
         known: Of the run's targets; None: slices and claims about them are left out.
 
     Raises:
-        PropagationError: As `compare`.
+        PropagationError: As `check_comparable`.
     """
+    check_comparable(parts, experiment.measures, known)
     by_method = group_pairs((part.method, part) for part in parts)
     figures = compare(parts, experiment.measures, reference)
     pairs = plan.users * plan.items

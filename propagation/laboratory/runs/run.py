@@ -43,6 +43,7 @@ Progress = Callable[[Collection[tuple[str, int]], int], None]
 KEPT_ANSWERS = "kept answers"
 """The name of a count: answers that were paid for before."""
 ABOUT, LOCK, TARGETS = "run.json", "run.lock", "targets.npz"
+MADE_AGAIN = "delete it, and the next run makes it again"
 
 
 class RunPlan(Term):
@@ -78,6 +79,7 @@ class Part(NamedTuple):
             answers were kept from before. With a model, it includes waiting for other methods.
         measured: What the method measured of itself.
         depends_on: The versions of programs and packages, settings and the like by name.
+        path: The file that it was read from.
     """
 
     method: str
@@ -88,6 +90,7 @@ class Part(NamedTuple):
     seconds: float | None = None
     measured: Measured = Measured()
     depends_on: Dependencies = NOTHING_ELSE
+    path: Path = Path()
 
     def number_users(self) -> I64:
         """Return a number of each target's user, [T]."""
@@ -103,7 +106,8 @@ class Outcome(NamedTuple):
     Attributes:
         absent: By method that is not installed: what to do.
         failed: By method that failed: why.
-        repeated: Methods that ran again, because their results were of another version.
+        repeated: Methods that ran again, because their results were of another version or lacked a
+            measure.
     """
 
     absent: Mapping[str, str]
@@ -244,8 +248,11 @@ def list_parts(methods: Sequence[Method], seeds: Sequence[int]) -> list[tuple[Me
     return [(method, seed) for seed in seeds for method in methods]
 
 
-def has_result(folder: Path, method: Method, seed: int) -> bool:
+def has_result(folder: Path, method: Method, seed: int, measures: Collection[str]) -> bool:
     """Return whether a part has a result of the method's present version.
+
+    Args:
+        measures: The protocol's; a result that lacks one does not count.
 
     Raises:
         MethodNotInstalled: The method's packages are missing.
@@ -253,7 +260,10 @@ def has_result(folder: Path, method: Method, seed: int) -> bool:
     """
     version = build_version(list_dependencies(method))
     path = _find_path(folder, method, seed)
-    return path.exists() and _read_part(path).version == version
+    if not path.exists():
+        return False
+    part = _read_part(path)
+    return part.version == version and part.values.keys() >= set(measures)
 
 
 def _find_path(folder: Path, method: Method, seed: int) -> Path:
@@ -294,7 +304,7 @@ async def run_methods(
         path = _find_path(folder, method, seed)
         try:
             depends_on = list_dependencies(method)
-            if has_result(folder, method, seed):
+            if has_result(folder, method, seed, protocol.measures):
                 return
             changed = path.exists()
             begun = time.monotonic()
@@ -363,11 +373,17 @@ def read_known(folder: Path) -> Known:
     Raises:
         PropagationError: The file is missing or damaged.
     """
-    path, again = folder / TARGETS, "the next `propagation lab run` makes it again"
-    found = _read_arrays(path, again)
-    if not {"history", "adopters"} <= found.keys():
-        raise PropagationError(f"{path} cannot be read (it lacks a column); {again}")
-    return Known(found["history"], found["adopters"])
+    path = folder / TARGETS
+    if not path.exists():
+        raise PropagationError(f"{path} is missing; the next `propagation lab run` makes it again")
+    found = _read_arrays(path)
+    with _explain_damaged(path):
+        known = Known(found["history"], found["adopters"])
+        if any(column.ndim != 1 or column.dtype.kind != "i" for column in known):
+            raise ValueError("a column holds no list of whole numbers")
+        if len(known.history) != len(known.adopters):
+            raise ValueError("its columns have different lengths")
+    return known
 
 
 def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]:
@@ -404,7 +420,7 @@ def _find_version(method: Method) -> str | None:
         return None
 
 
-def _read_arrays(path: Path, help_: str) -> dict[str, NDArray[Any]]:
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read a file of arrays.
 
     Raises:
@@ -415,22 +431,57 @@ def _read_arrays(path: Path, help_: str) -> dict[str, NDArray[Any]]:
             return {name: np.asarray(found[name]) for name in found.files}
     # NumPy and zipfile raise errors of many kinds on damaged bytes.
     except Exception as error:
-        raise PropagationError(f"{path} cannot be read ({error}); {help_}") from error
+        raise PropagationError(f"{path} cannot be read ({error}); {MADE_AGAIN}") from error
+
+
+@contextmanager
+def _explain_damaged(path: Path) -> Iterator[None]:
+    """Say in one sentence that a file's arrays are not what a run writes.
+
+    Raises:
+        PropagationError: A column is missing, or its content is wrong.
+    """
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as error:
+        reason: object = error
+        if isinstance(error, KeyError):
+            reason = f"it lacks the column {error}"
+        elif isinstance(error, ValidationError):
+            reason = "a field of what was measured is wrong"
+        raise PropagationError(f"{path} cannot be read ({reason}); {MADE_AGAIN}") from error
 
 
 def _read_part(path: Path) -> Part:
     method, _, seed = path.stem.rpartition("-")
-    again = "delete it, and the next run makes it again"
-    columns = _read_arrays(path, again)
-    try:
+    columns = _read_arrays(path)
+    with _explain_damaged(path):
         version = str(columns.pop("version"))
-        depends_on = orjson.loads(str(columns.pop("depends_on", "{}")))
+        depends_on = _read_dependencies(str(columns.pop("depends_on", "{}")))
         seconds = float(columns.pop("seconds", np.array(np.nan)))
         measured = Measured.model_validate_json(str(columns.pop("measured", "{}")))
-        target = list(zip(columns.pop("user").tolist(), columns.pop("item").tolist(), strict=True))
-        if any(column.shape != (len(target),) for column in columns.values()):
-            raise ValueError("its columns have different lengths")
+        target = _read_targets(columns.pop("user"), columns.pop("item"))
+        for name, column in columns.items():
+            if column.shape != (len(target),):
+                raise ValueError("its columns have different lengths")
+            if column.dtype.kind != "f" or np.isinf(column).any():
+                raise ValueError(f"the column {name!r} holds other things than finite numbers")
+        if np.isinf(seconds):
+            raise ValueError("its seconds are infinite")
         known = None if np.isnan(seconds) else seconds
-        return Part(method, int(seed), version, target, columns, known, measured, depends_on)
-    except (ValueError, KeyError, TypeError) as error:
-        raise PropagationError(f"{path} cannot be read ({error}); {again}") from error
+        return Part(method, int(seed), version, target, columns, known, measured, depends_on, path)
+
+
+def _read_dependencies(text: str) -> Dependencies:
+    found = orjson.loads(text)
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        raise ValueError("what it depends on is no list of names and versions")
+    return found
+
+
+def _read_targets(user: NDArray[Any], item: NDArray[Any]) -> list[tuple[str, str]]:
+    if any(ids.ndim != 1 or ids.dtype.kind != "U" for ids in (user, item)):
+        raise ValueError("its users or items are no lists of ids")
+    if len(user) != len(item) or not len(user):
+        raise ValueError("it has no targets, or a user without an item")
+    return list(zip(user.tolist(), item.tolist(), strict=True))

@@ -6,6 +6,7 @@ import numpy as np
 
 from propagation.evaluation.reports.results import Results
 from propagation.laboratory.history import Known
+from propagation.laboratory.runs.comparison import check_comparable
 from propagation.laboratory.runs.run import Part
 from propagation.model import PropagationError
 
@@ -22,21 +23,14 @@ def collect_results(parts: Sequence[Part], known: Known) -> Results:
         known: Of the run's targets, in their order.
 
     Raises:
-        PropagationError: There is no part, or parts have other targets or measures than the first.
+        PropagationError: There is no part, or as `check_comparable`.
     """
     if not parts:
         raise PropagationError("the run has no results yet; `propagation lab run` makes them")
     results = Results()
+    measures = list(dict.fromkeys(name for part in parts for name in part.values))
+    check_comparable(parts, measures, known)
     for part in parts:
-        if (
-            part.target != parts[0].target
-            or part.values.keys() != parts[0].values.keys()
-            or len(part.target) != len(known.history)
-        ):
-            raise PropagationError(
-                f"the results of {part.method}, seed {part.seed}, have other targets or measures"
-                " than the others of the run; delete them, and the next run makes them again"
-            )
         results.parts.append(
             {
                 "method": np.full(len(part.target), part.method),
@@ -45,7 +39,7 @@ def collect_results(parts: Sequence[Part], known: Known) -> Results:
                 "item": np.array([item for _, item in part.target]),
                 "history": known.history,
                 "adopters": known.adopters,
-                **{name: part.values[name] for name in parts[0].values},
+                **{name: part.values[name] for name in measures},
             }
         )
     return results

@@ -68,12 +68,12 @@ def judge(claim: Claim, parts: Sequence[Part], known: Known | None) -> Judged:
     less = _collect(claim.measure_of_less, by_method[claim.less])
     if greater is None or less is None or (claim.among is not None and known is None):
         return Judged(claim=str(claim), verdict=Verdict.NOT_RUN.value)
-    values, unit = _subtract(greater, less)
+    left, right, unit = _align(greater, less)
     if claim.among is not None and known is not None:
         selected = claim.among.select(known)
-        values, unit = values[selected], unit[selected]
-    difference = pair_up(values, np.zeros(len(values)), unit)
-    units = len(np.unique(unit[~np.isnan(values)]))
+        left, right, unit = left[selected], right[selected], unit[selected]
+    difference = pair_up(left, right, unit)
+    units = len(np.unique(unit[~np.isnan(left - right)]))
     return Judged(
         claim=str(claim),
         verdict=_decide(claim, difference, units).value,
@@ -122,12 +122,12 @@ def get_count(measure: str, part: Part) -> float | None:
     return part.seconds if measure == "seconds" else part.measured.counts.get(measure)
 
 
-def _subtract(greater: _Values, less: _Values) -> tuple[F64, I64]:
-    """Return the differences of what both have, and their units."""
+def _align(greater: _Values, less: _Values) -> tuple[F64, F64, I64]:
+    """Return the values of what both have, and their units."""
     if not greater.by_seed:
-        return greater.values - less.values, greater.unit
+        return greater.values, less.values, greater.unit
     unit, ours, theirs = np.intersect1d(greater.unit, less.unit, return_indices=True)
-    return greater.values[ours] - less.values[theirs], unit
+    return greater.values[ours], less.values[theirs], unit
 
 
 def _decide(claim: Claim, difference: Paired | None, units: int) -> Verdict:

@@ -265,7 +265,10 @@ def run_experiment(
     print_error(
         *outcome.absent.values(),
         *dict.fromkeys(outcome.failed.values()),
-        *(f"{name} ran again: it has changed since." for name in outcome.repeated),
+        *(
+            f"{name} ran again: it has changed since, or results lacked a measure."
+            for name in outcome.repeated
+        ),
     )
     # Rows of models that were asked before stand beside those of today's.
     written = read_parts(folder, None if chosen.by_model else [method.name for method in built])
@@ -566,8 +569,9 @@ def _find_experiment(name: str) -> "Experiment":
 def _print(
     experiment: "Experiment", plan: "RunPlan", figures: "Sequence[MethodFigures]", against: str
 ) -> None:
-    from services.laboratory.page import build_headers, build_rows, describe_run
+    from services.laboratory.page import build_headers, build_rows, describe_run, list_warnings
 
+    print_text(*list_warnings(plan))
     headers = build_headers(experiment, figures, against)
     print_table(
         f"{experiment.name}: {experiment.title}",

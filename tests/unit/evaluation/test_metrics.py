@@ -14,7 +14,7 @@ from propagation.evaluation.kernels.arms import (
     compute_expected,
     log_factorials,
 )
-from propagation.evaluation.protocols.metrics import compute_mean, pair_up
+from propagation.evaluation.protocols.metrics import Paired, compute_mean, pair_up
 
 LOGS = log_factorials(200)
 
@@ -71,6 +71,23 @@ def test_paired_is_a_mean_over_users_not_events():
     assert pair is not None
     assert pair.mean == pytest.approx(0.5)
     assert pair.t == pytest.approx(0.5 / (np.std([1, 0], ddof=1) / np.sqrt(2)))
+
+
+def test_rounding_errors_have_no_t():
+    """0.1 + 0.2 - 0.3 and the spread of equal differences are rounding errors."""
+    sums = np.array([0.1 + 0.2, 0.1 + 0.2, 0.5])
+    pair = pair_up(sums, np.array([0.3, 0.3, 0.5]), np.arange(3))
+    assert pair == Paired(mean=0, t=None, standard_error=0)
+    cancelling = pair_up(
+        np.array([0.1, 0.2, 0, 1]), np.array([0, 0, 0.3, 1]), np.array([0] * 3 + [1])
+    )
+    assert cancelling == Paired(mean=0, t=None, standard_error=0)
+    equal = pair_up(sums + 0.1, sums, np.arange(3))
+    assert equal is not None
+    assert (equal.t, equal.standard_error) == (None, 0)
+    small = pair_up(np.array([1 + 1e-9, 1.0]), np.ones(2), np.arange(2))
+    assert small is not None
+    assert small.t == pytest.approx(1), "a small difference is one"
 
 
 def test_nothing_ranked_is_none_not_zero():

@@ -2,9 +2,20 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
+from propagation.adapters.openai.prompting import Prompt
+from propagation.laboratory.agentcf.prompts import (
+    advertise,
+    choose,
+    express,
+    learn,
+    rank,
+    reflect,
+    review,
+)
 from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.methods import MethodNotInstalled, Random, dependencies
 from propagation.laboratory.methods.asking import asks_model
@@ -22,6 +33,7 @@ from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 from services.laboratory.page import render_run
 from tests.unit.laboratory.lab_data import build_dataset, build_titled
+from tests.unit.laboratory.planted_agentcf import build_agentcf
 from tests.unit.laboratory.test_no_future import ASKING
 from tests.unit.laboratory.titled_data import build_settings
 
@@ -193,9 +205,33 @@ async def test_agents_depend_on_the_model_and_on_the_methods_inside(environment)
     for method in methods:
         assert asks_model(method)
         assert method.depends_on["model"] == model.identity, method.name
-        assert {"prompt", "prompts", "revision"} & method.depends_on.keys(), method.name
+        assert {"prompt", "prompts"} & method.depends_on.keys(), method.name
     assert around.depends_on["ease: rectools"] == "0.19.0"
 
 
 def test_methods_without_anything_else_depend_on_the_service_only():
     assert [*dependencies.list_dependencies(Random())] == ["preference-propagation"]
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (module, name)
+        for module in (advertise, choose, express, learn, rank, reflect, review)
+        for name, value in vars(module).items()
+        if isinstance(value, Prompt)
+        or (isinstance(value, dict) and isinstance(next(iter(value.values())), Prompt))
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_agentcf_depends_on_each_of_its_prompts(monkeypatch, module, name):
+    """Those of the studies, too: one method takes part in all of them."""
+    method = build_agentcf(build_titled(), ask=None)
+    before = method.depends_on
+    value = getattr(module, name)
+    if isinstance(value, Prompt):
+        monkeypatch.setattr(module, name, replace(value, instructions="Say anything."))
+    else:
+        last = [*value][-1]
+        monkeypatch.setitem(value, last, replace(value[last], instructions="Say anything."))
+    assert method.depends_on != before

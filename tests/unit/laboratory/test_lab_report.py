@@ -11,15 +11,18 @@ import pytest
 from propagation.errors import PropagationError
 from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.experiments.claims import Slice
+from propagation.laboratory.history import Known
 from propagation.laboratory.methods import Measured, Popularity, Random
 from propagation.laboratory.runs import (
     Part,
     RunReport,
     build_report,
+    collect_results,
     open_run,
     plan_run,
     read_known,
     read_parts,
+    read_plan,
     run_methods,
 )
 from propagation.laboratory.runs.report import SeriesReport
@@ -110,6 +113,16 @@ def test_a_run_without_what_is_known_of_its_targets_is_named(tmp_path):
     np.savez(tmp_path / "targets.npz", history=np.ones(3))
     with pytest.raises(PropagationError, match="cannot be read"):
         read_known(tmp_path)
+
+
+def test_targets_of_another_number_than_the_results_are_named(report, tmp_path):
+    parts, plan = read_parts(tmp_path / "run"), read_plan(tmp_path / "run")
+    known = Known(*np.ones((2, USERS + 1), np.int64))
+    named = rf"targets\.npz cannot be used \(it has {USERS + 1} targets.*have {USERS}\); delete it"
+    with pytest.raises(PropagationError, match=named):
+        build_report(CHANGED, plan, parts, known, "random", {})
+    with pytest.raises(PropagationError, match=named):
+        collect_results(parts, known)
 
 
 def test_labels_of_lines_that_end_together_do_not_overlap():

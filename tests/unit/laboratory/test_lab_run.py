@@ -1,5 +1,7 @@
 """Runs of the laboratory: planted truths, resuming, and what other runs leave alone."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from propagation.laboratory.runs import (
     compare,
     open_run,
     plan_run,
+    read_known,
     read_parts,
     read_plan,
     run_methods,
@@ -149,6 +152,69 @@ async def test_a_damaged_file_of_results_is_named(tmp_path, kept):
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(PropagationError, match=r"random-1\.npz cannot be read .* delete it"):
         read_parts(tmp_path / "run")
+
+
+def rewrite(path, **changes):
+    """Write a file of results anew; a column that is None is left out."""
+    columns = {**np.load(path), **changes}
+    np.savez(path, **{name: value for name, value in columns.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n1": np.full(USERS, np.inf)},
+        {"n1": np.full(USERS, "one")},
+        {"n1": np.full(USERS, 1)},
+        {"n1": np.zeros((USERS, 2))},
+        {"user": np.full(USERS - 1, "u")},
+        {"user": np.array("u"), "item": np.array("i")},
+        {"user": np.full((USERS, 2), "u")},
+        {"item": np.arange(USERS)},
+        {"item": None},
+        {"version": None},
+        {"depends_on": np.array('["numpy"]')},
+        {"depends_on": np.array('{"numpy": 2}')},
+        {"depends_on": np.array("half")},
+        {"measured": np.array('{"counts": 5}')},
+        {"seconds": np.array(np.inf)},
+        {"seconds": np.ones(2)},
+    ],
+)
+async def test_results_that_no_run_writes_are_named(tmp_path, changes):
+    await run(tmp_path / "run", build_dataset(), [Random()], [1])
+    rewrite(tmp_path / "run" / "random-1.npz", **changes)
+    named = r"random-1\.npz cannot be read \([^\n]+\); delete it, and the next run makes it again$"
+    with pytest.raises(PropagationError, match=named):
+        read_parts(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"history": np.array(5)},
+        {"history": np.full(USERS, 5.0)},
+        {"adopters": np.ones((USERS, 1), np.int64)},
+        {"adopters": np.ones(USERS + 1, np.int64)},
+    ],
+)
+async def test_damaged_numbers_of_what_is_known_are_named(tmp_path, changes):
+    await run(tmp_path / "run", build_dataset(), [Random()], [1])
+    rewrite(tmp_path / "run" / "targets.npz", **changes)
+    with pytest.raises(PropagationError, match=r"targets\.npz cannot be read \(.*delete it"):
+        read_known(tmp_path / "run")
+
+
+async def test_results_that_lack_a_measure_are_made_again(tmp_path):
+    method = Counting("mine")
+    await run(tmp_path / "run", build_dataset(), [method], [1])
+    path = tmp_path / "run" / "mine-1.npz"
+    rewrite(path, n10=None)
+    with pytest.raises(PropagationError, match=f"{re.escape(str(path))} cannot be used; delete it"):
+        compare(read_parts(tmp_path / "run"), MEASURES, "mine")
+    parts, outcome = await run(tmp_path / "run", build_dataset(), [method], [1])
+    assert (method.calls, outcome.repeated) == (2, ["mine"])
+    assert "n10" in parts[0].values
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "5", '{"experiment": 5}', "half"])

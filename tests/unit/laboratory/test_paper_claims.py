@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from propagation.evaluation.protocols.metrics import Paired
 from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.experiments.claims import Claim, Slice, claim_change
 from propagation.laboratory.history import Known
@@ -52,6 +53,19 @@ def test_seeds_are_averaged_first_and_users_are_the_units():
     assert judged.difference.mean == pytest.approx(0.1)
     assert judged.difference.standard_error == pytest.approx(0, abs=1e-9)
     assert (judged.units, judged.verdict) == (USERS, "holds")
+
+
+def test_rounding_errors_are_no_difference():
+    """The mean of three times 0.1 is not 0.1."""
+    same = {"n10": np.where(np.arange(USERS) % 2, 0.1, 0.5)}
+    assert np.any(np.mean([same["n10"]] * 3, axis=0) != same["n10"])
+    parts = [Part("good", seed, "", TARGETS, same) for seed in (1, 2, 3)]
+    parts.append(Part("bad", 1, "", TARGETS, same))
+    judged = judge(Claim("good", "bad"), parts, None)
+    assert judged.difference == Paired(mean=0, t=None, standard_error=0)
+    assert judged.verdict == "cannot be told"
+    none = judge(Claim("good", "bad", differs=False), parts, None)
+    assert none.verdict == "no difference was found"
 
 
 def test_a_claim_about_a_slice_sees_its_targets_only():

@@ -26,7 +26,7 @@ from propagation.laboratory.runs import (
     read_parts,
     run_methods,
 )
-from propagation.model import ClientKind, InvalidInput
+from propagation.model import ClientKind, InvalidInput, PropagationError
 from services.assembly import FITTABLE_EMBEDDERS
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
@@ -83,6 +83,19 @@ def test_targets_are_events_of_known_users_that_repeat_nothing():
     assert pools[-1].tolist() == [*range(3, 14)], "neither what user 0 had nor the target"
     with pytest.raises(InvalidInput, match="has 8 users with an event behind the first 60%"):
         Prequential(first=0.6).split(dataset.first(20))
+
+
+def test_runs_that_begin_at_other_shares_are_other_runs(tmp_path):
+    dataset = build_titled()
+
+    def plan(first):
+        return plan_run("ours/prequential", dataset, Prequential(first=first))
+
+    with open_run(tmp_path / "run", plan(0.401)):
+        pass
+    with pytest.raises(PropagationError, match="holds another run: it differs in described"):
+        open_run(tmp_path / "run", plan(0.404)).__enter__()
+    assert [Prequential(first=one).share for one in (0.4, 0.29, 0.404)] == ["40%", "29%", "40.4%"]
 
 
 def test_what_is_known_without_moments_is_the_whole_history():

@@ -367,11 +367,13 @@ def test_data_without_times_are_refused_or_the_report_says_it(untimed, tmp_path,
         run_lab(*command)
     assert not run.exists()
     printed, _ = run_lab(*command, "--without-times", "--seeds", 1)
-    assert "The order of the events is made up" in printed
+    made_up = "The order of the events is made up"
+    assert printed.count(made_up) == 1
+    assert printed.index(made_up) < printed.index("seeds"), "before the table"
     found = json.loads(run_lab(*command, "--without-times", "--seeds", 1, "--json")[0])
     assert found["order_made_up"] is True
     run_lab("report", run)
-    assert "The order of the events is made up" in (run / "report.html").read_text()
+    assert made_up in (run / "report.html").read_text()
     assert json.loads((run / "report.json").read_text())["data"]["plan"]["order_made_up"]
 
 
