@@ -116,9 +116,9 @@ class RateLimiter:
                     self._later.cancel()
                 self._later = asyncio.get_running_loop().call_later(wait, self._admit)
                 return
-            self._recent.append((self._clock(), call.tokens))
-            self.running += 1
             self._queue.begin(call)
+            self.running += 1
+            self._recent.append((self._clock(), call.tokens))
 
     def _release(self) -> None:
         self.running -= 1

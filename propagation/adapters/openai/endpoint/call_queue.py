@@ -47,7 +47,13 @@ class CallQueue:
 
     @property
     def next(self) -> WaitingCall | None:
-        """The call whose turn it is; None if none waits."""
+        """The call whose turn it is; None if none waits.
+
+        A call whose task was cancelled is dropped: it stays queued until that task runs.
+        """
+        for calls in self._waiting.values():
+            while calls and calls[0].begun.done():
+                calls.popleft()
         kinds = [work for work, calls in self._waiting.items() if calls]
         return self._waiting[min(kinds, key=self._times.__getitem__)][0] if kinds else None
 
@@ -65,5 +71,6 @@ class CallQueue:
         call.begun.set_result(None)
 
     def remove(self, call: WaitingCall) -> None:
-        """Remove a call that nobody waits for any more."""
-        self._waiting[call.work].remove(call)
+        """Remove a call that nobody waits for any more, unless `next` dropped it already."""
+        if call in self._waiting[call.work]:
+            self._waiting[call.work].remove(call)

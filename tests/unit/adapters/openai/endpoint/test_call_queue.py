@@ -123,6 +123,22 @@ async def test_a_cancelled_call_leaves_neither_a_slot_nor_its_place():
     assert begun[-2:] == [READ] * 2
 
 
+async def test_a_call_cancelled_in_the_same_turn_as_another_ends_gets_no_slot():
+    """A common deadline cancels both; the one that waits is still queued when the slot is free."""
+    limiter, begun = RateLimiter(1), []
+    running, waiting, last = (
+        asyncio.create_task(make_calls(limiter, ROUTERS, 1, begun, steps))
+        for steps in (10_000, 10_000, 1)
+    )
+    await pass_steps(5)
+    running.cancel()
+    waiting.cancel()
+    ended = await asyncio.gather(running, waiting, return_exceptions=True)
+    assert [type(error) for error in ended] == [asyncio.CancelledError] * 2
+    await asyncio.wait_for(last, 5)
+    assert (limiter.running, begun) == (0, [ROUTERS] * 2)
+
+
 async def test_a_call_waits_for_the_end_of_a_pause():
     limiter, begun = RateLimiter(2), []
     limiter.pause(0.05)
