@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from propagation.model import LossReason
 from propagation.v1 import propagation_pb2 as pb
 from services.report.html import Child, make_element, table
 
 LEAST_PARTS, LOST_SHARE = 20, 0.5
 REMEDY = ": `propagation model-check` says what suits the model"
+UNANSWERED_REMEDY = ": see whether it is up, and whether openai.timeout is long enough for it"
 REMEDIES = {
     "summarize": ", so the offline reasoner wrote these routers' texts:"
     " set openai.router_texts=offline to ask the model for none"
@@ -17,16 +19,35 @@ REMEDIES = {
 
 def list_model_warnings(status: pb.GetStatusResponse) -> list[str]:
     """List what is wrong with the present model, a sentence each."""
-    lost = [
-        f"{one.lost_parts / asked:.0%} of the answers to {one.prompt} could not be used"
-        f"{REMEDIES.get(one.prompt.partition('@')[0], REMEDY)}"
-        for one in status.spending.prompts
-        # A lost part was checked twice, as it was asked for once more. Of an answer that cannot be
-        # read, no part is checked.
-        if (asked := max(one.parts - one.lost_parts, one.lost_parts)) >= LEAST_PARTS
-        and one.lost_parts > LOST_SHARE * asked
-    ]
+    lost = [sentence for one in status.spending.prompts if (sentence := _describe_losses(one))]
     return [*(one.warning for one in status.predictors if one.in_use and one.warning), *lost]
+
+
+def _describe_losses(spent: pb.PromptSpending) -> str:
+    """Describe why most parts of a prompt's answers were lost.
+
+    Parts that the endpoint did not answer are no unusable answers: they were never checked.
+
+    Returns:
+        A sentence without its full stop; "" if most were usable, or too few were asked to tell.
+    """
+    unanswered = sum(one.count for one in spent.losses if one.reason == LossReason.UNANSWERED)
+    unusable = spent.lost_parts - unanswered
+    # An unusable part was checked twice, as it was asked for once more. Of an answer that cannot be
+    # read, no part is checked.
+    answered = max(spent.parts - unusable, unusable)
+    asked = answered + unanswered
+    if asked >= LEAST_PARTS and unanswered > LOST_SHARE * asked:
+        return (
+            f"the endpoint did not answer {unanswered / asked:.0%} of what {spent.prompt} asked"
+            f"{UNANSWERED_REMEDY}"
+        )
+    if answered >= LEAST_PARTS and unusable > LOST_SHARE * answered:
+        remedy = REMEDIES.get(spent.prompt.partition("@")[0], REMEDY)
+        return (
+            f"{unusable / answered:.0%} of the answers to {spent.prompt} could not be used{remedy}"
+        )
+    return ""
 
 
 def write_language_model(status: pb.GetStatusResponse) -> list[Child]:

@@ -123,8 +123,8 @@ class Stage0:
     async def _open_beside_reasoning(self) -> None:
         """Open the first epoch while clients are described and interactions are reasoned.
 
-        A round under way is abandoned: the epoch replaces the routers, and numbers wait for no
-        model.
+        A round under way is abandoned, and rounds that wait end without effect: the epoch replaces
+        the routers, and numbers wait for no model.
 
         To reasoning it is as if another process had opened it. The index is made again by
         maintenance, and the first round is due as soon as enough clients are described.
@@ -132,23 +132,23 @@ class Stage0:
         Raises:
             LeaseLost: Another process keeps the learner's lease for too long.
         """
-        self.rounds.abandon()
-        async with self.exclusion.run(Activity.OPEN_FIRST_EPOCH):
-            async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
-                if self.numbers.view.epoch:
-                    return
-                self.index_maintenance.put_off(
-                    "the vector index is made again for the first epoch, once the model has"
-                    " answered the questions under way"
+        with self.rounds.give_way():
+            async with self.exclusion.run(Activity.OPEN_FIRST_EPOCH):
+                async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
+                    if self.numbers.view.epoch:
+                        return
+                    self.index_maintenance.put_off(
+                        "the vector index is made again for the first epoch, once the model has"
+                        " answered the questions under way"
+                    )
+                    epoch = await self._go_live(lease, lambda step: None)
+                await self.replica_sync.follow_embedder()
+                log.info(
+                    "epoch %d is open at sequence %d; %d clients are described later",
+                    epoch.number,
+                    epoch.sequence,
+                    self.cold_start.outstanding,
                 )
-                epoch = await self._go_live(lease, lambda step: None)
-            await self.replica_sync.follow_embedder()
-            log.info(
-                "epoch %d is open at sequence %d; %d clients are described later",
-                epoch.number,
-                epoch.sequence,
-                self.cold_start.outstanding,
-            )
 
     async def open_index(self) -> None:
         """Make the index equal to the graph, at start.

@@ -7,7 +7,8 @@ runs the optimisation when it is due.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from propagation.model import Round, RouterVersion
@@ -98,7 +99,8 @@ class PropagationRound:
         self._leases = leases
         self._find_end = find_end
         self.postponed: dict[int, str] = {}
-        self._running: asyncio.Task[Round | None] | None = None
+        self._abandonable: asyncio.Task[Round | None] | None = None
+        self._giving_way = False
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough clients have changed.
@@ -137,7 +139,7 @@ class PropagationRound:
         """Run one round over everything reasoned so far.
 
         Returns:
-            The round; None if nothing had changed, or if the round was abandoned.
+            The round; None if nothing had changed, or if rounds give way (`give_way`).
 
         Raises:
             LeaseHeld: Another process runs a round.
@@ -146,10 +148,13 @@ class PropagationRound:
             # Under the lease, so that another process' round cannot come between.
             pending = await self.find_pending()
             perception = self._perception.perceive_by_centres() if pending.first else self.policy
+            # Last before the round begins, so that none begins unseen by `give_way`.
+            if self._giving_way:
+                return None
             try:
                 with asking_for(ModelWork.ROUTERS):
                     running = asyncio.create_task(self._run(lease, pending, perception))
-                self._running = running
+                self._abandonable = running
                 return await running
             except BaseException as error:
                 self._vectors.canonical.round = -1
@@ -160,15 +165,22 @@ class PropagationRound:
                     return None
                 raise
             finally:
-                self._running = None
+                self._abandonable = None
 
-    def abandon(self) -> None:
-        """End the round that runs here, if any, with no effect.
+    @contextmanager
+    def give_way(self) -> Iterator[None]:
+        """Abandon the round that runs here, with no effect, and begin none in the body.
 
-        A slow model may write routers' texts for many minutes.
+        A slow model may write routers' texts for many minutes. A round that publishes already is
+        not abandoned: it asks no model any more, and part of it may be durable.
         """
-        if self._running is not None:
-            self._running.cancel()
+        self._giving_way = True
+        if self._abandonable is not None:
+            self._abandonable.cancel()
+        try:
+            yield
+        finally:
+            self._giving_way = False
 
     async def _run(
         self, lease: Lease, pending: PendingChanges, perception: Perception
@@ -215,6 +227,7 @@ class PropagationRound:
             }
         )
         failed = PostponedArrivals(epoch, {router: groups[router] for router in routers.failed})
+        self._abandonable = None  # the commit and what follows from it belong together
         published = await self._store.publish_round(lease, summary, failed.pack())
         self.postponed = routers.failed
         self._vectors.canonical.add(perceived.mapped, published.number)

@@ -6,19 +6,24 @@ These limits decide when calls may begin and when they must end.
 import asyncio
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from propagation.adapters.openai.endpoint.call_queue import CallQueue, WaitingCall
 from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
-from propagation.ports import current_work
+from propagation.ports import ModelWork, current_work
 
 MINUTE = 60.0
 FAILURES = 12
 OPEN_SECONDS = 3.0
 STOPPING = "the service is stopping; this work goes on after the next start"
 BURST = 10.0
+KEEP_SECONDS = 0.5
+"""How long a slot that an interaction's call leaves is kept for the next one.
+
+An interaction asks one question after another, and commits between them.
+"""
 
 
 class RateLimiter:
@@ -27,6 +32,10 @@ class RateLimiter:
     Kinds of work share the slots (ModelWork): a call is of the kind for which its task asks. The
     limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in flight,
     since a slow server still works on calls that timed out, and the next ones wait behind them.
+
+    Turns do not bound time: a router's call may take a thousand times as long as an interaction's.
+    So while an interaction's call waits, or ended less than KEEP_SECONDS ago, a call of another
+    kind begins only if these then hold at most half of the slots. A single slot goes by turns.
 
     Every attempt of every call takes exactly one slot of its endpoint's limiter.
     """
@@ -48,7 +57,13 @@ class RateLimiter:
         self._clock = clock
         self._recent: deque[tuple[float, int]] = deque()
         self._not_before = 0.0
-        self.running = 0
+        self._running = Counter[ModelWork]()
+        self._keeping: asyncio.TimerHandle | None = None
+
+    @property
+    def running(self) -> int:
+        """How many calls hold a slot."""
+        return self._running.total()
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[None]:
@@ -67,12 +82,12 @@ class RateLimiter:
                 self._queue.remove(call)
                 self._admit()  # the next one may need fewer tokens
             else:
-                self._release()
+                self._release(call.work)
             raise
         try:
             yield
         finally:
-            self._release()
+            self._release(call.work)
 
     def reduce(self) -> None:
         """Halve the calls in flight, down to one, after a time-out.
@@ -110,18 +125,36 @@ class RateLimiter:
 
     def _admit(self) -> None:
         """Let waiting calls begin, as far as slots, rates and pauses allow."""
-        while self.running < self.concurrency and (call := self._queue.next) is not None:
+        while self.running < self.concurrency:
+            call = self._queue.choose(interactions_only=self._others_are_full())
+            if call is None:
+                return
             if (wait := self._wait(call.tokens)) > 0:
                 if self._later is not None:
                     self._later.cancel()
                 self._later = asyncio.get_running_loop().call_later(wait, self._admit)
                 return
-            self._recent.append((self._clock(), call.tokens))
-            self.running += 1
             self._queue.begin(call)
+            self._running[call.work] += 1
+            self._recent.append((self._clock(), call.tokens))
 
-    def _release(self) -> None:
-        self.running -= 1
+    def _others_are_full(self) -> bool:
+        """Tell whether only calls of interactions may begin now."""
+        others = self.running - self._running[ModelWork.INTERACTION]
+        return others >= max(self.concurrency // 2, 1) and (
+            self._keeping is not None or self._queue.has(ModelWork.INTERACTION)
+        )
+
+    def _release(self, work: ModelWork) -> None:
+        self._running[work] -= 1
+        if work is ModelWork.INTERACTION:
+            if self._keeping is not None:
+                self._keeping.cancel()
+            self._keeping = asyncio.get_running_loop().call_later(KEEP_SECONDS, self._end_keeping)
+        self._admit()
+
+    def _end_keeping(self) -> None:
+        self._keeping = None
         self._admit()
 
     def _wait(self, tokens: int) -> float:

@@ -30,7 +30,7 @@ class CallQueue:
 
     Calls of one kind begin in the order of asking. Of several kinds that wait, the one with the
     fewest turns for its share is next; kinds that are equal come in the order of ModelWork. A kind
-    of which nothing waited gets no turns afterwards for that time.
+    of which nothing waited, or none was allowed to begin, gets no turns afterwards for that time.
 
     Source: start-time fair queueing (Goyal, Vin and Cheng, 1996), with calls of equal length.
     """
@@ -45,11 +45,24 @@ class CallQueue:
         """Yield all waiting calls, kind by kind."""
         return (call for calls in self._waiting.values() for call in calls)
 
-    @property
-    def next(self) -> WaitingCall | None:
-        """The call whose turn it is; None if none waits."""
+    def choose(self, *, interactions_only: bool = False) -> WaitingCall | None:
+        """Return the call whose turn it is; None if none waits that may begin.
+
+        A call whose task was cancelled is dropped: it stays queued until that task runs.
+        """
+        for calls in self._waiting.values():
+            while calls and calls[0].begun.done():
+                calls.popleft()
         kinds = [work for work, calls in self._waiting.items() if calls]
+        if interactions_only:
+            for work in kinds:
+                self._times[work] = max(self._times[work], self._now)
+            kinds = [work for work in kinds if work is ModelWork.INTERACTION]
         return self._waiting[min(kinds, key=self._times.__getitem__)][0] if kinds else None
+
+    def has(self, work: ModelWork) -> bool:
+        """Tell whether a call of this kind waits."""
+        return any(not call.begun.done() for call in self._waiting[work])
 
     def add(self, call: WaitingCall) -> None:
         """Add a call at the end of its kind."""
@@ -58,12 +71,13 @@ class CallQueue:
         self._waiting[call.work].append(call)
 
     def begin(self, call: WaitingCall) -> None:
-        """Let the call begin, which must be the next one."""
+        """Let the call begin, which must be the chosen one."""
         self._waiting[call.work].popleft()
         self._now = self._times[call.work]
         self._times[call.work] += Fraction(1, call.work.share)
         call.begun.set_result(None)
 
     def remove(self, call: WaitingCall) -> None:
-        """Remove a call that nobody waits for any more."""
-        self._waiting[call.work].remove(call)
+        """Remove a call that nobody waits for any more, unless `choose` dropped it already."""
+        if call in self._waiting[call.work]:
+            self._waiting[call.work].remove(call)

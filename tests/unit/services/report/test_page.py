@@ -210,3 +210,26 @@ def test_a_model_whose_answers_cannot_be_used_is_named():
     [sentence] = warn(prompt="summarize@3", lost_parts=900)
     assert "the offline reasoner wrote these routers' texts" in sentence
     assert "openai.router_texts=offline" in sentence
+
+
+def test_a_model_that_does_not_answer_is_not_said_to_answer_badly():
+    def warn(parts, unanswered, unusable=0, prompt="summarize@3"):
+        spent = pb.PromptSpending(
+            prompt=prompt,
+            parts=parts,
+            lost_parts=unanswered + unusable,
+            losses=[
+                pb.Loss(reason="unanswered", count=unanswered),
+                pb.Loss(reason="echo", count=unusable),
+            ],
+        )
+        return list_model_warnings(pb.GetStatusResponse(spending=pb.Spending(prompts=[spent])))
+
+    [sentence] = warn(parts=0, unanswered=151)
+    assert sentence.startswith("the endpoint did not answer 100% of what summarize@3 asked")
+    assert "openai.router_texts" not in sentence, "other texts would not be answered either"
+    assert not warn(parts=300, unanswered=151), "a third"
+    [sentence] = warn(parts=100, unanswered=300)
+    assert "did not answer 75%" in sentence
+    [sentence] = warn(parts=100, unanswered=20, unusable=40)
+    assert sentence.startswith("67% of the answers to summarize@3"), "40 of 60 were answered"

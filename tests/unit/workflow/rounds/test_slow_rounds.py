@@ -42,13 +42,50 @@ async def test_an_abandoned_round_is_as_if_it_had_not_begun(tmp_path):
         await record_history(engine)
         before = await engine.store.get_last_round()
         round_, answering = await hold_round(engine)
-        engine.rounds.abandon()
-        assert await asyncio.wait_for(round_, 5) is None
-        assert await engine.store.get_last_round() == before
+        with engine.rounds.give_way():
+            assert await asyncio.wait_for(round_, 5) is None
+            assert await engine.store.get_last_round() == before
         answering.set()
         assert (await engine.run_round()).touched > 0
-        engine.rounds.abandon()
-        assert await engine.run_round() is None, "without a round, nothing is abandoned"
+        with engine.rounds.give_way():
+            pass
+        assert await engine.run_round() is None, "nothing had changed"
+
+
+async def test_a_round_that_waits_behind_an_abandoned_one_gives_way_too(tmp_path):
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
+        round_, answering = await hold_round(engine)
+        queued = asyncio.create_task(engine.run_round())
+        await asyncio.sleep(0.1)
+        with engine.rounds.give_way():
+            assert await asyncio.wait_for(asyncio.gather(round_, queued), 5) == [None, None]
+        assert await engine.store.get_last_round() is None
+        answering.set()
+        assert (await engine.run_round()).touched > 0
+
+
+async def test_a_round_that_publishes_is_not_abandoned(tmp_path):
+    async with open_engine(tmp_path) as engine:
+        await record_history(engine)
+        publish, durable, ending = engine.store.publish_round, asyncio.Event(), asyncio.Event()
+
+        async def publish_and_wait(*args):
+            published = await publish(*args)
+            durable.set()
+            await ending.wait()
+            return published
+
+        engine.store.publish_round = publish_and_wait
+        round_ = asyncio.create_task(engine.run_round())
+        await asyncio.wait_for(durable.wait(), 10)
+        with engine.rounds.give_way():
+            await asyncio.sleep(0.1)
+            assert not round_.done()
+            ending.set()
+            done = await asyncio.wait_for(round_, 5)
+        assert done == await engine.store.get_last_round()
+        assert engine.rounds._vectors.canonical.round == done.number
 
 
 async def test_a_cancelled_round_is_no_abandoned_one(tmp_path):

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections import Counter
+from contextlib import AsyncExitStack
 
 import pytest
 
+from propagation.adapters.openai.endpoint import call_limits as limiter_module
 from propagation.adapters.openai.endpoint.call_limits import RateLimiter
 from propagation.adapters.openai.endpoint.call_queue import CallQueue, WaitingCall
 from propagation.ports import ModelWork, asking_for, current_work
+from tests.waiting import wait_until
 
 INTERACTION, READ, DESCRIPTION, ROUTERS = ModelWork
 
@@ -34,7 +37,7 @@ async def take(queue, turns):
     """Let calls begin, and return their kinds."""
     kinds = []
     for _ in range(turns):
-        call = queue.next
+        call = queue.choose()
         queue.begin(call)
         kinds.append(call.work)
     return kinds
@@ -58,7 +61,7 @@ async def test_calls_of_one_kind_begin_in_the_order_of_asking():
     queue.remove(calls[2])
     assert [call.tokens for call in queue] == [0, 1, 3, 4]
     order = []
-    while (call := queue.next) is not None:
+    while (call := queue.choose()) is not None:
         order.append(call.tokens)
         queue.begin(call)
     assert order == [0, 1, 3, 4]
@@ -103,6 +106,65 @@ async def test_an_interaction_that_asks_one_question_after_another_is_not_kept_w
     await summaries
 
 
+@pytest.mark.parametrize("interacting", [1, 4])
+async def test_long_calls_of_other_kinds_leave_half_of_the_slots_to_short_interactions(
+    interacting, monkeypatch
+):
+    """While routers' calls take 1,000 steps each, interactions of 5 steps go on."""
+    monkeypatch.setattr(limiter_module, "KEEP_SECONDS", 60.0)  # no pause of this machine is longer
+    limiter, begun, most = RateLimiter(4), [], 0
+
+    async def interact():
+        nonlocal most
+        for _ in range(100):
+            await make_calls(limiter, INTERACTION, 1, begun, 5)
+            await pass_steps(10)  # the answer is committed, and nothing waits meanwhile
+            most = max(most, limiter._running[ROUTERS])
+
+    # Both ask when all slots are held, so that the first turns are the interactions'.
+    async with AsyncExitStack() as slots:
+        for _ in range(4):
+            await slots.enter_async_context(limiter.slot(1))
+        interactions = [asyncio.create_task(interact()) for _ in range(interacting)]
+        summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 12, begun, 1_000))
+        await pass_steps(5)
+    for _ in range(4_000):
+        if all(task.done() for task in interactions):
+            break
+        await pass_steps(1)
+    counts = Counter(begun)
+    assert counts[INTERACTION] == 100 * interacting
+    assert 2 <= counts[ROUTERS] <= 8, "they go on, too"
+    # A single first question leaves nothing waiting, nor a slot that is kept.
+    assert most == (3 if interacting == 1 else 2)
+    assert not summaries.done()
+    await summaries
+    assert limiter.running == 0
+
+
+async def test_slots_that_interactions_left_are_kept_only_for_a_moment():
+    limiter, begun = RateLimiter(4), []
+    await make_calls(limiter, INTERACTION, 1, begun)
+    summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 4, begun, 10_000_000))
+    await pass_steps(5)
+    assert limiter.running == 2, "half of the slots are kept"
+    await wait_until(lambda: limiter.running == 4, 5)
+    summaries.cancel()
+    await asyncio.gather(summaries, return_exceptions=True)
+    assert limiter.running == 0
+
+
+async def test_calls_that_may_not_begin_earn_no_turns_for_later():
+    queue = CallQueue()
+    for work in (INTERACTION, ROUTERS):
+        for _ in range(200):
+            queue.add(WaitingCall(work, 1))
+    for _ in range(100):
+        queue.begin(queue.choose(interactions_only=True))
+    counts = Counter(await take(queue, 40))
+    assert counts[ROUTERS] in (10, 11)
+
+
 async def test_a_cancelled_call_leaves_neither_a_slot_nor_its_place():
     limiter, begun = RateLimiter(1), []
     async with limiter.slot(1):
@@ -121,6 +183,22 @@ async def test_a_cancelled_call_leaves_neither_a_slot_nor_its_place():
     assert limiter.running == 0
     await make_calls(limiter, READ, 2, begun)
     assert begun[-2:] == [READ] * 2
+
+
+async def test_a_call_cancelled_in_the_same_turn_as_another_ends_gets_no_slot():
+    """A common deadline cancels both; the one that waits is still queued when the slot is free."""
+    limiter, begun = RateLimiter(1), []
+    running, waiting, last = (
+        asyncio.create_task(make_calls(limiter, ROUTERS, 1, begun, steps))
+        for steps in (10_000, 10_000, 1)
+    )
+    await pass_steps(5)
+    running.cancel()
+    waiting.cancel()
+    ended = await asyncio.gather(running, waiting, return_exceptions=True)
+    assert [type(error) for error in ended] == [asyncio.CancelledError] * 2
+    await asyncio.wait_for(last, 5)
+    assert (limiter.running, begun) == (0, [ROUTERS] * 2)
 
 
 async def test_a_call_waits_for_the_end_of_a_pause():
