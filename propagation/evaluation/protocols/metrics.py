@@ -80,7 +80,7 @@ def pair_up(left: F64, right: F64, user: I64) -> Paired | None:
 
 
 def _drop_rounding(values: F64, size: F64) -> F64:
-    """Return the values, with 0 in place of rounding errors of numbers of that size."""
+    """Return the values, with 0 for rounding errors of that size."""
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)
 
 

@@ -436,7 +436,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
 
 @contextmanager
 def _explain_damaged(path: Path) -> Iterator[None]:
-    """Say in one sentence that a file's arrays are not what a run writes.
+    """Say in one sentence that a file's arrays are damaged.
 
     Raises:
         PropagationError: A column is missing, or its content is wrong.
