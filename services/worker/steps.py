@@ -45,7 +45,10 @@ log = structlog.get_logger()
 
 
 class StepWaiting(Exception):
-    """A step cannot go on before other work of this process ends, which is no failure."""
+    """A step waits for other work of this process.
+
+    This is no failure.
+    """
 
 
 @dataclass(frozen=True)
