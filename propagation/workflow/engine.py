@@ -318,6 +318,11 @@ class Engine:
         return self.numbers.view.routers
 
     @property
+    def is_round_under_way(self) -> bool:
+        """Whether a round runs here, or an activity that changes the same."""
+        return self.exclusion.is_under_way(Activity.ROUND)
+
+    @property
     def postponed_routers(self) -> Mapping[int, str]:
         """The routers that the last round left out, and why."""
         return self.rounds.postponed
@@ -556,7 +561,7 @@ class Engine:
         """
         if not await self.index_maintenance.is_due():
             return 0
-        if self.exclusion.is_under_way(Activity.ROUND):
+        if self.is_round_under_way:
             return 0
         async with self.exclusion.run(Activity.UPDATE_INDEX):
             await self.reasoning.wait_for_views()

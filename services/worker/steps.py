@@ -44,6 +44,13 @@ ReachableReport = Callable[[bool], Awaitable[object]]
 log = structlog.get_logger()
 
 
+class StepWaiting(Exception):
+    """A step waits for other work of this process.
+
+    This is no failure.
+    """
+
+
 @dataclass(frozen=True)
 class WorkerContext:
     """State that the steps of a worker share.
@@ -78,7 +85,8 @@ async def repeat_step(
     second, as another process may have committed something.
 
     An error never ends the loop: the step is retried, with a longer pause each time. A server that
-    does not answer is tried again within two seconds, as such an attempt costs little.
+    does not answer is tried again within two seconds, as such an attempt costs little. A step that
+    raises StepWaiting is shown with what it waits for, and tried again after the usual pause.
     """
     wake, failures = context.wakes[name], context.failures
     pause = FIRST_RETRY_SECONDS
@@ -87,6 +95,10 @@ async def repeat_step(
         start = time.monotonic()
         try:
             done = await step(context)
+        except StepWaiting as waiting:
+            pause = FIRST_RETRY_SECONDS
+            failures.show(name, str(waiting))
+            await wait_for_event(wake, IDLE_SECONDS)
         except Exception as error:
             away = isinstance(error, (EndpointUnavailable, StoreUnreachable))
             longest = LONGEST_RETRY_SECONDS_IF_UNREACHABLE if away else LONGEST_RETRY_SECONDS
@@ -173,10 +185,14 @@ async def update_index(context: WorkerContext) -> int:
         How many changes were brought.
 
     Raises:
+        StepWaiting: The engine reports a problem of the index, and sees to it after the round that
+            is under way.
         IndexUnavailable: The engine reports a problem of the index.
     """
     done = await context.engine.update_index()
     if problem := context.engine.index_problem:
+        if context.engine.is_round_under_way:
+            raise StepWaiting(f"{problem}; this waits for the end of a round")
         raise IndexUnavailable(problem)
     return done
 

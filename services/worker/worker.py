@@ -76,7 +76,7 @@ class Worker:
         """
         engine = self._context.engine
         named = zip(SERVERS, (engine.index_problem, engine.reasoner_problem), strict=True)
-        return self.failures.reasons | {name: reason for name, reason in named if reason}
+        return {name: reason for name, reason in named if reason} | self.failures.reasons
 
     @property
     def quoting(self) -> set[str]:

@@ -169,10 +169,11 @@ class PropagationRound:
 
     @contextmanager
     def give_way(self) -> Iterator[None]:
-        """Abandon the round that runs here, with no effect, and begin none in the body.
+        """Abandon the round that runs here, and begin none meanwhile.
 
-        A slow model may write routers' texts for many minutes. A round that publishes already is
-        not abandoned: it asks no model any more, and part of it may be durable.
+        An abandoned round has no effect. A slow model may write routers' texts for many minutes. A
+        round that publishes already is not abandoned: it asks no model any more, and part of it may
+        be durable.
         """
         self._giving_way = True
         if self._abandonable is not None:

@@ -46,7 +46,7 @@ class CallQueue:
         return (call for calls in self._waiting.values() for call in calls)
 
     def choose(self, *, interactions_only: bool = False) -> WaitingCall | None:
-        """Return the call whose turn it is; None if none waits that may begin.
+        """Return the next call; None if none waits that may begin.
 
         A call whose task was cancelled is dropped: it stays queued until that task runs.
         """
@@ -78,6 +78,6 @@ class CallQueue:
         call.begun.set_result(None)
 
     def remove(self, call: WaitingCall) -> None:
-        """Remove a call that nobody waits for any more, unless `choose` dropped it already."""
+        """Remove a call, unless `choose` dropped it already."""
         if call in self._waiting[call.work]:
             self._waiting[call.work].remove(call)

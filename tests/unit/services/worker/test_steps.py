@@ -9,6 +9,7 @@ from propagation.model import IndexUnavailable, NotFound, StoreRefused, StoreUnr
 from services.worker import steps
 from services.worker.call_priority import CallPriority
 from services.worker.steps import WorkerContext
+from tests.waiting import wait_until
 
 
 def make_context(**engine):
@@ -69,11 +70,28 @@ async def test_retention_waits_for_a_stop_and_for_uninterrupted_work():
 
 
 async def test_a_problem_of_the_index_fails_the_step():
-    context = make_context(update_index=make_call(1, 0), index_problem=None)
+    context = make_context(
+        update_index=make_call(1, 0), index_problem=None, is_round_under_way=False
+    )
     assert await steps.update_index(context) == 1
     context.engine.index_problem = "no answer"
     with pytest.raises(IndexUnavailable, match="no answer"):
         await steps.update_index(context)
+
+
+async def test_an_index_that_waits_for_a_round_is_shown_but_has_not_failed(monkeypatch):
+    monkeypatch.setattr(steps, "IDLE_SECONDS", 0.01)
+    context = make_context(
+        update_index=make_call(*[0] * 1_000), index_problem="made again", is_round_under_way=True
+    )
+    loop = asyncio.create_task(steps.repeat_step("index", steps.update_index, context))
+    await wait_until(lambda: "index" in context.failures.reasons, 5)
+    assert context.failures.reasons["index"] == "made again; this waits for the end of a round"
+    context.engine.is_round_under_way, context.engine.index_problem = False, ""
+    await wait_until(lambda: not context.failures.reasons, 5)
+    assert not context.failures.counters
+    context.stopping.set()
+    await asyncio.wait_for(loop, 5)
 
 
 async def test_health_hears_whether_the_store_answers():
