@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from propagation.model import LossReason
+from propagation.loss_reasons import LossReason
 from propagation.v1 import propagation_pb2 as pb
 from services.report.html import Child, make_element, table
 
