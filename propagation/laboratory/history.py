@@ -33,7 +33,7 @@ class History:
 
     @classmethod
     def of(cls, dataset: Dataset, kept: I64) -> "History":
-        """Return some events of a dataset.
+        """Build the history of some events of a dataset.
 
         Args:
             kept: [E] places in its order of time, ascending.

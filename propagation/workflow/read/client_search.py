@@ -16,7 +16,7 @@ AFTER_EXACT = -1
 
 @dataclass(frozen=True)
 class FoundClient:
-    """A client that a search found.
+    """A client among the results of a search.
 
     Attributes:
         line: The first line of its profile that has all words; "" in a search of the catalogue.

@@ -453,7 +453,7 @@ def _choose_moments(
     """Change the moments of a prequential protocol, if wanted.
 
     Raises:
-        UsageProblem: The experiment has no moments.
+        UsageProblem: --after or --refits was given, and the experiment is not prequential.
     """
     from propagation.laboratory.prequential import Prequential
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from propagation.graph_rules import split_words
 from propagation.model import ClientEvent, ClientKey, ClientKind, InvalidInput, check_text
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.history.operations import NEWEST
 from propagation.workflow.read.client_search import (
     AFTER_EXACT,
     BEFORE_ALL,
@@ -28,7 +29,6 @@ from services.grpc.requests import (
 from services.security.roles import Role, admitted_caller
 
 SEARCH_MAX_CHARS, SEARCH_MAX_WORDS = 256, 16
-NEWEST = 1 << 56  # above every sequence
 
 
 class ClientSearchHandler(Servicer):
@@ -36,9 +36,10 @@ class ClientSearchHandler(Servicer):
 
     @cached_property
     def _turn(self) -> asyncio.Semaphore:
-        """Let searches take turns.
+        """Let searches by words take turns.
 
-        One of single letters may keep a reader of the store busy.
+        A search for single letters may keep a reader of the store busy. The look-up of one id is
+        quick and waits for nobody.
         """
         return asyncio.Semaphore(1)
 
@@ -52,8 +53,7 @@ class ClientSearchHandler(Servicer):
         place = BEFORE_ALL
         if request.page_token:
             (place,) = read_token(request.page_token, "page_token", question, 1, AFTER_EXACT)
-        async with self._turn:
-            page = await self._search(kind, text, place, size, lines=request.lines)
+        page = await self._search(kind, text, place, size, lines=request.lines)
         return pb.SearchClientsResponse(
             clients=[
                 pb.SearchClientsResponse.Found(
@@ -80,11 +80,13 @@ class ClientSearchHandler(Servicer):
         caller = admitted_caller.get()
         if lines:
             caller.require("SearchClients in lines", Role.ANALYST)
-            return await search_profiles(self._store, kind, text, place, size)
+            async with self._turn:
+                return await search_profiles(self._store, kind, text, place, size)
         if kind == ClientKind.USER and not caller.sees_users:
             caller.require("SearchClients among users", Role.PERSONS, Role.ANALYST)
             return await find_client_of_id(self._store, kind, text)
-        return await search_catalogue(self._store, kind, text, place, size)
+        async with self._turn:
+            return await search_catalogue(self._store, kind, text, place, size)
 
     async def ListClientEvents(
         self, request: pb.ListClientEventsRequest, context: Context
@@ -104,7 +106,11 @@ class ClientSearchHandler(Servicer):
 
 
 def _parse_search(text: str) -> str:
-    """Check the text of a search. Raises InvalidInput."""
+    """Return the text of a search if it is within the limits.
+
+    Raises:
+        InvalidInput: The text is empty or too long, or has too many words.
+    """
     if not text.strip():
         raise InvalidInput("text", f"is empty; give 1 to {SEARCH_MAX_CHARS} characters")
     if len(text) > SEARCH_MAX_CHARS:

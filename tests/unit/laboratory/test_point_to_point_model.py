@@ -151,7 +151,9 @@ def count_marked(server):
 def is_within(share, expected, units):
     """Whether a share of messages is as expected within three standard errors.
 
-    Units are selections or texts: the three messages of one have one mark, or one text.
+    Args:
+        units: How many selections or texts were drawn. Each stands behind three messages, which
+            are therefore not independent.
     """
     return abs(share - expected) <= 3 * np.sqrt(expected * (1 - expected) / units)
 

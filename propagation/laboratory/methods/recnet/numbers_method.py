@@ -73,7 +73,10 @@ class NumbersMethod:
     async def follow(
         self, history: History, questions: Questions, known: I64, seed: int
     ) -> LiveScores:
-        """Score as `propagation evaluate` does with this seed, by the same rows."""
+        """Answer live, with the scores of `propagation evaluate` for this seed.
+
+        Users and items have the rows that it draws, because what is drawn by a hash depends on them.
+        """
         plain = build_stream(self.dataset)
         users, items = plain.draw_rows(np.random.default_rng(seed))
         stream = plain.rearrange(users, items, np.arange(len(plain.user)))
