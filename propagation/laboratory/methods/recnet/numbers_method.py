@@ -75,7 +75,7 @@ class NumbersMethod:
     ) -> LiveScores:
         """Answer live, with the scores of `propagation evaluate` for this seed.
 
-        Users and items have the rows that it draws, because what is drawn by a hash depends on them.
+        Users and items have the rows that it draws: draws by a hash depend on the row.
         """
         plain = build_stream(self.dataset)
         users, items = plain.draw_rows(np.random.default_rng(seed))
