@@ -179,7 +179,7 @@ async def test_a_search_among_many_clients_is_fast(service):
             ),
         )
     begun = time.perf_counter()
-    for number in range(20):
+    for number in range(1, 21):
         assert await search(service, ITEM, f"item-{number}77", page_size=20)
         assert await search(service, ITEM, f"series {number}", page_size=20)
     assert time.perf_counter() - begun < 40 * 0.1
