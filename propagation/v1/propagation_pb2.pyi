@@ -4258,6 +4258,9 @@ class GetStatusResponse(_message.Message):
     PACE_FIELD_NUMBER: _builtins.int
     DESCRIBED_AT_FIELD_NUMBER: _builtins.int
     ROUTER_WRITER_FIELD_NUMBER: _builtins.int
+    OLDEST_TO_LEARN_FIELD_NUMBER: _builtins.int
+    OLDEST_TO_REASON_FIELD_NUMBER: _builtins.int
+    CALLER_ROLES_FIELD_NUMBER: _builtins.int
     recorded_through: _builtins.int
     """The last sequence that is recorded."""
     learned_through: _builtins.int
@@ -4362,6 +4365,20 @@ class GetStatusResponse(_message.Message):
         or while the pace is not known.
         """
 
+    @_builtins.property
+    def oldest_to_learn(self) -> _timestamp_pb2.Timestamp:
+        """When the oldest entry that waits to be learned was recorded. Absent if none waits."""
+
+    @_builtins.property
+    def oldest_to_reason(self) -> _timestamp_pb2.Timestamp:
+        """When the oldest entry that waits to be reasoned was recorded. Absent if none waits."""
+
+    @_builtins.property
+    def caller_roles(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The roles of the caller: application, write, read, persons, analyst, admin; those that its
+        token's roles include, too.
+        """
+
     def __init__(
         self,
         *,
@@ -4398,10 +4415,13 @@ class GetStatusResponse(_message.Message):
         pace: Global___ReasoningPace | None = ...,
         described_at: _timestamp_pb2.Timestamp | None = ...,
         router_writer: _builtins.str = ...,
+        oldest_to_learn: _timestamp_pb2.Timestamp | None = ...,
+        oldest_to_reason: _timestamp_pb2.Timestamp | None = ...,
+        caller_roles: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "described_at", b"described_at", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "described_at", b"described_at", "gauge", b"gauge", "last_evolution", b"last_evolution", "last_round", b"last_round", "oldest_to_learn", b"oldest_to_learn", "oldest_to_reason", b"oldest_to_reason", "pace", b"pace", "spending", b"spending"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "described_at", b"described_at", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "router_writer", b"router_writer", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gauge", b"_gauge", "bootstrapped", b"bootstrapped", "budgets", b"budgets", "caller_roles", b"caller_roles", "clients_to_describe", b"clients_to_describe", "dead_letters", b"dead_letters", "described_at", b"described_at", "embedder", b"embedder", "epoch", b"epoch", "failing", b"failing", "gauge", b"gauge", "interactions_to_reason", b"interactions_to_reason", "items", b"items", "jobs", b"jobs", "last_evolution", b"last_evolution", "last_round", b"last_round", "learn_lag", b"learn_lag", "learned_through", b"learned_through", "newest_dead_letters", b"newest_dead_letters", "oldest_to_learn", b"oldest_to_learn", "oldest_to_reason", b"oldest_to_reason", "pace", b"pace", "parts", b"parts", "policy", b"policy", "predictors", b"predictors", "propagate", b"propagate", "reach", b"reach", "reason_lag", b"reason_lag", "reasoned_above", b"reasoned_above", "reasoned_through", b"reasoned_through", "reasoner", b"reasoner", "recorded_through", b"recorded_through", "rounds", b"rounds", "router_writer", b"router_writer", "spending", b"spending", "users", b"users", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gauge: _TypeAlias = _typing.Literal["gauge"]  # noqa: Y015
     _WhichOneofArgType__gauge: _TypeAlias = _typing.Literal["_gauge", b"_gauge"]  # noqa: Y015

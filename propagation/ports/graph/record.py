@@ -160,3 +160,9 @@ class RecordStore(Protocol):
         Args:
             time_ms: Milliseconds since 1970.
         """
+
+    async def get_time_of_next(self, after: int) -> int:
+        """Return when the first entry of the log above a sequence was committed.
+
+        In milliseconds since 1970; 0 if there is no such entry.
+        """

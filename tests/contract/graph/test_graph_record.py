@@ -298,6 +298,20 @@ async def test_commit_times_never_go_back(store, reopen, clock):
     assert await store.get_sequence_at(then + 4) == last > first
 
 
+async def test_the_time_of_the_next_entry(store, clock):
+    assert await store.get_time_of_next(0) == 0
+    made = clock.ms
+    await record_pairs(store, ("u0", "i0"))
+    clients_through = await store.get_recorded_through() - 1
+    clock.ms += 7_000
+    await record_pairs(store, ("u0", "i1"))
+    last = await store.get_recorded_through()
+    assert await store.get_time_of_next(0) == made
+    assert await store.get_time_of_next(clients_through) == made
+    assert await store.get_time_of_next(last - 1) == made + 7_000
+    assert await store.get_time_of_next(last) == 0
+
+
 async def test_all_of_it_is_there_after_a_restart(store, reopen):
     await record_pairs(store, ("u0", "i0"), ("u1", "i1"))
     await store.put_blob("embedder", b"\x00\xff")

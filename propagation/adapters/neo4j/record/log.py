@@ -123,6 +123,9 @@ class Neo4jLog(StorePart):
     async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.value("record/log/sequence_at_time", time=time_ms) or 0
 
+    async def get_time_of_next(self, after: int) -> int:
+        return await self._database.value("record/log/time_of_next", after=after) or 0
+
     async def get_entries_before(
         self, sequence: int, kinds: Collection[EntryKind], limit: int
     ) -> Sequence[LogEntry]:

@@ -12,6 +12,7 @@ from propagation.adapters.sqlite.connection import (
     SqlitePart,
     get_sequence_at,
     read_many,
+    read_one,
     read_recorded_through,
     reads,
     to_json,
@@ -77,6 +78,18 @@ class SqliteLog(SqlitePart):
 
     async def get_sequence_at(self, time_ms: int) -> int:
         return await self._database.read(lambda connection: get_sequence_at(connection, time_ms))
+
+    @reads
+    def get_time_of_next(self, connection: sqlite3.Connection, after: int) -> int:
+        times = (
+            read_one(
+                connection,
+                f"SELECT at FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT 1",
+                after,
+            )
+            for table in ("interaction", "log")
+        )
+        return min((int(time) for time in times if time is not None), default=0)
 
 
 def append_entry(
