@@ -16,6 +16,7 @@ TOKEN, TLS, CA, CERTIFICATE, KEY = (
     "PROPAGATION_TLS_CERTIFICATE",
     "PROPAGATION_TLS_KEY",
 )
+SOCKET_FILE = "unix:"
 HOST = re.compile(r"[^\s/@]+")
 CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
@@ -66,18 +67,24 @@ class Credentials:
         return self.tls or any((self.ca, self.certificate, self.key))
 
     def channel(self, address: str, interceptors: Sequence[Any] = ()) -> grpc.aio.Channel:
-        """Open a channel to HOST:PORT that sends the token with every call.
+        """Open a channel that sends the token with every call.
+
+        Args:
+            address: HOST:PORT, or unix:PATH of a socket file on this machine, which needs no TLS.
 
         Raises:
             ValueError: The address is malformed, or the token would cross a network unencrypted.
             OSError: A file is unreadable.
         """
+        by_file = address.startswith(SOCKET_FILE)
         host, _, port = address.rpartition(":")
-        if not (HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= 65_535):
+        if not by_file and not (
+            HOST.fullmatch(host) and port.isdecimal() and 0 < int(port) <= 65_535
+        ):
             raise ValueError(
                 f"{address!r} is not an address; give HOST:PORT, such as 127.0.0.1:50051"
             )
-        if self.token and not self.encrypted and not _is_loopback(host):
+        if self.token and not self.encrypted and not (by_file or _is_loopback(host)):
             raise ValueError(
                 f"the token would cross the network to {address} in clear: name the authority of"
                 f" the service's certificate (ca, or {CA}), or switch TLS on (tls, or {TLS}=1)"
@@ -85,7 +92,7 @@ class Credentials:
         if self.token:
             tokens = (kind(self.token) for kind in (_UnaryUnary, _UnaryStream, _StreamStream))
             interceptors = [*interceptors, *tokens]
-        if self.encrypted:
+        if self.encrypted and not by_file:
             in_grpc_order = (self.ca, self.key, self.certificate)
             files = (Path(file).read_bytes() if file else None for file in in_grpc_order)
             return grpc.aio.secure_channel(

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import grpc
 import structlog
 
+from propagation.forced_exit import create_temporary_folder
 from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.settings import Settings, choose_path_redaction
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, build_server
+from services.runtime.errors import NotInstalled
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import (
     StartCancelled,
@@ -44,7 +46,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Running:
-    """The parts of a service, and its addresses (HOST:PORT)."""
+    """The parts of a service, and its addresses.
+
+    Addresses are HOST:PORT; the page's begins with http or https.
+    """
 
     address: str
     engine: Engine
@@ -54,6 +59,7 @@ class Running:
     health: Health
     admission: Admission
     metrics: str | None = None
+    page: str | None = None
 
     async def stop(self, grace_seconds: float | None) -> None:
         """Refuse new calls, and let running ones end.
@@ -82,7 +88,7 @@ async def _start(server: grpc.aio.Server) -> None:
         raise
 
 
-async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
+async def serve(settings: Settings, announce: Callable[[Running], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
     A signal during the start ends the process within two seconds. Later, the first signal lets
@@ -91,7 +97,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     the embedder does not answer, the start waits for it.
 
     Args:
-        announce: Called with HOST:PORT when the service is ready.
+        announce: Called when the service is ready.
 
     Raises:
         NotLoopback, PortTaken, BrokenTokens, BrokenTls: The settings cannot be served.
@@ -106,7 +112,7 @@ async def serve(settings: Settings, announce: Callable[[str], None]) -> None:
         async with run_service(settings, stopping=stopping) as service:
             server = settings.server
             interruption.drain(server.grace_seconds + server.drain_seconds)
-            announce(service.address)
+            announce(service)
             reload = service.admission.reload_tokens
             signal.signal(signal.SIGHUP, lambda *_: loop.call_soon_threadsafe(reload))
             await stopping.wait()
@@ -136,6 +142,9 @@ async def run_service(
     if settings.monitoring.port is not None:
         refuse_open_address(settings.server, settings.monitoring.host)
         refuse_taken_port(settings.monitoring.host.strip("[]"), settings.monitoring.port)
+    if settings.web.port is not None:
+        refuse_open_address(settings.server, settings.web.host)
+        refuse_taken_port(settings.web.host.strip("[]"), settings.web.port)
     # With a short interval the numbers' thread answers reads between the steps of reasoning.
     sys.setswitchinterval(0.0005)
     raise_garbage_thresholds()
@@ -149,6 +158,7 @@ async def run_service(
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(engine.close)
         stack.push_async_callback(service.stop, None)
+        socket = _open_socket_file(service.server, stack) if settings.web.port is not None else None
         await service.health.report_serving(False)
         await _start(service.server)
 
@@ -166,9 +176,52 @@ async def run_service(
             if monitor is not None
             else contextlib.nullcontext()
         )
-        log.info("ready", address=service.address, graph=settings.graph, metrics=metrics)
-        yield replace(service, metrics=metrics)
+        page = await stack.enter_async_context(_serve_page(settings, socket))
+        log.info("ready", address=service.address, graph=settings.graph, metrics=metrics, page=page)
+        yield replace(service, metrics=metrics, page=page)
     log.info("stopped")
+
+
+def _open_socket_file(server: grpc.aio.Server, stack: contextlib.AsyncExitStack) -> str:
+    """Open a socket file for the page's process.
+
+    Only this user can open the file. So the process needs neither a certificate nor a name that the
+    service's certificate has. Returns the file's address.
+    """
+    folder = stack.enter_context(create_temporary_folder("propagation-page-"))
+    address = f"unix:{folder / 'service'}"
+    server.add_insecure_port(address)
+    return address
+
+
+def _serve_page(
+    settings: Settings, socket: str | None
+) -> contextlib.AbstractAsyncContextManager[str | None]:
+    """Serve the page within the block, if it has a port.
+
+    Raises:
+        NotInstalled: The page's packages are not installed.
+    """
+    web, tls = settings.web, settings.server.tls
+    if web.port is None or socket is None:
+        return contextlib.nullcontext()
+    try:
+        from services.web.server import PageOptions, serve_page_beside
+    except ImportError as error:
+        raise NotInstalled("web.port", "web") from error
+    files = (tls.certificate, tls.key, tls.client_ca)
+    certificate, key, browser_ca = (None if file is None else str(file.resolve()) for file in files)
+    return serve_page_beside(
+        PageOptions(
+            web.host,
+            web.port,
+            socket,
+            certificate=certificate,
+            key=key,
+            browser_ca=browser_ca,
+            token_needed=settings.server.tokens is not None,
+        )
+    )
 
 
 def _build(

@@ -22,7 +22,7 @@ from services.cli.operator.maintenance import (
     restore,
 )
 from services.cli.operator.runs import evolve, run_round, watch
-from services.cli.operator.service import health, report, serve, settings, status
+from services.cli.operator.service import health, report, serve, settings, status, web
 from services.cli.operator.token import token
 from services.cli.query.clients import profile, recommend, similar
 from services.cli.query.history import events, history, measurements, search
@@ -37,6 +37,7 @@ from services.cli.research.playground import demo, fake_llm
 # In the order of `propagation --help`.
 COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve,
+    "web": web,
     "import": import_,
     "search": search,
     "profile": profile,

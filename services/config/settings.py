@@ -178,6 +178,21 @@ class MonitoringSettings(Term):
     )
 
 
+class WebSettings(Term):
+    """The web page.
+
+    A process of its own serves it, with the service's certificate.
+    """
+
+    host: str = Field("127.0.0.1", min_length=1, description="Address on which the page is served.")
+    port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="Port of the page; 0 takes a free one; none: no page (`--web`: 8080).",
+    )
+
+
 class QdrantSettings(Term):
     """A Qdrant server."""
 
@@ -220,6 +235,7 @@ class Settings(Term):
     qdrant: QdrantSettings = QdrantSettings()
     server: ServerSettings = ServerSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
+    web: WebSettings = WebSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     reasoner: Literal["offline", "openai"] = Field(
         "offline",

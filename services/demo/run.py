@@ -45,7 +45,8 @@ from services.demo.story import (
 from services.fake_llm.script import Script
 from services.fake_llm.server import fake_llm
 from services.report.collect import collect_report
-from services.report.page import describe_worth, render_page
+from services.report.page import render_page
+from services.report.worth import describe_worth
 from services.runtime.console import print_text, show_progress
 from services.runtime.logs import configure_logging
 from services.server import run_service

@@ -1,7 +1,7 @@
 """The page of the report, from top to bottom."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from propagation.plurals import pluralize
@@ -17,12 +17,12 @@ from services.report.html import Child, make_element, table, write_document
 from services.report.language_model import write_language_model
 from services.report.router_map import draw_router_map, get_name
 from services.report.slice_chart import draw_slices_legend, draw_slices_panel
+from services.report.worth import describe_worth
 
 if TYPE_CHECKING:
     from propagation.evaluation.reports.results_reader import SlicedResults
 
 MAX_ROWS = 12
-CLEAR_ERRORS = 2.0
 
 
 def render_page(data: ReportData, results: "SlicedResults | None" = None) -> str:
@@ -79,39 +79,6 @@ def _draw_tile(figure: int, label: str, *, bad: bool = False) -> Element:
         make_element("span", label),
         class_="tile bad" if bad else "tile",
     )
-
-
-class Worth(NamedTuple):
-    """What propagation is worth.
-
-    Attributes:
-        judgement: "good", "bad" or "".
-    """
-
-    sentence: str
-    judgement: str = ""
-
-
-def describe_worth(status: pb.GetStatusResponse) -> Worth:
-    """Say in one sentence whether propagation helps."""
-    off = "" if status.propagate else " Propagation is switched off: answers are ranked without it."
-    if not status.HasField("gauge"):
-        return Worth(f"Nothing was ranked yet, so the worth of propagation is not known.{off}")
-    gauge = status.gauge
-    difference = gauge.with_propagation - gauge.without
-    effect, judgement, spread = "makes no difference that can be told from chance", "", ""
-    if gauge.HasField("standard_error"):
-        spread = f" ± {gauge.standard_error:.4f}"
-        if difference > CLEAR_ERRORS * gauge.standard_error:
-            effect, judgement = "helps", "good"
-        elif difference < -CLEAR_ERRORS * gauge.standard_error:
-            effect, judgement = "hurts", "bad"
-    sentence = (
-        f"On the recent stream propagation {effect}: N@10 of what users chose is"
-        f" {gauge.with_propagation:.4f} with it and {gauge.without:.4f} without"
-        f" ({difference:+.4f}{spread}).{off}"
-    )
-    return Worth(sentence, judgement)
 
 
 def _write_worth(status: pb.GetStatusResponse) -> Element:

@@ -1,20 +1,46 @@
 """TLS of the service; its certificates may be replaced while it runs."""
 
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import grpc
 
 from propagation.errors import PropagationError
-from services.config.settings import TlsSettings
 from services.security.reloaded_file import ReloadedFiles
+
+
+class TlsPaths(Protocol):
+    """PEM files of a server; `services.config.settings.TlsSettings` describes them."""
+
+    @property
+    def certificate(self) -> Path | None:
+        """File with the server's certificate."""
+
+    @property
+    def key(self) -> Path | None:
+        """File with its private key."""
+
+    @property
+    def client_ca(self) -> Path | None:
+        """File of certificates that must have signed the callers'."""
+
+
+@dataclass(frozen=True)
+class TlsFiles:
+    """PEM files of a server that has no settings of its own."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    client_ca: Path | None = None
 
 
 class BrokenTls(PropagationError):
     """TLS settings are incomplete, or one of their files cannot be used."""
 
 
-def create_server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None:
+def create_server_credentials(tls: TlsPaths) -> grpc.ServerCredentials | None:
     """Build the gRPC server's credentials.
 
     Each new connection gets the files' current content.
@@ -48,8 +74,8 @@ def create_server_credentials(tls: TlsSettings) -> grpc.ServerCredentials | None
     )
 
 
-def create_server_context(tls: TlsSettings) -> ssl.SSLContext | None:
-    """Build the metrics endpoint's TLS context; handshakes use the files' current content.
+def create_server_context(tls: TlsPaths) -> ssl.SSLContext | None:
+    """Build an HTTP server's TLS context, which follows changes of its files.
 
     Returns:
         None if no certificate is configured.
@@ -69,7 +95,7 @@ def create_server_context(tls: TlsSettings) -> ssl.SSLContext | None:
     return context
 
 
-def _load_context(tls: TlsSettings) -> ssl.SSLContext:
+def _load_context(tls: TlsPaths) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     # Python 3.13 would refuse callers' certificates that the gRPC port accepts.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -85,5 +111,5 @@ def _load_context(tls: TlsSettings) -> ssl.SSLContext:
     return context
 
 
-def _list_paths(tls: TlsSettings) -> tuple[Path, ...]:
+def _list_paths(tls: TlsPaths) -> tuple[Path, ...]:
     return tuple(path for path in (tls.certificate, tls.key, tls.client_ca) if path is not None)

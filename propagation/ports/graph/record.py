@@ -162,7 +162,7 @@ class RecordStore(Protocol):
         """
 
     async def get_time_of_next(self, after: int) -> int:
-        """Return when the first entry of the log above a sequence was committed.
+        """Return when the first entry above a sequence was committed.
 
         In milliseconds since 1970; 0 if there is no such entry.
         """

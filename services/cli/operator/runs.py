@@ -10,6 +10,7 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import LOOPBACK, Address, AsJson, ask, name_kind
 from services.client.errors import UsageProblem
+from services.report.operations import describe_round
 from services.runtime.console import (
     print_answer,
     print_json,
@@ -42,16 +43,6 @@ def run_round(
     answer = ask(address, lambda stub: stub.RunRound(pb.RunRoundRequest(drain=drain)))
     sentence = describe_round(answer.round) if answer.HasField("round") else answer.note
     print_result(answer, sentence, json=json)
-
-
-def describe_round(done: pb.RoundReport) -> str:
-    """Return a round as one line."""
-    return (
-        f"round {done.number}: {pluralize(done.changed_clients, 'changed client')},"
-        f" {pluralize(done.touched_routers, 'router')} sent a message,"
-        f" {pluralize(done.edges_opened, 'edge')} opened, {done.edges_closed:,} closed,"
-        f" {pluralize(done.reached_clients, 'client')} newly reached"
-    )
 
 
 def watch(

@@ -26,10 +26,13 @@ from services.cli.access import (
     load_settings,
 )
 from services.cli.exits import ExitCode
-from services.cli.operator.runs import describe_round, run_in_words
+from services.cli.operator.runs import run_in_words
+from services.client.errors import UsageProblem
 from services.report.language_model import list_model_warnings
+from services.report.operations import describe_round
 from services.runtime.console import print_result, print_rows
 
+WEB_PORT = 8080
 SHOWN_JOBS = 3
 """How many jobs that fail for one reason are named."""
 
@@ -52,6 +55,12 @@ def serve(
             "--auto-create", help="Create unknown users and items with their first event."
         ),
     ] = None,
+    web: Annotated[
+        bool,
+        typer.Option(
+            "--web", help="Serve the web page, too: on port 8080, unless web.port is set."
+        ),
+    ] = False,
     config: Config = None,
     log_format: Annotated[
         str | None, typer.Option(metavar="console|json", help="Format of the log lines on stderr.")
@@ -60,8 +69,8 @@ def serve(
 ) -> None:
     """Run the service until SIGTERM or Ctrl-C.
 
-    It prints `listening on HOST:PORT` when it is ready. A second SIGTERM or Ctrl-C does not wait
-    for running calls. Everything that was acknowledged is on disk.
+    It prints `listening on HOST:PORT` when it is ready, and with --web the page's address. A second
+    SIGTERM or Ctrl-C does not wait for running calls. Everything that was acknowledged is on disk.
     """
     settings = get_settings(
         config,
@@ -73,12 +82,77 @@ def serve(
         auto_create=auto_create,
         server__log_format=log_format,
     )
+    if web and settings.web.port is None:
+        settings = settings.model_copy(
+            update={"web": settings.web.model_copy(update={"port": WEB_PORT})}
+        )
 
+    from services.server import Running
     from services.server import serve as run
 
-    asyncio.run(
-        run(settings, announce=lambda address: print(f"listening on {address}", flush=True))
+    def announce(service: Running) -> None:
+        print(f"listening on {service.address}", flush=True)
+        if service.page is not None:
+            print(f"the page is at {service.page}", flush=True)
+
+    asyncio.run(run(settings, announce))
+
+
+def web(
+    service: Annotated[
+        str, typer.Option("--address", metavar="HOST:PORT", help="Address of the service.")
+    ] = "127.0.0.1:50051",
+    host: Annotated[str, typer.Option(help="Address on which the page is served.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = WEB_PORT,
+    certificate: Annotated[
+        Path | None, typer.Option(help="PEM file with the page's certificate; none: no TLS.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="PEM file with the private key of that certificate.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve on any address without TLS.")
+    ] = False,
+) -> None:
+    """Serve the web page of a service that runs elsewhere.
+
+    It ends at SIGTERM or Ctrl-C. Visitors sign in with their own tokens. PROPAGATION_TLS and
+    PROPAGATION_TLS_CA say how the service is verified; PROPAGATION_TOKEN is not used.
+    """
+    from propagation.adapters.shared.plain_secrets import is_loopback
+    from propagation_client import Credentials
+    from services.client.stub import build_credentials
+
+    try:
+        from services.web.server import PageOptions, run_page
+    except ImportError as error:
+        from services.runtime.errors import NotInstalled
+
+        raise NotInstalled("`propagation web`", "web") from error
+    local = is_loopback(host)
+    if not (local or insecure or (certificate and key)):
+        raise UsageProblem(
+            f"--host {host} is not loopback: give --certificate and --key, or add --insecure if the"
+            " network is trusted"
+        )
+    credentials: Credentials = build_credentials(os.environ)
+    files = (credentials.ca, credentials.certificate, credentials.key, certificate, key)
+    ca, client_certificate, client_key, own, own_key = (
+        None if file is None else str(file) for file in files
     )
+    options = PageOptions(
+        host,
+        port,
+        service,
+        tls=credentials.tls,
+        ca=ca,
+        client_certificate=client_certificate,
+        client_key=client_key,
+        certificate=own,
+        key=own_key,
+        token_needed=not local,
+    )
+    run_page(options, lambda address: print(f"the page is at {address}", flush=True))
 
 
 def settings(config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:

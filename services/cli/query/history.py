@@ -9,9 +9,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from propagation.v1 import propagation_pb2 as pb
 from services.cli.access import KINDS, LOOPBACK, Address, AsJson, Count, ask, build_client_key
-from services.cli.operator.runs import describe_round
 from services.cli.query.clients import Id, Kind
 from services.client.errors import UsageProblem
+from services.report.operations import describe_operation
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
 OperationKind = StrEnum(
@@ -154,23 +154,6 @@ def history(
         json=json,
     )
     _print_next(answer.next_page_token, json=json)
-
-
-def describe_operation(one: pb.Operation) -> str:
-    """Return an operation as one line."""
-    match one.kind:
-        case pb.OPERATION_KIND_ROUND:
-            return describe_round(one.round)
-        case pb.OPERATION_KIND_EVOLUTION:
-            return f"evolution {one.evolution.run}: {one.evolution.verdict}"
-        case pb.OPERATION_KIND_BOOTSTRAP:
-            return f"bootstrap: epoch {one.epoch} begins"
-        case pb.OPERATION_KIND_RETRACTION:
-            return "events were taken back" if one.clients else "the learned factors were made anew"
-        case pb.OPERATION_KIND_BACKUP:
-            return f"back-up of {one.backup.bytes / (1 << 20):,.1f} MiB {one.backup.file}".rstrip()
-        case _:
-            return "a client was forgotten"
 
 
 def measurements(

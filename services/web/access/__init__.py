@@ -1,0 +1,1 @@
+"""Who may come in: sessions of visitors, and protection against forgery."""

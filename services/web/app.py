@@ -1,0 +1,220 @@
+"""The application: addresses, views, sign-in."""
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from propagation_client import Credentials
+from services.web.access.protection import (
+    ProtectionHeaders,
+    check_host,
+    cookie_options,
+    read_form,
+)
+from services.web.access.sessions import Sessions, SignInRefused
+from services.web.live import Feeds, Parts, stream_frames
+from services.web.problems import BadAddress, list_handlers
+from services.web.rendering import get_visitor, show
+from services.web.view_table import View, ViewTable
+from services.web.views import now
+
+VIEWS: tuple[ViewTable, ...] = (now.VIEWS,)
+COOKIE = "propagation_session"
+STATIC_SECONDS = 24 * 3_600
+LOCAL_NAMES = frozenset({"localhost"})
+
+
+@dataclass(frozen=True)
+class WebOptions:
+    """What the page needs to know.
+
+    Attributes:
+        service: HOST:PORT of the service.
+        credentials: How TLS verifies the service. A token in them is not used.
+        names: Host names of the page, besides localhost and addresses.
+        token_needed: Whether a visitor must sign in even if the service needs no token.
+    """
+
+    service: str
+    credentials: Credentials = field(default_factory=Credentials)
+    names: Collection[str] = ()
+    token_needed: bool = False
+
+
+def build_app(options: WebOptions) -> Starlette:
+    """Build the application.
+
+    It connects to the service when the first visitor comes.
+    """
+    sessions = Sessions(options.service, options.credentials, options.token_needed)
+    feeds = Feeds()
+    names = LOCAL_NAMES | {name.lower() for name in options.names}
+
+    @asynccontextmanager
+    async def close_at_the_end(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await feeds.close()
+        await sessions.close()
+
+    guard = _Guard(sessions, feeds, names)
+    live: dict[str, Parts] = {}
+    routes: list[Route | Mount] = [
+        Route("/health", _show_health),
+        Route("/sign-in", guard.check_host(show_sign_in), methods=["GET"]),
+        Route("/sign-in", guard.check_host(sign_in), methods=["POST"]),
+        Route("/sign-out", guard(sign_out), methods=["POST"]),
+        Route("/live", guard(stream_live)),
+    ]
+    for views in VIEWS:
+        routes += (Route(path, guard(view), methods=["GET"]) for path, view in views.pages.items())
+        routes += (Route(path, guard(view), methods=["POST"]) for path, view in views.forms.items())
+        live |= views.live
+    routes.append(Mount("/static", _CachedFiles(packages=[("services.web", "static")])))
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(ProtectionHeaders)],
+        exception_handlers=list_handlers(),
+        lifespan=close_at_the_end,
+    )
+    app.state.sessions, app.state.feeds, app.state.live = sessions, feeds, live
+    return app
+
+
+class _Guard:
+    """Lets only visitors and this page's own forms reach a view."""
+
+    def __init__(self, sessions: Sessions, feeds: Feeds, names: Collection[str]) -> None:
+        self._sessions = sessions
+        self._feeds = feeds
+        self._names = names
+
+    def __call__(self, view: View) -> View:
+        async def answer(request: Request) -> Response:
+            check_host(request.headers, self._names)
+            visitor = self._sessions.find(request.cookies.get(name_cookie(request), ""))
+            new = visitor is None
+            if visitor is None and request.method == "GET":
+                visitor = await self._sessions.sign_in_without_token()
+            if visitor is None:
+                return RedirectResponse(f"/sign-in?{urlencode({'next': _get_path(request)})}", 303)
+            snapshot = self._feeds.find(visitor)
+            if snapshot is not None and snapshot.status is not None:
+                visitor = self._sessions.update_roles(visitor, snapshot.status.caller_roles)
+            request.state.visitor = visitor
+            if request.method == "POST":
+                request.state.form = await read_form(request, visitor.forgery_key)
+            response = await view(request)
+            if new:
+                _set_cookie(request, response, visitor.session)
+            return response
+
+        return answer
+
+    def check_host(self, view: View) -> View:
+        """Check only the host's name; anybody may come in."""
+
+        async def answer(request: Request) -> Response:
+            check_host(request.headers, self._names)
+            return await view(request)
+
+        return answer
+
+
+async def show_sign_in(request: Request) -> Response:
+    """Show the form that asks for a token."""
+    return show(
+        request,
+        "sign_in.html",
+        next=_check_next(request.query_params.get("next", "/")),
+        problem=(
+            "Your session has ended, or your token was withdrawn: sign in again."
+            if "ended" in request.query_params
+            else ""
+        ),
+    )
+
+
+async def sign_in(request: Request) -> Response:
+    """Open a session for the token of the form."""
+    form = await read_form(request, "")
+    next_ = _check_next(form.get("next", "/"))
+    token = form.get("token", "").strip()
+    sessions: Sessions = request.app.state.sessions
+    try:
+        if not token:
+            raise SignInRefused("Paste a token: `propagation token new` makes one.")
+        visitor = await sessions.sign_in(token)
+    except SignInRefused as error:
+        return show(request, "sign_in.html", 403, next=next_, problem=str(error))
+    response = RedirectResponse(next_, 303)
+    _set_cookie(request, response, visitor.session)
+    return response
+
+
+async def sign_out(request: Request) -> Response:
+    """End the visitor's session."""
+    await request.app.state.sessions.sign_out(get_visitor(request).session)
+    response = RedirectResponse("/sign-in", 303)
+    response.delete_cookie(name_cookie(request), path="/")
+    return response
+
+
+async def stream_live(request: Request) -> Response:
+    """Stream the live parts of a view as server-sent events."""
+    views: Mapping[str, Parts] = request.app.state.live
+    parts = views.get(request.query_params.get("view", ""))
+    if parts is None:
+        raise BadAddress("There is no live view of this name.")
+    visitor = get_visitor(request)
+    sessions: Sessions = request.app.state.sessions
+    feeds: Feeds = request.app.state.feeds
+
+    async def frames() -> AsyncIterator[str]:
+        async with feeds.follow(visitor) as feed:
+            async for frame in stream_frames(feed, lambda: sessions.find(visitor.session), parts):
+                yield frame
+
+    return StreamingResponse(frames(), media_type="text/event-stream")
+
+
+def name_cookie(request: Request) -> str:
+    """Return the name of the session's cookie.
+
+    Browsers send a host's cookies to all its ports, so the name contains the port.
+    """
+    return f"{COOKIE}_{request.url.port or request.url.scheme}"
+
+
+def _set_cookie(request: Request, response: Response, session: str) -> None:
+    response.set_cookie(name_cookie(request), session, **cookie_options(request.url.scheme))
+
+
+async def _show_health(_: Request) -> Response:
+    """Answer that the page's process runs."""
+    return PlainTextResponse("the page is served\n")
+
+
+def _get_path(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _check_next(path: str) -> str:
+    """Return where to go after the sign-in, which is never another site."""
+    return path if path.startswith("/") and path[1:2] not in ("/", "\\") else "/"
+
+
+class _CachedFiles(StaticFiles):
+    """Files whose addresses change with their content, so browsers keep them."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
+        response.headers["cache-control"] = f"max-age={STATIC_SECONDS}"
+        return response

@@ -1,0 +1,1 @@
+"""Drawings of the views, as SVG elements made from the proto's messages."""

@@ -1,0 +1,132 @@
+"""Problems as pages.
+
+A failed call or a bad request becomes one sentence, which says what to do.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+import grpc
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from propagation_client import CallFailed, Unreachable
+from services.web.access.protection import ForeignHost, Forged, FormTooLarge
+from services.web.access.sessions import SignInRefused
+from services.web.rendering import show
+
+STATUSES: Mapping[grpc.StatusCode, int] = {
+    grpc.StatusCode.INVALID_ARGUMENT: 400,
+    grpc.StatusCode.OUT_OF_RANGE: 400,
+    grpc.StatusCode.PERMISSION_DENIED: 403,
+    grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ABORTED: 409,
+    grpc.StatusCode.FAILED_PRECONDITION: 409,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
+    grpc.StatusCode.UNAVAILABLE: 503,
+    grpc.StatusCode.DEADLINE_EXCEEDED: 503,
+}
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+
+
+class BadAddress(Exception):
+    """A page's address is wrong. The text says why."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a page says about a problem.
+
+    Attributes:
+        title: A few words.
+        sentence: What is wrong, and what to do.
+        again: Whether the page tries again by itself.
+    """
+
+    status: int
+    title: str
+    sentence: str
+    again: bool = False
+
+
+def describe_failure(error: CallFailed) -> Problem:
+    """Describe a failed call of the service."""
+    code = error.code()
+    status = STATUSES.get(code, 502)
+    if isinstance(error, Unreachable) or error.reason in ("STARTING", "STOPPING"):
+        starting = error.reason == "STARTING"
+        return Problem(
+            503,
+            "The service is starting" if starting else "The service does not answer",
+            f"{str(error).rstrip('.')}. This page tries again by itself.",
+            again=True,
+        )
+    if code == grpc.StatusCode.PERMISSION_DENIED:
+        return Problem(
+            status,
+            "Your token may not see this",
+            f"{str(error).rstrip('.')}. Sign in with a token that has the role.",
+        )
+    titles = {400: "This address cannot be shown", 404: "There is no such thing"}
+    text = f"{error.field}: {error.problem}" if error.field else str(error)
+    return Problem(status, titles.get(status, "The service refused"), text)
+
+
+async def show_problem(request: Request, problem: Problem) -> Response:
+    """Show a problem as a page."""
+    return show(request, "problem.html", problem.status, problem=problem)
+
+
+async def _handle_call(request: Request, error: Exception) -> Response:
+    assert isinstance(error, CallFailed)
+    if error.code() == grpc.StatusCode.UNAUTHENTICATED:
+        visitor = getattr(request.state, "visitor", None)
+        if visitor is not None:
+            await request.app.state.sessions.sign_out(visitor.session)
+        return RedirectResponse("/sign-in?ended=1", 303)
+    return await show_problem(request, describe_failure(error))
+
+
+async def _handle_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        return await show_problem(
+            request, Problem(404, "There is no such page", "Go on from the navigation above.")
+        )
+    return await show_problem(
+        request,
+        Problem(error.status_code, "This cannot be done so", f"{str(error.detail).rstrip('.')}."),
+    )
+
+
+async def _handle_fault(request: Request, _: Exception) -> Response:
+    return await show_problem(
+        request,
+        Problem(
+            500,
+            "A fault of this page",
+            "The log of the page's process says more. Nothing in the service was changed by it.",
+        ),
+    )
+
+
+def _answer(status: int, title: str) -> Handler:
+    async def handle(request: Request, error: Exception) -> Response:
+        return await show_problem(request, Problem(status, title, str(error)))
+
+    return handle
+
+
+def list_handlers() -> dict[type[Exception] | int, Handler]:
+    """Return the handler of each error, for the application."""
+    return {
+        CallFailed: _handle_call,
+        HTTPException: _handle_http,
+        BadAddress: _answer(400, "This address cannot be shown"),
+        ForeignHost: _answer(421, "Not under this name"),
+        Forged: _answer(403, "Not done"),
+        FormTooLarge: _answer(413, "Not done"),
+        SignInRefused: _answer(403, "Not signed in"),
+        Exception: _handle_fault,
+    }

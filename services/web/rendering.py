@@ -1,0 +1,198 @@
+"""Templates: how pages are rendered, and how values are written.
+
+Every text is shown as text: the templates escape markup, and control characters and direction marks
+are written as escapes.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+from xml.etree.ElementTree import Element, tostring
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from propagation.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
+from services.report.operations import describe_operation
+from services.runtime.console import make_printable_lines
+from services.web.access.protection import FORGERY_FIELD
+from services.web.access.sessions import Visitor
+
+KINDS = {pb.CLIENT_KIND_USER: "user", pb.CLIENT_KIND_ITEM: "item"}
+KINDS_BY_NAME = {name: kind for kind, name in KINDS.items()}
+BANKS = {pb.BANK_TASTE: "taste", pb.BANK_SESSION: "session"}
+AUTHORS = {
+    pb.AUTHOR_CATALOGUE: "catalogue",
+    pb.AUTHOR_INTERACTION: "interaction",
+    pb.AUTHOR_RECEPTION: "reception",
+}
+
+
+def get_visitor(request: Request) -> Visitor:
+    """Return the visitor of a request that needs one."""
+    visitor: Visitor = request.state.visitor
+    return visitor
+
+
+def show(request: Request, template: str, code: int = 200, **context: object) -> HTMLResponse:
+    """Render a page.
+
+    Args:
+        template: The name of a file in templates/.
+        code: The HTTP status.
+        context: The template's names. It also gets `visitor` (None if nobody is signed in), `path`
+            and the visitor's `notices`.
+    """
+    visitor: Visitor | None = getattr(request.state, "visitor", None)
+    notices = list(visitor.notices) if visitor else []
+    text = render_part(template, visitor=visitor, path=request.url.path, notices=notices, **context)
+    if visitor:
+        visitor.notices.clear()
+    return HTMLResponse(text, code)
+
+
+def render_part(template: str, **context: object) -> str:
+    """Render a part of a page."""
+    return _templates().get_template(template).render(**context)
+
+
+def draw(picture: Element) -> Markup:
+    """Return a drawing as markup; its serialiser has escaped all text."""
+    return Markup(tostring(picture, encoding="unicode", method="html"))
+
+
+def keep_markup(part: str) -> Markup:
+    """Return a part that a template of this page rendered, as markup."""
+    return Markup(part)
+
+
+def sum_field(messages: Iterable[object], field: str) -> float:
+    """Return the sum of a field over messages."""
+    return float(sum(getattr(message, field) for message in messages))
+
+
+def link_client(key: pb.ClientKey, **fields: object) -> str:
+    """Return the address of a client's page."""
+    return f"/client?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
+
+
+def link_router(number: int, bank: int = pb.BANK_TASTE) -> str:
+    """Return the address of a router's page."""
+    return f"/routers/{BANKS.get(bank, 'taste')}/{number}"  # type: ignore[call-overload]
+
+
+def link_trace(origin: str, value: object, **fields: object) -> str:
+    """Return the address of a trace.
+
+    Args:
+        origin: event, user, item, attribute or line.
+        value: The event's or client's id, the attribute, or the line's number.
+    """
+    return f"/trace?{urlencode({origin: value, **fields})}"
+
+
+def write_time(time: Timestamp | datetime) -> Markup:
+    """Write a time in UTC.
+
+    The page's script shows it in the visitor's time zone.
+    """
+    moment = time if isinstance(time, datetime) else time.ToDatetime(UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(
+        moment.isoformat(timespec="milliseconds"), f"{moment:%Y-%m-%d %H:%M:%S}"
+    )
+
+
+def write_seconds(seconds: float) -> str:
+    """Write a duration as a person says it."""
+    if seconds < 1:
+        return f"{1_000 * seconds:.0f} ms"
+    if seconds < 100:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def write_number(value: float, digits: int = 0) -> str:
+    """Write a number with thousands separators."""
+    return f"{value:,.{digits}f}"
+
+
+def write_parties(parties: pb.Parties) -> str:
+    """Write clients by id, or how many they are."""
+    if parties.WhichOneof("parties") == "count":
+        return pluralize(parties.count, "user")
+    return ", ".join(f"{KINDS[key.kind]} {key.id}" for key in parties.clients.keys)
+
+
+def read_pages(query: Mapping[str, str]) -> str:
+    """Return the page token of an address."""
+    return query.get("page", "")
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("services.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_make_printable,
+    )
+    environment.filters.update(
+        time=write_time,
+        seconds=write_seconds,
+        number=write_number,
+        parties=write_parties,
+        draw=draw,
+        part=keep_markup,
+        sum=sum_field,
+        operation=describe_operation,
+        query=lambda value: quote(str(value), safe=""),
+        plural=pluralize,
+    )
+    environment.globals.update(
+        link_client=link_client,
+        link_router=link_router,
+        link_trace=link_trace,
+        static=get_static_address,
+        forgery_field=FORGERY_FIELD,
+        KINDS=KINDS,
+        BANKS=BANKS,
+        AUTHORS=AUTHORS,
+        pb=pb,
+    )
+    return environment
+
+
+def _make_printable(value: Any) -> Any:
+    """Escape control characters and direction marks; keep markup of our own."""
+    if value is None:
+        return ""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return make_printable_lines(value)
+
+
+@cache
+def get_static_address(name: str) -> str:
+    """Return the address of a file in static/.
+
+    It changes with the file's content.
+    """
+    content = files("services.web").joinpath("static", name).read_bytes()
+    return f"/static/{name}?{sha256(content).hexdigest()[:12]}"
+
+
+def write_json(value: object) -> str:
+    """Write JSON on one line, for the page's script."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

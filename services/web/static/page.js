@@ -1,0 +1,105 @@
+// The page works without this script; with it, live parts are updated, times are shown in the
+// visitor's zone, and a lost connection is told and restored.
+"use strict";
+
+const TRY_AGAIN_MS = 2000;
+const SLOW_MS = 20000;
+
+// Times: the server writes UTC, the visitor's zone is known only here.
+function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]:not([data-shown])")) {
+    const moment = new Date(time.getAttribute("datetime"));
+    if (Number.isNaN(moment.getTime())) continue;
+    time.dataset.shown = "";
+    time.title = time.textContent;
+    time.textContent = moment.toLocaleString(undefined, {
+      year: "numeric", month: "short", day: "numeric",
+      hour: "2-digit", minute: "2-digit", second: "2-digit",
+    });
+  }
+}
+
+function say(sentence) {
+  const place = document.getElementById("connection");
+  if (place.textContent === sentence) return;
+  place.textContent = sentence;
+  place.hidden = sentence === "";
+}
+
+// A part is replaced only if nothing in it has the keyboard's focus, so that nobody loses her place.
+function replacePart(id, markup) {
+  const place = document.getElementById(id);
+  if (place === null || place.contains(document.activeElement)) return;
+  place.innerHTML = markup;
+  showTimes(place);
+}
+
+function showFlows(flows) {
+  for (const [router, sent, merged, dropped] of flows) {
+    const node = document.querySelector(`[data-router="${router}"]`);
+    if (node === null) continue;
+    const counts = `${sent} ${merged} ${dropped}`;
+    if (node.dataset.flow !== undefined && node.dataset.flow !== counts) {
+      node.classList.remove("flowing");
+      void node.getBoundingClientRect(); // restarts the animation
+      node.classList.add("flowing");
+    }
+    node.dataset.flow = counts;
+    const label = node.querySelector("[data-flow-label]");
+    if (label !== null) label.textContent = `${sent} sent, ${merged} merged, ${dropped} dropped in 5 min`;
+  }
+}
+
+function follow(view) {
+  let source = null;
+  let last = Date.now();
+
+  function open() {
+    if (source !== null || document.hidden) return;
+    last = Date.now();
+    source = new EventSource(`/live?view=${encodeURIComponent(view)}${document.body.dataset.liveOf ?? ""}`);
+    source.addEventListener("frame", (event) => {
+      last = Date.now();
+      const frame = JSON.parse(event.data);
+      say(frame.problem);
+      for (const [id, markup] of Object.entries(frame.parts)) replacePart(id, markup);
+      showFlows(frame.flows);
+    });
+    source.addEventListener("signed-out", () => window.location.reload());
+    source.addEventListener("error", () => {
+      say("The connection is lost. It is tried again every second.");
+      if (source !== null && source.readyState === EventSource.CLOSED) {
+        source = null;
+        setTimeout(open, TRY_AGAIN_MS);
+      }
+    });
+  }
+
+  // A browser keeps six connections to a host, so hidden tabs give theirs back.
+  function close() {
+    if (source !== null) source.close();
+    source = null;
+  }
+
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("pagehide", close);
+  setInterval(() => {
+    if (source !== null && Date.now() - last > SLOW_MS) say("Nothing was heard from the page's server for 20 seconds.");
+  }, 5000);
+  open();
+}
+
+async function tryAgain() {
+  try {
+    const answer = await fetch(window.location.href, { method: "GET", cache: "no-store" });
+    if (answer.status !== 503) window.location.reload();
+  } catch {
+    // Still away: the next try follows.
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  showTimes(document);
+  if (document.body.dataset.live !== undefined) follow(document.body.dataset.live);
+  if (document.body.dataset.again !== undefined) setInterval(tryAgain, TRY_AGAIN_MS);
+});

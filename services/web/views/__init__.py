@@ -1,0 +1,1 @@
+"""The views, a file for each topic of the navigation."""
