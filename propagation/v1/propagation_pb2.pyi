@@ -3800,7 +3800,9 @@ class Gauge(_message.Message):
     """
     @_builtins.property
     def course(self) -> _containers.RepeatedCompositeFieldContainer[Global___GaugePoint]:
-        """The whole stream in at most 64 stretches, oldest first. Empty unless GetStatusRequest.history."""
+        """The whole stream in at most 64 stretches, oldest first. Empty unless GetStatusRequest.history or
+        gauge_course.
+        """
 
     def __init__(
         self,
@@ -3942,16 +3944,20 @@ class GetStatusRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HISTORY_FIELD_NUMBER: _builtins.int
+    GAUGE_COURSE_FIELD_NUMBER: _builtins.int
     history: _builtins.bool
     """Whether to add the gauge's course, the last rounds, and the reach of messages."""
+    gauge_course: _builtins.bool
+    """Whether to add the gauge's course alone, which costs little."""
     def __init__(
         self,
         *,
         history: _builtins.bool = ...,
+        gauge_course: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["history", b"history"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["gauge_course", b"gauge_course", "history", b"history"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -179,7 +179,11 @@ class GetStatusHandler(Servicer):
                 pb.Budget(name=budget.name, used=budget.used, limit=budget.limit)
                 for budget in engine.expenses.budgets
             ],
-            gauge=gauge_to_proto(gauge, with_course=request.history) if gauge else None,
+            gauge=(
+                gauge_to_proto(gauge, with_course=request.history or request.gauge_course)
+                if gauge
+                else None
+            ),
             jobs=[await job_to_proto(job, redact) for job in self._worker.calendar_jobs],
             parts=[
                 pb.TimedPart(

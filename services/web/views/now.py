@@ -110,7 +110,7 @@ def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
 async def show_now(request: Request) -> Response:
     """Show the page."""
     visitor = get_visitor(request)
-    status = await visitor.stub.GetStatus(pb.GetStatusRequest(history=True))
+    status = await visitor.stub.GetStatus(pb.GetStatusRequest(gauge_course=True))
     recent = await visitor.stub.ListOperations(pb.ListOperationsRequest(page_size=8))
     snapshot = request.app.state.feeds.find(visitor) or Snapshot()
     return show(

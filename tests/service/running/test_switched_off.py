@@ -153,6 +153,8 @@ async def test_the_gauge_ranks_with_and_without_and_outlives_a_restart(start_ser
         assert (len(brief.gauge.course), len(brief.rounds)) == (0, 0), (
             "without history neither is sent"
         )
+        course = await service.stub.GetStatus(pb.GetStatusRequest(gauge_course=True))
+        assert (course.gauge, len(course.rounds)) == (gauge, 0), "the course alone can be asked for"
         assert "14 interactions" in describe_gauge(gauge), "the sentence says over how many"
     async with start_service(auto_create=True) as service:
         assert (await service.stub.GetStatus(pb.GetStatusRequest(history=True))).gauge == gauge, (
