@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from propagation_client import CallFailed, Unreachable
-from services.web.access.protection import ForeignHost, Forged, FormTooLarge
+from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
 from services.web.access.sessions import SignInRefused
 from services.web.rendering import show
 
@@ -101,7 +101,7 @@ async def _handle_http(request: Request, error: Exception) -> Response:
 
 
 async def _handle_fault(request: Request, _: Exception) -> Response:
-    return await show_problem(
+    answer = await show_problem(
         request,
         Problem(
             500,
@@ -109,6 +109,8 @@ async def _handle_fault(request: Request, _: Exception) -> Response:
             "The log of the page's process says more. Nothing in the service was changed by it.",
         ),
     )
+    add_headers(answer.headers)
+    return answer
 
 
 def _answer(status: int, title: str) -> Handler:

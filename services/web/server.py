@@ -74,7 +74,19 @@ def run_page(options: PageOptions, announce: Callable[[str], None]) -> None:
         PortTaken: Another process listens at the address.
         BrokenTls: A certificate or key cannot be used.
     """
-    listening = _listen(options.host, options.port)
+    listening = listen(options.host, options.port)
+    server = build_server(options)
+    announce(name_address(options, listening))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(server.serve([listening]))
+
+
+def build_server(options: PageOptions) -> uvicorn.Server:
+    """Build the HTTP server of the page; it serves what `listen` opened.
+
+    Raises:
+        BrokenTls: A certificate or key cannot be used.
+    """
     paths = (options.certificate, options.key, options.browser_ca)
     files = TlsFiles(*(Path(path) if path else None for path in paths))
     context = create_server_context(files)
@@ -105,14 +117,18 @@ def run_page(options: PageOptions, announce: Callable[[str], None]) -> None:
     )
     config.load()
     config.ssl = context
+    return uvicorn.Server(config)
+
+
+def name_address(options: PageOptions, listening: socket.socket) -> str:
+    """Return the address of the page for a browser."""
     host, port = listening.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    announce(f"{options.scheme}://{shown}:{port}")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(uvicorn.Server(config).serve([listening]))
+    return f"{options.scheme}://{shown}:{port}"
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Open the page's port; raise PortTaken if another process has it."""
     host = host.strip("[]")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

@@ -41,7 +41,10 @@ class ForeignHost(Exception):
 
 
 class ProtectionHeaders:
-    """Middleware: adds the content policy and the other headers to every answer."""
+    """Middleware: adds the content policy and the other headers to every answer.
+
+    Starlette answers a fault outside of all middleware, so that answer adds them itself.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -53,12 +56,16 @@ class ProtectionHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers.setdefault("cache-control", "no-store")
+                add_headers(MutableHeaders(scope=message))
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def add_headers(headers: MutableHeaders) -> None:
+    """Add the content policy and the other headers to an answer's own."""
+    headers.update(HEADERS)
+    headers.setdefault("cache-control", "no-store")
 
 
 def check_host(headers: Headers, names: Collection[str]) -> None:
