@@ -18,6 +18,7 @@ from services.demo.story import (
     describe_wave,
 )
 from services.report.charts import KINDS
+from services.report.score_words import PARTS
 from services.runtime.console import create_console, make_printable, print_table, print_text
 
 WIDTH, BAR = 110, 10
@@ -30,13 +31,6 @@ AUTHORS = {
 }
 CHANGES_SHOWN, NUMBERS_CHARS, REASON_CHARS = 6, 18, 78
 PARTS_SHOWN = 6
-MEANINGS = {
-    "lift_session": "what communities with this user's latest interests choose more than others",
-    "lift_taste": "what communities of this user's taste choose more than others",
-    "profile": "how near the item is to the profile, including what it heard",
-    "knn_slow": "chosen together with the user's history",
-    "knn_fast": "chosen together with the user's latest items",
-}
 
 
 def print_heading(text: str) -> None:
@@ -235,7 +229,7 @@ def describe_where_it_stands(advice: Advice, shown: Placement) -> str:
     name = max(moved, key=lambda name: direction * moved[name])
     if direction * moved[name] <= 0:
         return f"{stands} No part of its own score did it: other items moved past it."
-    meaning = f" ({MEANINGS[name]})" if name in MEANINGS else ""
+    meaning = f" ({PARTS[name].meaning})" if name in PARTS else ""
     if name in parts.keys() & off.keys():
         meaning += ", a part that counts without propagation, too, with a weight of its own"
     verb = "rose" if direction > 0 else "fell"

@@ -24,9 +24,9 @@ from services.web.live import Feeds, Parts, stream_frames
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.view_table import View, ViewTable
-from services.web.views import now
+from services.web.views import clients, now
 
-VIEWS: tuple[ViewTable, ...] = (now.VIEWS,)
+VIEWS: tuple[ViewTable, ...] = (now.VIEWS, *clients.VIEWS)
 COOKIE = "propagation_session"
 STATIC_SECONDS = 24 * 3_600
 LOCAL_NAMES = frozenset({"localhost"})

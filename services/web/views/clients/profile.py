@@ -1,0 +1,114 @@
+"""A client's profile today: lines and their sources, waiting messages, filter rules, routers."""
+
+from collections.abc import Iterable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from propagation.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
+from services.web.access.sessions import Visitor
+from services.web.rendering import get_visitor, link_client
+from services.web.view_table import ViewTable
+from services.web.views.clients.client_pages import read_key, show_client
+
+HEADINGS = {
+    pb.AUTHOR_CATALOGUE: "From the catalogue",
+    pb.AUTHOR_INTERACTION: "From its own events",
+    pb.AUTHOR_RECEPTION: "From others, through routers",
+}
+MERGE_SECONDS = 120.0
+ITEMS_ASKED = 20
+
+
+async def show_profile(request: Request) -> Response:
+    """Show the page."""
+    visitor = get_visitor(request)
+    key = read_key(request.query_params)
+    answer = await visitor.stub.GetProfile(pb.GetProfileRequest(key=key))
+    profile = answer.profile
+    return show_client(
+        request,
+        "profile.html",
+        key,
+        profile.title,
+        profile=profile,
+        reflects=answer.reflects,
+        sections=split_by_author(profile.lines),
+        heaviest=max((line.weight for line in profile.lines), default=0.0),
+        rules=list_rules(profile.filter_memory),
+        shares=await find_shares(visitor, key),
+        found=request.query_params.get("found", ""),
+    )
+
+
+def split_by_author(lines: Iterable[pb.Line]) -> list[tuple[str, list[pb.Line]]]:
+    """Return the headings with their lines, empty ones left out."""
+    by_author: dict[int, list[pb.Line]] = {}
+    for line in lines:
+        by_author.setdefault(line.author, []).append(line)
+    return [(HEADINGS[one], by_author[one]) for one in HEADINGS if one in by_author]
+
+
+def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list[int]]]:
+    """Return the rules, those in the same words once, each with the routers that it is about.
+
+    When a router was split, each half got the rule in the same words.
+    """
+    by_text: dict[str, tuple[pb.FilterRule, list[int]]] = {}
+    for rule in rules:
+        routers = by_text.setdefault(rule.text, (rule, []))[1]
+        if rule.HasField("router"):
+            routers.append(rule.router)
+    return list(by_text.values())
+
+
+async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShare]:
+    """List the routers that count for a user's recommendations, the largest share first.
+
+    The proto names a client's routers only where they explain a recommendation, so these are the
+    routers behind the user's first ITEMS_ASKED items. Empty for an item.
+    """
+    if key.kind != pb.CLIENT_KIND_USER:
+        return []
+    answer = await visitor.stub.Recommend(
+        pb.RecommendRequest(user_id=key.id, limit=ITEMS_ASKED, explain=True)
+    )
+    shares = {
+        (share.bank, share.router): share
+        for one in answer.recommendations
+        for share in one.explanation.routers
+    }
+    return sorted(shares.values(), key=lambda one: (-one.bank, -one.share, one.router))
+
+
+async def merge_waiting(request: Request) -> Response:
+    """Merge a client's waiting messages now, and say what they brought."""
+    visitor = get_visitor(request)
+    key = read_key(request.state.form)
+    before = (await visitor.stub.GetProfile(pb.GetProfileRequest(key=key))).profile
+    merged = await visitor.stub.GetProfile(
+        pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_MERGED), timeout=MERGE_SECONDS
+    )
+    visitor.notices.append(describe_merge(len(before.waiting), before.lines, merged.profile.lines))
+    return RedirectResponse(link_client(key), 303)
+
+
+def describe_merge(waiting: int, before: Sequence[pb.Line], after: Sequence[pb.Line]) -> str:
+    """Say what merging did to a profile."""
+    if not waiting:
+        return "No message was waiting."
+    old, new = {line.text for line in before}, {line.text for line in after}
+    if old == new:
+        return (
+            f"{pluralize(waiting, 'message')} merged: nothing in them was new to this profile, or"
+            " its filter rules dropped it."
+        )
+    added, removed = len(new - old), len(old - new)
+    return (
+        f"{pluralize(waiting, 'message')} merged: {pluralize(added, 'line')} new or reworded,"
+        f" {pluralize(removed, 'line')} gone or replaced."
+    )
+
+
+VIEWS = ViewTable(pages={"/client": show_profile}, forms={"/client/merge": merge_waiting})
