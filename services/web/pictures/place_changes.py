@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from services.web.pictures.labels import cut_label
 from services.report.html import draw_svg, draw_text, make_element
+from services.web.pictures.labels import cut_label
 
 WIDTH, ROW, TOP = 960.0, 26.0, 44.0
 LEFT, RIGHT = 370.0, 590.0
@@ -62,13 +62,11 @@ def _draw_line(places: Places, shown: int) -> Iterable[Element]:
     change = describe_change(places)
     style = "same" if change == "the same place" else change.split()[0].rstrip(":")
     start, end = _find_y(places.without, shown), _find_y(places.with_, shown)
-    middle = (LEFT + RIGHT) / 2
+    left, middle, right = LEFT + 10, (LEFT + RIGHT) / 2, RIGHT - 10
     yield make_element(
         "path",
         make_element("title", f"{places.name}: {change}"),
-        d=(
-            f"M{LEFT + 10:g} {start:g} C{middle:g} {start:g} {middle:g} {end:g} {RIGHT - 10:g} {end:g}"
-        ),
+        d=f"M{left:g} {start:g} C{middle:g} {start:g} {middle:g} {end:g} {right:g} {end:g}",
         class_=f"move {style}",
     )
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.pictures.labels import cut_label
 from services.report.html import draw_svg, draw_text, make_element
 from services.report.score_words import GROUPS, describe_part
+from services.web.pictures.labels import cut_label
 
 WIDTH, ROW, BAR = 960.0, 30.0, 17.0
 LEFT, RIGHT, TOP = 290.0, 70.0, 26.0

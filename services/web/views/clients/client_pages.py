@@ -24,7 +24,7 @@ class Tab:
     here: bool
 
 
-def read_kind(name: str) -> pb.ClientKind:
+def read_kind(name: str) -> "pb.ClientKind.ValueType":
     """Return the kind of this name.
 
     Raises:
@@ -91,6 +91,7 @@ def show_client(
     return show(
         request,
         f"clients/{template}",
+        200,
         key=key,
         title=title,
         tabs=list_tabs(key, visitor, request.url.path),

@@ -92,7 +92,7 @@ async def show_recommendations(request: Request) -> Response:
         find_title(visitor, key),
     )
     items = answer.recommendations
-    places = compare_places(with_.recommendations, without.recommendations, filters.limit)
+    places = compare_places(items, with_.recommendations, without.recommendations)
     near = items[0].explanation.near_taste if items else []
     return show_client(
         request,
@@ -121,17 +121,23 @@ async def show_recommendations(request: Request) -> Response:
 
 
 def compare_places(
-    with_: Sequence[pb.Recommendation], without: Sequence[pb.Recommendation], limit: int
+    shown: Sequence[pb.Recommendation],
+    with_: Sequence[pb.Recommendation],
+    without: Sequence[pb.Recommendation],
 ) -> list[Places]:
-    """List the items among the first `limit` of either ranking, with both places.
+    """List the items that are shown, and those that would be without propagation.
 
-    Those that are shown come first, then those that propagation takes from the list.
+    Args:
+        shown: The first items with propagation. Only their own places count, because events that
+            were learned between two calls may change the others.
+        with_: A longer ranking with propagation.
+        without: A longer ranking without it.
     """
-    new, old = _number(with_), _number(without)
-    titles = {one.item_id: one.title for one in (*with_, *without)}
-    shown = [one.item_id for one in with_[:limit]]
-    gone = [one.item_id for one in without[:limit] if one.item_id not in set(shown)]
-    return [Places(one, titles[one], old.get(one), new.get(one)) for one in (*shown, *gone)]
+    new, old = _number(with_) | _number(shown), _number(without)
+    titles = {one.item_id: one.title for one in (*with_, *without, *shown)}
+    listed = [one.item_id for one in shown]
+    gone = [one.item_id for one in without[: len(shown)] if one.item_id not in set(listed)]
+    return [Places(one, titles[one], old.get(one), new.get(one)) for one in (*listed, *gone)]
 
 
 def _number(ranking: Iterable[pb.Recommendation]) -> dict[str, int]:

@@ -1,0 +1,54 @@
+"""Export and forgetting on the page, over HTTP."""
+
+import json
+
+from propagation.v1 import propagation_pb2 as pb
+from tests.service.scenarios import ANN, propagate_opera
+
+FORM = {"kind": "user", "id": "ann"}
+PAGE = "/client/forget?kind=user&id=ann"
+
+
+async def test_the_export_is_a_file_of_what_the_service_holds(service, start_page):
+    await propagate_opera(service)
+    held = [
+        record.json_line
+        async for record in service.stub.ExportClient(pb.ExportClientRequest(key=ANN))
+    ]
+    async with start_page(service.address) as page:
+        answer = await page.get("/client/export?kind=user&id=ann")
+    assert answer.headers["content-disposition"].startswith("attachment; filename=")
+    records = [json.loads(line) for line in answer.text.split("\n")[:-1]]
+    assert len(records) == len(held) > 3
+    assert {one["what"] for one in records} == {json.loads(one)["what"] for one in held}
+
+
+async def test_an_odd_id_cannot_break_the_header_of_its_file(service, start_page):
+    odd = 'a"; filename="x.html'
+    await service.stub.UpsertClients(
+        pb.UpsertClientsRequest(clients=[pb.Client(key=pb.ClientKey(kind=1, id=odd), title="t")])
+    )
+    async with start_page(service.address) as page:
+        answer = await page.http.get("/client/export", params={"kind": "user", "id": odd})
+    assert answer.status_code == 200
+    assert "x.html" not in answer.headers["content-disposition"].replace("x.html.jsonl", "")
+    assert answer.headers["content-disposition"].count('"') == 2
+
+
+async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_page):
+    await propagate_opera(service)
+    async with start_page(service.address) as page:
+        before = await page.get(PAGE)
+        assert "4 events" in before.text
+        wrong = await page.send("/client/forget", {**FORM, "typed": "anne"})
+        assert wrong.status_code == 303
+        assert "Nothing was erased" in (await page.get(PAGE)).text
+        assert (await page.get("/client?kind=user&id=ann")).status_code == 200
+
+        done = await page.send("/client/forget", {**FORM, "typed": " ann "})
+        assert done.status_code == 303
+        said = await page.get(done.headers["location"])
+        assert "User ann was forgotten: 4 events erased" in said.text
+        assert (await page.get("/client?kind=user&id=ann")).status_code == 404
+        again = await page.send("/client/forget", {**FORM, "typed": "ann"})
+        assert again.status_code == 404
