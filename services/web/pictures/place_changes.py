@@ -1,4 +1,4 @@
-"""Two rankings of one catalogue, side by side, with a line from each item's place to its other."""
+"""Two rankings side by side, and how items move between them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,10 @@ LABEL_CHARS = 44
 
 @dataclass(frozen=True)
 class Places:
-    """An item's places in two rankings, from 1; None where it is not among those asked for."""
+    """An item's places in two rankings.
+
+    They count from 1; None: it is not among those asked for.
+    """
 
     item_id: str
     title: str
@@ -40,7 +43,7 @@ def describe_change(places: Places) -> str:
 
 
 def draw_place_changes(items: Sequence[Places], shown: int) -> Element:
-    """Draw the first places without propagation at the left, with it at the right.
+    """Draw the places without propagation left, with it right.
 
     Args:
         items: Each item that is among the first `shown` of either ranking.

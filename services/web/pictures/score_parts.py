@@ -14,7 +14,7 @@ LABEL_CHARS = 40
 
 
 def sum_groups(explanation: pb.Explanation) -> dict[str, float]:
-    """Return the sum of an item's parts by group, in the order of GROUPS."""
+    """Return the sums of an item's parts in the order of GROUPS."""
     sums = dict.fromkeys(GROUPS, 0.0)
     for part in explanation.parts:
         sums[describe_part(part.feature).group] += part.product
@@ -22,9 +22,9 @@ def sum_groups(explanation: pb.Explanation) -> dict[str, float]:
 
 
 def draw_score_parts(items: Sequence[pb.Recommendation]) -> Element:
-    """Draw one bar an item: what raises its score to the right of zero, what lowers it to the left.
+    """Draw one bar an item, stacked of the parts of its score.
 
-    A dot marks the score itself.
+    What raises the score is to the right of zero, what lowers it to the left. A dot marks the score itself.
     """
     groups = [sum_groups(one.explanation) for one in items]
     scores = [one.score for one in items]

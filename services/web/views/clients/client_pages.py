@@ -1,4 +1,4 @@
-"""What all pages of one client have: its key, its heading, links to its other pages."""
+"""What the pages of one client share: its key, heading and links."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,7 +70,10 @@ def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
 
 
 async def find_title(visitor: Visitor, key: pb.ClientKey) -> str | None:
-    """Return a client's title, which may be empty; None if there is no such client."""
+    """Return a client's title, which may be empty.
+
+    None if there is no such client.
+    """
     try:
         answer = await visitor.stub.GetProfile(pb.GetProfileRequest(key=key))
     except CallFailed as error:

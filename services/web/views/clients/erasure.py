@@ -43,7 +43,7 @@ async def export_client(request: Request) -> Response:
 
 
 async def show_forget(request: Request) -> Response:
-    """Show what forgetting the client would erase, and the form that does it."""
+    """Show what forgetting would erase, and the form that does it."""
     visitor = get_visitor(request)
     key = read_key(request.query_params)
     answer = await visitor.stub.ListClientEvents(

@@ -18,7 +18,7 @@ NOT_RETRACTED = {
 
 
 async def show_events(request: Request) -> Response:
-    """Show the events in which the client is the user or the chosen item, newest first."""
+    """Show the client's events as user or as item, newest first."""
     visitor = get_visitor(request)
     key = read_key(request.query_params)
     answer = await visitor.stub.ListClientEvents(

@@ -1,4 +1,4 @@
-"""A client's profile today: lines and their sources, waiting messages, filter rules, routers."""
+"""A client's profile today: lines, their sources, waiting messages, filter rules."""
 
 from collections.abc import Iterable, Sequence
 
@@ -51,7 +51,7 @@ def split_by_author(lines: Iterable[pb.Line]) -> list[tuple[str, list[pb.Line]]]
 
 
 def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list[int]]]:
-    """Return the rules, those in the same words once, each with the routers that it is about.
+    """Return rules with their routers, those in the same words once.
 
     When a router was split, each half got the rule in the same words.
     """
@@ -64,7 +64,7 @@ def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list
 
 
 async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShare]:
-    """List the routers that count for a user's recommendations, the largest share first.
+    """List the routers that count for a user's recommendations, strongest first.
 
     The proto names a client's routers only where they explain a recommendation, so these are the
     routers behind the user's first ITEMS_ASKED items. Empty for an item.

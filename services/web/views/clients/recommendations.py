@@ -125,7 +125,7 @@ def compare_places(
     with_: Sequence[pb.Recommendation],
     without: Sequence[pb.Recommendation],
 ) -> list[Places]:
-    """List the items that are shown, and those that would be without propagation.
+    """List what is shown, and what would be without propagation.
 
     Args:
         shown: The first items with propagation. Only their own places count, because events that
@@ -145,7 +145,10 @@ def _number(ranking: Iterable[pb.Recommendation]) -> dict[str, int]:
 
 
 def find_withheld(item: pb.Recommendation) -> float:
-    """Return the part of a score that the service does not tell this visitor; 0 if it tells all."""
+    """Return the part of a score that the visitor is not told.
+
+    0 if the service tells all.
+    """
     rest = item.score - sum(part.product for part in item.explanation.parts)
     return rest if abs(rest) > LEAST_WITHHELD * max(1.0, abs(item.score)) else 0.0
 

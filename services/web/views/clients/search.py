@@ -67,7 +67,10 @@ async def show_search(request: Request) -> Response:
 
 
 def describe_limits(visitor: Visitor) -> str:
-    """Say what the visitor's token may not search; empty if it may search everything."""
+    """Say what the visitor's token may not search.
+
+    Empty if it may search everything.
+    """
     if visitor.may("analyst"):
         return ""
     users = "a user by exactly her id" if visitor.may("persons") else "no users"

@@ -14,7 +14,7 @@ BY = {"profile": pb.SIMILARITY_PROFILE, "routers": pb.SIMILARITY_ROUTERS}
 
 
 async def show_similar(request: Request) -> Response:
-    """Show the nearest users or items, by their profiles or by their routers."""
+    """Show the nearest users or items, by profiles or by routers."""
     visitor = get_visitor(request)
     query = request.query_params
     key = read_key(query)
