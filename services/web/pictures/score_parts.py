@@ -24,7 +24,8 @@ def sum_groups(explanation: pb.Explanation) -> dict[str, float]:
 def draw_score_parts(items: Sequence[pb.Recommendation]) -> Element:
     """Draw one bar an item, stacked of the parts of its score.
 
-    What raises the score is to the right of zero, what lowers it to the left. A dot marks the score itself.
+    What raises the score is to the right of zero, what lowers it to the left. A dot
+    marks the score itself.
     """
     groups = [sum_groups(one.explanation) for one in items]
     scores = [one.score for one in items]
