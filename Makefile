@@ -11,6 +11,7 @@ BASELINES := propagation/laboratory/baselines/requirements.lock
 BASELINES_TORCH := propagation/laboratory/baselines/requirements-torch.lock
 DATA ?=
 LLM ?=
+ONCE ?=
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # uv takes a fifth of pip's time. But it reads no settings of pip, which may name the only index that is reached from here.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || { echo "uv failed, so pip installs."; $(PIP) $(1); }
@@ -19,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab test-browser lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -46,8 +47,8 @@ $(COMPILED): $(READY)
 	@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib > /dev/null || true
 	@touch $(COMPILED)
 
-demo: $(RUNS)  ## a real service, a dataset, and what propagation does (DATA=folder for your own, LLM=fake for a scripted language model)
-	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)")
+demo: $(RUNS)  ## a real service, a dataset, what propagation does, and its web page until Ctrl-C (DATA=folder for your own, LLM=fake for a scripted language model, ONCE=1 to end by itself)
+	@exec $(BIN)/propagation demo $(if $(DATA),--data "$(DATA)") $(if $(LLM),--llm "$(LLM)") $(if $(ONCE),--once)
 
 test: $(COMPILED)  ## the fast tests
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
@@ -85,6 +86,10 @@ test-model: $(COMPILED)  ## the service with a small language model, which it in
 test-model-lab: $(COMPILED)  ## an experiment of each paper with the small language model; CI does not run it
 	$(BIN)/python -m services.runtime.kernel_cache service evaluation
 	$(BIN)/python -m tests.model laboratory
+
+test-browser: $(COMPILED)  ## the web page of the demo's town in Chromium, which it installs where it can
+	$(BIN)/python -m services.runtime.kernel_cache service
+	$(BIN)/python -m tests.browser
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .

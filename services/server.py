@@ -108,7 +108,7 @@ async def serve(settings: Settings, announce: Callable[[Running], None]) -> None
     stopping, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     interruption.exit_code = 0
-    with _handle_signals(stopping, at_once), contextlib.suppress(StartCancelled):
+    with handle_signals(stopping, at_once), contextlib.suppress(StartCancelled):
         async with run_service(settings, stopping=stopping) as service:
             server = settings.server
             interruption.drain(server.grace_seconds + server.drain_seconds)
@@ -302,7 +302,7 @@ async def _stop_at_once(service: Running, signalled: asyncio.Event) -> None:
 
 
 @contextlib.contextmanager
-def _handle_signals(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
+def handle_signals(stopping: asyncio.Event, at_once: asyncio.Event) -> Iterator[None]:
     """Let signals within the block stop the service.
 
     The first SIGTERM or SIGINT sets `stopping`, the second `at_once`.

@@ -1,10 +1,13 @@
 """The demo from start to end."""
 
+import asyncio
 import atexit
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, redirect_stderr
+from importlib.util import find_spec
 from pathlib import Path
 
 from propagation.datasets.dataset import Dataset, Event
@@ -48,12 +51,15 @@ from services.report.collect import collect_report
 from services.report.page import render_page
 from services.report.worth import describe_worth
 from services.runtime.console import print_text, show_progress
+from services.runtime.interruption import interruption
 from services.runtime.logs import configure_logging
-from services.server import run_service
+from services.server import Running, handle_signals, run_service
 
 OUT = Path("demo-out")
-PICTURE, PAGE, LOG = OUT / "reach.png", OUT / "report.html", OUT / "service.log"
+PICTURE, REPORT, LOG = OUT / "reach.png", OUT / "report.html", OUT / "service.log"
 SCRIPTED_EVENTS, SCRIPTED_SECONDS = 1_500, 0.02
+GRACE_SECONDS = 0.5
+PAGE_PACKAGES = "preference-propagation[web]"
 GAUGE = (
     "The service measures this while it runs: before anything is learned from an interaction, its"
     " item is ranked among itself and up to four others, with propagation and without (neighbours,"
@@ -61,13 +67,17 @@ GAUGE = (
 )
 
 
-async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> None:
+async def demo(
+    folder: Path | None, seed: int, *, scripted: bool = False, once: bool = False
+) -> None:
     """Run and print the demo.
 
-    The demo leaves the picture, the page and the service's log.
+    The demo leaves the picture, the report and the service's log. At the end the service serves its
+    web page until SIGTERM or Ctrl-C.
 
     Args:
         scripted: Let a scripted language model reason, over fewer events.
+        once: End by itself, without the web page.
 
     Raises:
         BrokenData: The folder cannot be read.
@@ -79,34 +89,58 @@ async def demo(folder: Path | None, seed: int, *, scripted: bool = False) -> Non
     if scripted:
         script = shorten_script(script, SCRIPTED_EVENTS)
     show_data(script)
-    async with (
-        run_demo_service(script, scripted=scripted) as address,
-        connect(address) as stub,
-    ):
-        print_text(f"The demo runs its own service at {address}, on a temporary database.")
-        if scripted:
+    served = not once and has_page()
+    async with run_demo_service(script, scripted=scripted, page=served) as service:
+        async with connect(service.address) as stub:
             print_text(
-                "A scripted language model reasons, behind the OpenAI wire format: see "
-                "`propagation fake-llm --help`."
+                f"The demo runs its own service at {service.address}, on a temporary database."
             )
-        clients = script.dataset.clients
-        loaded = await _upload(stub, "users and items", clients, (), len(clients))
-        if len(script.dataset):
-            await _with_events(stub, script, seed)
-        else:
-            await search(stub, script.dataset, loaded.sequence)
-    print_text(
-        "",
-        f"Done in {time.monotonic() - started:.0f} s; the service is stopped and its database"
-        " removed.",
-    )
+            if scripted:
+                print_text(
+                    "A scripted language model reasons, behind the OpenAI wire format: see "
+                    "`propagation fake-llm --help`."
+                )
+            clients = script.dataset.clients
+            loaded = await _upload(stub, "users and items", clients, (), len(clients))
+            if len(script.dataset):
+                await _with_events(stub, script, seed)
+            else:
+                await search(stub, script.dataset, loaded.sequence)
+        print_text("", f"Done in {time.monotonic() - started:.0f} s.")
+        if service.page is not None:
+            await _serve_until_signal(service.page)
+    if not (once or served):
+        print_text(
+            f"To see this on a web page, run pip install '{PAGE_PACKAGES}' and the demo again."
+        )
+    print_text("The service is stopped and its database removed.")
+
+
+def has_page() -> bool:
+    """Tell whether the packages of the web page are installed."""
+    return all(find_spec(name) for name in ("jinja2", "starlette", "uvicorn"))
+
+
+async def _serve_until_signal(page: str) -> None:
+    """Show the address of the page until SIGTERM or SIGINT."""
+    stopping = asyncio.Event()
+    with handle_signals(stopping, asyncio.Event()):
+        interruption.exit_code = 0  # Ctrl-C is the way to end it
+        print_text(f"Open {page} in a browser: it shows all of this. Ctrl-C ends the demo.")
+        sys.stdout.flush()
+        await stopping.wait()
 
 
 @asynccontextmanager
-async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterator[str]:
+async def run_demo_service(
+    script: DemoScript, *, scripted: bool, page: bool = False
+) -> AsyncIterator[Running]:
     """Run a service on a free loopback port and a temporary database.
 
-    The service's log goes into a file. Yields the service's address.
+    The service's log goes into a file.
+
+    Args:
+        page: Serve the web page, too, on another free port.
 
     Raises:
         Refused, Unreachable: A call inside the block failed; the message names the log.
@@ -114,6 +148,8 @@ async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterat
     with create_temporary_folder("propagation-demo-") as folder:
         async with fake_llm(Script(latency=SCRIPTED_SECONDS)) as model:
             assignments = [f"database={folder / 'demo.db'}", "server.port=0", *script.settings]
+            if page:
+                assignments += ["web.port=0", f"server.grace_seconds={GRACE_SECONDS}"]
             if scripted:
                 assignments += [
                     "reasoner=openai",
@@ -127,7 +163,7 @@ async def run_demo_service(script: DemoScript, *, scripted: bool) -> AsyncIterat
             _log_to_file()
             try:
                 async with run_service(loaded.settings) as service:
-                    yield service.address
+                    yield service
             except (Refused, Unreachable) as error:
                 raise type(error)(f"{error}; the service's log: {LOG.resolve()}") from error
 
@@ -159,8 +195,8 @@ async def _with_events(
     print_heading("Ranking quality")
     worth = describe_worth(await stub.GetStatus(pb.GetStatusRequest()))
     print_text(worth.sentence, GAUGE)
-    PAGE.write_text(render_page(await collect_report(stub)), encoding="utf-8")
-    print_text("", f"All of it on one page, with the routers' lineage: {PAGE.resolve()}")
+    REPORT.write_text(render_page(await collect_report(stub)), encoding="utf-8")
+    print_text("", f"All of it on one page, with the routers' lineage: {REPORT.resolve()}")
 
 
 async def _tell(

@@ -30,19 +30,22 @@ def demo(
             " in the settings of `serve`.",
         ),
     ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="End by itself, without the web page.")
+    ] = False,
 ) -> None:
     """Show what propagation does to a dataset.
 
-    A service is run, and the dataset is loaded through its API. The demo takes less than three
-    minutes and leaves a picture, a page and the service's log in demo-out. When it ends, the
-    service is stopped and its database is deleted. The demo reads no settings file and no
-    PROPAGATION_ variable.
+    A service is run, and the dataset is loaded through its API. This takes less than three minutes
+    and leaves a picture, a report and the service's log in demo-out. Then the service's web page
+    shows it all until Ctrl-C. When the demo ends, the service is stopped and its database is
+    deleted. The demo reads no settings file and no PROPAGATION_ variable.
     """
     from services.demo.run import demo as show
     from services.runtime.kernel_cache import compile_kernels
 
     compile_kernels()
-    asyncio.run(show(data, seed, scripted=llm is not None))
+    asyncio.run(show(data, seed, scripted=llm is not None, once=once))
 
 
 def fake_llm(

@@ -115,22 +115,23 @@ class Sessions:
         if " " in token:
             raise SignInRefused("This is no token: it contains a space.")
         audience = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
-        client = self._connect(token, audience)
+        connection = self._connect(token, audience)
+        # Counted before the first wait, so that another visitor's leaving does not close it.
+        connection.visitors += 1
         try:
-            roles = await read_roles(client)
+            roles = await read_roles(connection.client)
             if token and self.token_needed and await self._accepts_anybody():
                 raise SignInRefused(
                     "The service has no tokens, so this page would be open to everybody who reaches"
                     " it: set server.tokens, or serve the page on 127.0.0.1."
                 )
+            await self._drop_oldest()
         except BaseException:
-            await self._disconnect(audience)
+            await self._release(audience)
             raise
-        await self._drop_oldest()
         session = secrets.token_urlsafe(32)
         key = hmac.new(self._secret, f"form {session}".encode(), hashlib.sha256).hexdigest()
-        visitor = Visitor(session, client, roles, audience, key, bool(token))
-        self._connections[audience].visitors += 1
+        visitor = Visitor(session, connection.client, roles, audience, key, bool(token))
         self._visitors[session] = (self.clock(), visitor)
         return visitor
 
@@ -153,8 +154,7 @@ class Sessions:
         """End a session."""
         found = self._visitors.pop(session, None)
         if found is not None:
-            self._connections[found[1].audience].visitors -= 1
-            await self._disconnect(found[1].audience)
+            await self._release(found[1].audience)
 
     def update_roles(self, visitor: Visitor, roles: Iterable[str]) -> Visitor:
         """Note the roles that the service now gives the visitor's token."""
@@ -172,7 +172,7 @@ class Sessions:
         self._connections.clear()
         self._visitors.clear()
 
-    def _connect(self, token: str, audience: str) -> PropagationClient:
+    def _connect(self, token: str, audience: str) -> _Connection:
         if audience not in self._connections:
             try:
                 client = PropagationClient(
@@ -184,11 +184,15 @@ class Sessions:
             except ValueError as error:
                 raise SignInRefused(f"The page cannot send a token: {error}.") from error
             self._connections[audience] = _Connection(client)
-        return self._connections[audience].client
+        return self._connections[audience]
 
-    async def _disconnect(self, audience: str) -> None:
+    async def _release(self, audience: str) -> None:
+        """Count one visitor less, and close the connection after the last."""
         connection = self._connections.get(audience)
-        if connection is not None and not connection.visitors:
+        if connection is None:  # all were closed
+            return
+        connection.visitors -= 1
+        if not connection.visitors:
             del self._connections[audience]
             await connection.client.close()
 

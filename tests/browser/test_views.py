@@ -1,0 +1,146 @@
+"""Every view: it opens, loads nothing foreign, and people can use it."""
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from tests.browser.chromium import NARROW, WIDE
+from tests.browser.conftest import PICTURES
+from tests.browser.views import visit_all
+
+NAVIGATION = (
+    "/",
+    "/routers",
+    "/clients",
+    "/trace",
+    "/evolution",
+    "/history",
+    "/failures",
+    "/settings",
+    "/reports",
+)
+PROBLEMS = ("There is no such page", "A fault of this page", "The service refused")
+MAX_STOPS = 150
+STOPS = """
+return [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea,'
+  + ' summary, [tabindex="0"]')].filter((one) => !one.disabled && one.checkVisibility()
+  && !one.classList.contains('skip')).map((one, place) => {
+    one.dataset.stop = place; return one.outerHTML.slice(0, 120); });
+"""
+FOCUS = """
+const one = document.activeElement, style = getComputedStyle(one);
+return [one.dataset.stop ?? null,
+  style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1];
+"""
+
+
+@pytest.fixture(scope="module")
+def visits(shared_browser):
+    """One visit to each kind of view."""
+    return visit_all(shared_browser, PICTURES)
+
+
+def test_every_view_opens(visits):
+    assert {visit.path for visit in visits} >= set(NAVIGATION)
+    assert {visit.path: visit.title for visit in visits if visit.title in PROBLEMS} == {}
+
+
+def test_no_view_has_an_error_in_the_console(visits):
+    assert {visit.path: visit.console for visit in visits if visit.console} == {}
+
+
+def test_no_view_asks_another_host(visits):
+    assert {visit.path: visit.foreign for visit in visits if visit.foreign} == {}
+
+
+def test_axe_core_finds_nothing_serious(visits):
+    assert {
+        f"{visit.path} ({shown})": found
+        for visit in visits
+        for shown, found in visit.findings.items()
+        if found
+    } == {}
+
+
+def test_narrow_views_do_not_scroll_sideways(visits):
+    assert {
+        visit.path: (visit.overflow, visit.wide) for visit in visits if visit.overflow > 0
+    } == {}
+
+
+def test_the_checks_notice_a_broken_page(browser):
+    """Else the tests above could not fail."""
+    browser.open("/")
+    browser.driver.execute_script(
+        "const bad = document.createElement('div');"
+        "bad.innerHTML = '<img src=\"/static/icon.svg\"><p class=bad>x</p>';"
+        "bad.className = 'too-wide'; document.querySelector('main').append(bad);"
+        "bad.style.width = '2000px'; console.error('planted');"
+        "fetch('http://attacker.invalid/').catch(() => null);"
+    )
+    browser.resize(NARROW)
+    assert "image-alt" in [one["rule"] for one in browser.check()]
+    assert browser.measure_overflow() > 100
+    assert any("too-wide" in one for one in browser.list_wide_elements())
+    assert any("planted" in one for one in browser.list_console_errors())
+    # The content policy stops the request before it leaves, and says so in the console.
+    browser.resize(WIDE)
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_everything_is_reached_by_the_keyboard(browser, visits, width):
+    problems = {}
+    browser.resize(width)
+    for visit in visits:
+        browser.open(visit.path)
+        browser.driver.execute_script("document.body.tabIndex = -1; document.body.focus();")
+        stops = browser.driver.execute_script(STOPS)[:MAX_STOPS]
+        reached, hidden = set(), []
+        for _ in range(len(stops) + 2):  # the link to the content, and one to spare
+            ActionChains(browser.driver).send_keys(Keys.TAB).perform()
+            stop, shown = browser.driver.execute_script(FOCUS)
+            if stop is not None:
+                reached.add(int(stop))
+                if not shown:
+                    hidden.append(stops[int(stop)] if int(stop) < len(stops) else stop)
+        missed = [text for place, text in enumerate(stops) if place not in reached]
+        if missed or hidden:
+            problems[visit.path] = {"not reached": missed[:5], "focus not seen": hidden[:5]}
+    assert problems == {}
+
+
+def test_the_first_stop_leads_to_the_content(browser):
+    browser.open("/")
+    ActionChains(browser.driver).send_keys(Keys.TAB).send_keys(Keys.ENTER).perform()
+    assert browser.driver.switch_to.active_element.get_attribute("id") == "content"
+
+
+def test_times_are_shown_in_the_visitors_zone(browser):
+    browser.driver.execute_cdp_cmd(
+        "Emulation.setTimezoneOverride", {"timezoneId": "Pacific/Auckland"}
+    )
+    try:
+        browser.open("/")
+        time = browser.find("main time")
+        shown, written = time.text, time.get_attribute("title")
+        assert written.endswith(" UTC")
+        assert "UTC" not in shown
+        browser.driver.execute_cdp_cmd(
+            "Emulation.setTimezoneOverride", {"timezoneId": "America/New_York"}
+        )
+        browser.open("/")
+        assert browser.find("main time").text != shown
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_the_page_works_without_its_script(browser):
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        for path in NAVIGATION:
+            browser.open(path)
+            assert browser.find("h1").text not in PROBLEMS
+        browser.open("/")
+        assert browser.find("main time").text.endswith(" UTC")
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

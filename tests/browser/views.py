@@ -1,0 +1,100 @@
+"""A visit to every view that links of the page lead to."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.browser.chromium import NARROW, WIDE, Browser
+
+MAX_VIEWS = 60
+LINKS = """
+return [...document.querySelectorAll('a[href]:not([download])')]
+  .filter((one) => one.origin === location.origin || one instanceof SVGElement)
+  .map((one) => new URL(one.getAttribute('href'), location.href))
+  .filter((url) => url.origin === location.origin).map((url) => url.pathname + url.search);
+"""
+# In the dark only the colours differ.
+DARK_RULES = ("color-contrast", "link-in-text-block")
+
+
+@dataclass
+class Visit:
+    """What was seen at one view.
+
+    Attributes:
+        findings: Serious findings of axe-core, by how the view was shown.
+        overflow: Pixels by which a narrow view scrolls sideways, and the elements that cause it.
+    """
+
+    path: str
+    title: str
+    text: str
+    console: Sequence[str]
+    foreign: Sequence[str]
+    findings: Mapping[str, Sequence[Mapping[str, object]]]
+    overflow: int
+    wide: Sequence[str]
+    links: Sequence[str] = field(default_factory=list)
+
+
+def name_shape(path: str) -> str:
+    """Return what views of one kind have in common: the path without ids."""
+    place = urlsplit(path)
+    parts = [re.sub(r"^\d+$", "N", part) for part in place.path.split("/")]
+    fields = dict(parse_qsl(place.query, keep_blank_values=True))
+    kind = f" of {fields['kind']}" if "kind" in fields else ""
+    names = ",".join(sorted(fields))
+    return "/".join(parts) + (f"?{names}" if names else "") + kind
+
+
+def name_file(path: str) -> str:
+    """Return a file's name for a view."""
+    shape = name_shape(path).strip("/") or "now"
+    return re.sub(r"[^a-z0-9]+", "-", shape.lower()).strip("-")
+
+
+def visit_all(browser: Browser, pictures: Path) -> list[Visit]:
+    """Follow links from the first view; visit one view of each kind."""
+    waiting, seen, visits = ["/"], {name_shape("/")}, []
+    while waiting and len(visits) < MAX_VIEWS:
+        visit = visit_view(browser, waiting.pop(0), pictures)
+        visits.append(visit)
+        for path in visit.links:
+            if (shape := name_shape(path)) not in seen:
+                seen.add(shape)
+                waiting.append(path)
+    return visits
+
+
+def visit_view(browser: Browser, path: str, pictures: Path) -> Visit:
+    """Look at one view, wide and narrow, in light and in dark."""
+    findings = {}
+    browser.use_scheme("light")
+    browser.resize(WIDE)
+    browser.open(path)
+    title = browser.find("h1").text
+    text = browser.text
+    links = list(browser.driver.execute_script(LINKS))
+    findings["wide, light"] = browser.check()
+    browser.keep_picture(pictures / f"{name_file(path)}.png")
+    browser.use_scheme("dark")
+    findings["wide, dark"] = browser.check(DARK_RULES)
+    browser.keep_picture(pictures / f"{name_file(path)}-dark.png")
+    browser.resize(NARROW)
+    findings["narrow, dark"] = browser.check(DARK_RULES)
+    browser.use_scheme("light")
+    findings["narrow, light"] = browser.check()
+    browser.keep_picture(pictures / f"{name_file(path)}-narrow.png")
+    return Visit(
+        path,
+        title,
+        text,
+        browser.list_console_errors(),
+        browser.list_foreign_requests(),
+        findings,
+        browser.measure_overflow(),
+        browser.list_wide_elements(),
+        links,
+    )

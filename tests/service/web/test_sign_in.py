@@ -1,0 +1,317 @@
+"""Sign-in with tokens and roles, cookies, and sessions that end."""
+
+import asyncio
+import logging
+import re
+import ssl
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from propagation.workflow.settings import WorkflowSettings
+from propagation_client import Credentials
+from services.config.settings import ServerSettings, Settings, TlsSettings
+from services.grpc import interceptor
+from services.security import reloaded_file
+from services.security.roles import Role
+from services.security.tokens import create_token, write_tokens
+from services.server import run_service
+from services.web import live
+from services.web.access import sessions
+from services.web.access.sessions import Sessions
+from tests.service.certificates import make_authority, make_certificate
+from tests.service.conftest import SMALL
+from tests.service.web.conftest import open_visitor
+from tests.waiting import wait_until
+
+
+@asynccontextmanager
+async def run_closed_service(folder, tokens, **server):
+    settings = Settings(
+        database=folder / "closed.db",
+        reasoning_in="loop",
+        server=ServerSettings(port=0, grace_seconds=0.2, tokens=tokens.path, **server),
+        workflow=WorkflowSettings(**SMALL, auto_create=True),
+    )
+    async with run_service(settings) as service:
+        yield service
+
+
+@pytest.fixture
+async def closed(tmp_path, tokens, monkeypatch):
+    """Yield a service that wants tokens, and notices changes of their file at once."""
+    monkeypatch.setattr(reloaded_file, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(interceptor, "RECHECK_SECONDS", 0.05)
+    async with run_closed_service(tmp_path, tokens) as service:
+        yield service
+
+
+async def read_live(page, view="now", events=1):
+    """Return the text of some events of a live view."""
+    async with page.http.stream("GET", f"/live?view={view}") as answer:
+        assert answer.status_code == 200
+        text = ""
+        async with asyncio.timeout(10):
+            async for part in answer.aiter_text():
+                text += part
+                if text.count("event: ") >= events:
+                    break
+        return text
+
+
+async def test_nothing_is_shown_before_the_sign_in(closed, start_page):
+    async with start_page(closed.address, token_needed=True) as page:
+        for path in ("/", "/live?view=now"):
+            answer = await page.get(path)
+            assert answer.status_code == 303
+            assert answer.headers["location"].startswith("/sign-in?next=")
+        form = await page.http.post("/round", data={})
+        assert form.status_code == 303
+        assert "set-cookie" not in form.headers
+
+
+@pytest.mark.parametrize("role", list(Role))
+async def test_a_visitor_may_do_what_the_token_may(closed, start_page, tokens, role):
+    async with start_page(closed.address, token_needed=True) as page:
+        answer = await page.sign_in(tokens.secrets[role])
+        if role in (Role.APPLICATION, Role.WRITE):
+            assert answer.status_code == 403
+            assert "may not read" in answer.text
+            return
+        assert answer.status_code == 303
+        shown = await page.get("/")
+        assert shown.status_code == 200
+        assert ("Run a round now" in shown.text) == (role == Role.ADMIN)
+        sent = await page.send("/round", {})
+        assert sent.status_code == (303 if role == Role.ADMIN else 403)
+        if role != Role.ADMIN:
+            assert "Your token may not see this" in sent.text
+
+
+@pytest.mark.parametrize(
+    ("token", "sentence"),
+    [
+        ("", "Paste a token"),
+        ("nobody.nothing", "does not know this token"),
+        ("a b", "contains a space"),
+        ("ä", "other letters"),
+        ("a\x00b", "other letters"),
+        ("a" * 600, "too long"),
+        ("<script>alert(1)</script>", "does not know this token"),
+    ],
+)
+async def test_a_bad_token_gets_one_sentence(closed, start_page, token, sentence):
+    async with start_page(closed.address, token_needed=True) as page:
+        answer = await page.sign_in(token)
+        assert answer.status_code == 403
+        assert sentence in answer.text
+        assert "set-cookie" not in answer.headers
+        assert not token or token not in answer.text
+
+
+async def test_cookies_are_closed_to_scripts_and_to_other_sites(closed, start_page, tokens):
+    async with start_page(closed.address, token_needed=True) as page:
+        answer = await page.sign_in(tokens.secrets[Role.READ])
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert "Secure" not in cookie, "it would not be sent over plain loopback"
+        assert "Domain" not in cookie
+        left = await page.send("/sign-out", {})
+        assert "Max-Age=0" in left.headers["set-cookie"]
+        assert (await page.get("/")).status_code == 303
+
+
+@pytest.mark.slow
+async def test_over_tls_cookies_are_secure(tmp_path, tokens, start_page):
+    authority = make_authority(tmp_path, "ca")
+    own = make_certificate(tmp_path, "server", authority)
+    tls = TlsSettings(certificate=own.certificate, key=own.key)
+    async with (
+        run_closed_service(tmp_path, tokens, tls=tls) as service,
+        start_page(
+            service.address,
+            tls=True,
+            ca=str(authority.certificate),
+            certificate=str(own.certificate),
+            key=str(own.key),
+            token_needed=True,
+            verify=ssl.create_default_context(cafile=authority.certificate),
+        ) as page,
+    ):
+        assert page.address.startswith("https://")
+        answer = await page.sign_in(tokens.secrets[Role.READ])
+        assert answer.status_code == 303
+        assert "Secure" in answer.headers["set-cookie"]
+        assert (await page.get("/")).status_code == 200
+        assert (await page.send("/sign-out", {})).status_code == 303
+
+
+async def test_no_secret_is_in_an_address_a_log_or_a_page(
+    closed, start_page, tokens, caplog, capsys
+):
+    caplog.set_level(logging.DEBUG)
+    secret = tokens.secrets[Role.ADMIN]
+    seen = []
+    async with start_page(closed.address, token_needed=True) as page:
+        seen.append(await page.sign_in("my-admin.wrong-and-secret"))
+        seen.append(await page.sign_in(secret))
+        paths = ("/", "/none", "/live?view=none", "/sign-in")
+        seen += [await page.get(path) for path in paths]
+        seen.append(await page.send("/round", {}))
+        seen.append(await page.get("/"))
+        live_text = await read_live(page)
+        session = next(iter(page.http.cookies.values()))
+        seen.append(await page.send("/sign-out", {}))
+    # The visitor's own HTTP client logs, too.
+    logged = [one for one in caplog.records if not one.name.startswith("http")]
+    assert any(one.name.startswith("grpc") for one in logged)
+    written = "".join([*capsys.readouterr(), *(one.getMessage() for one in logged), live_text])
+    for answer in seen:
+        written += answer.text + str(answer.url) + answer.headers.get("location", "")
+    assert "request refused" in written, "the log was looked at"
+    for hidden in (secret, secret.partition(".")[2], "wrong-and-secret", session):
+        assert hidden not in written
+
+
+@pytest.mark.slow
+async def test_a_withdrawn_token_ends_the_session_of_an_open_page(closed, start_page, tokens):
+    async with start_page(closed.address, token_needed=True) as page:
+        await page.sign_in(tokens.secrets[Role.READ])
+        assert (await page.get("/")).status_code == 200
+        async with page.http.stream("GET", "/live?view=now") as answer:
+            text = ""
+            async with asyncio.timeout(10):
+                async for part in answer.aiter_text():
+                    text += part
+                    if "event: frame" in text:
+                        tokens.keep([Role.ADMIN])
+            assert text.endswith("event: signed-out\ndata: {}\n\n"), "the stream ended by itself"
+        shown = await page.get("/")
+        assert shown.headers["location"] == "/sign-in?ended=1"
+        assert "your token was withdrawn" in (await page.get("/sign-in?ended=1")).text
+        assert (await page.get("/")).headers["location"].startswith("/sign-in?next=")
+
+
+@pytest.mark.slow
+async def test_an_expired_token_ends_the_session(closed, start_page, tokens):
+    secret, entry = create_token("short", [Role.READ], datetime.now(UTC) + timedelta(seconds=1.5))
+    write_tokens(tokens.path, [entry])
+    async with start_page(closed.address, token_needed=True) as page:
+        assert (await page.sign_in(secret)).status_code == 303
+
+        async def is_refused():
+            return (await page.get("/")).status_code == 303
+
+        assert not await is_refused()
+        await wait_until(is_refused, 10, pause=0.1)
+
+
+async def test_a_role_that_was_taken_away_hides_its_buttons(closed, start_page, tokens):
+    async with start_page(closed.address, token_needed=True) as page:
+        secret, entry = create_token("ann", [Role.ADMIN])
+        write_tokens(tokens.path, [entry])
+        await page.sign_in(secret)
+        key = await page.find_key()
+        entry = type(entry)(entry.name, frozenset({Role.READ}), entry.hashed)
+        write_tokens(tokens.path, [entry])
+        refused = await page.http.post("/round", data={"forgery_key": key})
+        assert refused.status_code == 403, "the service decides, whatever the page still shows"
+        await read_live(page)
+        assert "Run a round now" not in (await page.get("/")).text
+
+
+async def test_a_page_that_wants_tokens_refuses_a_service_without(service, start_page):
+    """Else a page that others reach would be open to all."""
+    async with start_page(service.address, token_needed=True) as page:
+        assert (await page.get("/")).status_code == 303
+        answer = await page.sign_in("any.token")
+        assert answer.status_code == 403
+        assert "open to everybody" in answer.text
+
+
+@pytest.mark.slow
+async def test_more_visitors_than_sessions_keep_the_newest_sessions(
+    service, start_page, monkeypatch
+):
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 20)
+    async with start_page(service.address) as page:
+        first = await page.get("/")
+        assert first.status_code == 200
+        first_cookies = dict(page.http.cookies)
+        for _ in range(60):
+            page.http.cookies.clear()
+            answer = await page.get("/live?view=none")
+            assert answer.status_code == 400
+        held = page.app.state.sessions
+        assert len(held._visitors) == 20
+        assert len(held._connections) == 1
+        assert (await page.get("/")).status_code == 200, "the newest goes on"
+        page.http.cookies.clear()
+        page.http.cookies.update(first_cookies)
+        again = await page.get("/")
+        assert again.status_code == 200
+        assert "set-cookie" in again.headers, "the oldest begins a new session"
+
+
+async def test_wrong_tokens_leave_nothing_behind(closed):
+    opened = Sessions(closed.address, Credentials(), token_needed=True)
+    for number in range(9):  # the service holds back its answers to more
+        with pytest.raises(sessions.SignInRefused, match="Ask for a new one"):
+            await opened.sign_in(f"nobody.{number}")
+    assert not opened._connections
+    assert not opened._visitors
+    await opened.close()
+
+
+async def test_a_visitor_who_leaves_does_not_end_the_sign_in_of_another(closed, tokens):
+    opened = Sessions(closed.address, Credentials(), token_needed=False)
+    secret = tokens.secrets[Role.READ]
+    for _ in range(10):
+        first = await opened.sign_in(secret)
+        joining = asyncio.create_task(opened.sign_in(secret))
+        await asyncio.sleep(0)
+        await opened.sign_out(first.session)
+        second = await joining
+        assert opened.find(second.session) is second
+        await opened.sign_out(second.session)
+    assert not opened._connections
+    await opened.close()
+
+
+async def test_an_idle_session_ends(closed, tokens):
+    now = [0.0]
+    opened = Sessions(closed.address, Credentials(), token_needed=False, clock=lambda: now[0])
+    visitor = await opened.sign_in(tokens.secrets[Role.READ])
+    now[0] += sessions.IDLE_SECONDS - 1
+    assert opened.find(visitor.session) is visitor
+    now[0] += sessions.IDLE_SECONDS + 1
+    assert opened.find(visitor.session) is None
+    await opened.close()
+
+
+@pytest.mark.slow
+async def test_visitors_of_one_token_share_a_feed(closed, start_page, tokens, monkeypatch):
+    monkeypatch.setattr(live, "LINGER_SECONDS", 0.1)
+    async with start_page(closed.address, token_needed=True) as page:
+        feeds = page.app.state.feeds
+        visitors = [open_visitor(page.address) for _ in range(3)]
+        for visitor, role in zip(visitors, (Role.READ, Role.READ, Role.ADMIN), strict=True):
+            await visitor.post("/sign-in", data={"token": tokens.secrets[role]})
+        streams = [visitor.stream("GET", "/live?view=now") for visitor in visitors]
+        for stream in streams:
+            await stream.__aenter__()
+        assert len(feeds._feeds) == 2
+        for stream, visitor in zip(streams, visitors, strict=True):
+            await stream.__aexit__(None, None, None)
+            await visitor.aclose()
+        await wait_until(lambda: not feeds._feeds, 10)
+
+
+async def test_a_cookie_that_nobody_gave_is_no_session(closed, start_page):
+    async with start_page(closed.address, token_needed=True) as page:
+        name = f"propagation_session_{re.search(r':([0-9]+)$', page.address)[1]}"
+        for value in ("", "x", "a" * 4_000, "%00", "../../x"):
+            answer = await page.get("/", headers={"cookie": f"{name}={value}"})
+            assert answer.status_code == 303
