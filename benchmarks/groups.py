@@ -19,6 +19,12 @@ BENCH: Mapping[str, tuple[str, ...]] = {
     "probe": ("event_to_recommendation_s",),
     "start": ("rss_mb_100k_clients", "start_s_100k_clients"),
     "recommend_ml100k": ("recommend_ml100k_p50_ms", "recommend_ml100k_per_s"),
+    "web": (
+        "web_first_view_s",
+        "web_slowest_view_s",
+        "web_recommend_p99_change_pct",
+        "web_ingest_change_pct",
+    ),
     "quality": (
         "n10_off",
         "n10_placebo",
@@ -87,6 +93,7 @@ MODULES: Mapping[str, str] = {
     "probe": "probe",
     "start": "service.start",
     "recommend_ml100k": "service.recommend_ml100k",
+    "web": "web.page",
     "quality": "quality.quality",
     "llm": "llm.costs",
     "leave_one_out": "quality.leave_one_out",

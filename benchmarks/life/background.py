@@ -1,8 +1,9 @@
 """Background load from a process of its own.
 
 Run `python -m benchmarks.life.background ADDRESS USERS ITEMS RATE`. It records RATE events a second
-until its input is closed, then prints {"per_s", "lag_s"}. Twice a second it makes a read that waits
-until the numbers reflect the newest acknowledged event; `lag_s` is the longest time of such a read.
+until its input is closed, then prints {"per_s", "lag_s", "call_ms"}. Twice a second it makes a read
+that waits until the numbers reflect the newest acknowledged event; `lag_s` is the longest time of
+such a read, and `call_ms` the mean time of a recording call.
 """
 
 import asyncio
@@ -32,10 +33,13 @@ LAG_MOST = 2.0
 
 
 @contextmanager
-def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) -> Iterator[None]:
+def background(
+    address: str, town: Town, run: Run, what: str, rate: int = RATE
+) -> Iterator[dict[str, float]]:
     """Send events while the body runs, then note their rate and lag.
 
-    The events have no user or item of the probes.
+    The events have no user or item of the probes. Yields a mapping; after the block it has
+    {"per_s", "lag_s", "call_ms"}.
 
     Args:
         what: Names the measurement in the note.
@@ -49,13 +53,14 @@ def background(address: str, town: Town, run: Run, what: str, rate: int = RATE) 
         text=True,
     )
     assert process.stdout is not None
+    done: dict[str, float] = {}
     with clean_up_by(process.kill):
         try:
             process.stdout.readline()
-            yield
+            yield done
         finally:
             rest, _ = process.communicate(timeout=60)
-    done = json.loads(rest)
+    done.update(json.loads(rest))
     late = "" if done["lag_s"] < LAG_MOST else f", which is over {LAG_MOST:g} s"
     run.note(
         f"{what}, with {done['per_s']:,.0f} events/s meanwhile: longest lag of the numbers "
@@ -75,6 +80,7 @@ class Background:
         self.sent = 0
         self.acked = 0
         self.lag = 0.0
+        self.calls: list[float] = []
 
     def stop(self) -> None:
         self._stopping.set()
@@ -84,6 +90,7 @@ class Background:
         due = time.monotonic()
         while not self._stopping.is_set():
             size = self._rate // CALLS_A_SECOND
+            called = time.monotonic()
             answer = await self._stub.RecordInteractions(
                 pb.RecordInteractionsRequest(
                     interactions=[
@@ -98,6 +105,7 @@ class Background:
                     ]
                 )
             )
+            self.calls.append(time.monotonic() - called)
             self.sent, self.acked = self.sent + size, answer.sequence
             due += 1 / CALLS_A_SECOND
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -126,7 +134,13 @@ async def main(address: str, town: Town, rate: int) -> None:
         events.stop()
         await tasks
         print(
-            json.dumps({"per_s": events.sent / (time.monotonic() - started), "lag_s": events.lag})
+            json.dumps(
+                {
+                    "per_s": events.sent / (time.monotonic() - started),
+                    "lag_s": events.lag,
+                    "call_ms": 1e3 * sum(events.calls) / len(events.calls),
+                }
+            )
         )
 
 

@@ -1,0 +1,1 @@
+"""The web page: how fast its views are, and what its visitors cost the service."""
