@@ -107,6 +107,17 @@ def test_demo(tmp_path, number, after):
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_demo_that_shows_its_page(tmp_path, number):
+    """That is how it ends when all went well, so the exit code is 0."""
+    (tmp_path / "events.jsonl").write_text('{"user_id":"u0","item_id":"i0"}\n')
+    demo = start_program(tmp_path, "demo", "--data", tmp_path, PYTHONUNBUFFERED="1")
+    assert any(line.startswith("Open http") for line in demo.stdout)
+    assert end_program(demo, number) == 0
+    block_until(lambda: not find_processes(tmp_path), LIMIT_SECONDS)
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
 def test_demo_killed_leaves_no_process(tmp_path):
     demo = start_program(tmp_path, "demo")
     block_until(lambda: len(find_processes(tmp_path)) >= 2, BEGUN_SECONDS)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+import httpx2
 import pytest
 
 from services.client.errors import Refused
@@ -34,7 +35,7 @@ async def run_demo(folder: Path, *arguments: str) -> asyncio.subprocess.Process:
 
 
 def list_leftovers(folder: Path) -> list[str]:
-    return [path.name for path in folder.glob("propagation-demo-*")]
+    return [path.name for path in folder.glob("propagation-*")]
 
 
 async def test_a_broken_line_is_one_line_and_nothing_starts(tmp_path):
@@ -50,7 +51,7 @@ async def test_a_broken_line_is_one_line_and_nothing_starts(tmp_path):
 @pytest.mark.slow
 async def test_one_event_is_too_little_to_show_and_no_fault(tmp_path):
     (tmp_path / "events.jsonl").write_text('{"user_id":"u0","item_id":"i0"}\n')
-    process = await run_demo(tmp_path, "--data", str(tmp_path))
+    process = await run_demo(tmp_path, "--once", "--data", str(tmp_path))
     out, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     assert "too little to show" in out.decode()
@@ -70,6 +71,32 @@ async def test_ctrl_c_leaves_nothing_running(tmp_path):
     assert process.returncode == 130
     assert not list_leftovers(tmp_path)
     host, port = address.split(":")
+    with pytest.raises(OSError, match=r"refused|Connect"):
+        await asyncio.open_connection(host, int(port))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_the_page_stays_until_a_signal(tmp_path, number):
+    (tmp_path / "events.jsonl").write_text('{"user_id":"u0","item_id":"i0"}\n')
+    process = await run_demo(tmp_path, "--data", str(tmp_path))
+    assert process.stdout is not None
+    async for line in process.stdout:
+        if line.startswith(b"Open http"):
+            break
+    address = line.split()[1].decode()
+    async with httpx2.AsyncClient(base_url=address, trust_env=False, timeout=20) as http:
+        shown = await http.get("/")
+        assert shown.status_code == 200
+        assert "<dt>users</dt><dd>1</dd>" in shown.text
+        async with http.stream("GET", "/live?view=now") as live:
+            assert live.status_code == 200
+            process.send_signal(number)
+            rest, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert b"Traceback" not in rest + errors
+    assert not list_leftovers(tmp_path)
+    host, port = address.removeprefix("http://").split(":")
     with pytest.raises(OSError, match=r"refused|Connect"):
         await asyncio.open_connection(host, int(port))
 
@@ -117,7 +144,7 @@ async def test_a_refusal_names_the_log_of_the_service(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 async def test_the_town_from_start_to_end(tmp_path):
-    process = await run_demo(tmp_path)
+    process = await run_demo(tmp_path, "--once")
     out, errors = await process.communicate()
     text = out.decode()
     assert process.returncode == 0, errors.decode()
@@ -146,7 +173,7 @@ async def test_the_town_from_start_to_end(tmp_path):
 async def test_a_catalogue_alone_is_searched(tmp_path):
     lines = "".join(f"{n}\tRecord number {n}\t{'Jazz' if n % 2 else 'Opera'}\n" for n in range(60))
     (tmp_path / "c.item").write_text("item_id:token\ttitle:token_seq\tcategory:token_seq\n" + lines)
-    process = await run_demo(tmp_path, "--data", str(tmp_path))
+    process = await run_demo(tmp_path, "--once", "--data", str(tmp_path))
     out, errors = await process.communicate()
     assert process.returncode == 0, errors.decode()
     assert "nothing to rank" in out.decode()
