@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab test-browser lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab test-browser picture lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -90,6 +90,10 @@ test-model-lab: $(COMPILED)  ## an experiment of each paper with the small langu
 test-browser: $(COMPILED)  ## the web page of the demo's town in Chromium, which it installs where it can
 	$(BIN)/python -m services.runtime.kernel_cache service
 	$(BIN)/python -m tests.browser
+
+picture: $(COMPILED)  ## docs/page.png, the web page of the demo's town, with which the README opens (Chromium)
+	$(BIN)/python -m services.runtime.kernel_cache service
+	$(BIN)/python -m tests.browser.picture
 
 lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .

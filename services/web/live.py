@@ -118,6 +118,7 @@ class Feed:
         self._changed = asyncio.Condition()
         self._resume_token = ""
         self.snapshot = Snapshot()
+        self.ended = False
 
     async def run(self) -> None:
         """Follow the service until cancelled.
@@ -129,14 +130,22 @@ class Feed:
             tasks.create_task(self._watch())
 
     async def wait_newer(self, number: int, seconds: float) -> Snapshot:
-        """Return a newer snapshot, or the last after some seconds."""
+        """Return a newer snapshot, or the last after some seconds or at the end."""
         async with self._changed:
             try:
                 async with asyncio.timeout(seconds):
-                    await self._changed.wait_for(lambda: self.snapshot.number > number)
+                    await self._changed.wait_for(
+                        lambda: self.ended or self.snapshot.number > number
+                    )
             except TimeoutError:
                 pass
             return self.snapshot
+
+    async def end(self) -> None:
+        """Let all streams end by themselves."""
+        async with self._changed:
+            self.ended = True
+            self._changed.notify_all()
 
     async def _poll(self) -> None:
         while True:
@@ -218,6 +227,10 @@ class Feeds:
         found = self._feeds.get((visitor.audience, id(visitor.client)))
         return found[0].snapshot if found else None
 
+    async def end_streams(self) -> None:
+        """Let all streams end by themselves, before the server stops."""
+        await asyncio.gather(*(feed.end() for feed, _ in self._feeds.values()))
+
     async def close(self) -> None:
         """End all feeds."""
         tasks = [task for _, task in self._feeds.values()]
@@ -249,6 +262,8 @@ async def stream_frames(
     yield "retry: 1000\n\n"
     while True:
         snapshot = await feed.wait_newer(number, HEARTBEAT_SECONDS)
+        if feed.ended:
+            return
         if snapshot.number == number:
             yield ": still here\n\n"
             continue

@@ -19,6 +19,7 @@ from services.runtime.bound_process import build_bound_command
 from services.runtime.errors import PortTaken
 from services.security.tls import TlsFiles, create_server_context
 from services.web.app import WebOptions, build_app
+from services.web.live import Feeds
 
 NICENESS = 5
 MAX_CONNECTIONS = 512
@@ -117,7 +118,22 @@ def build_server(options: PageOptions) -> uvicorn.Server:
     )
     config.load()
     config.ssl = context
-    return uvicorn.Server(config)
+    return _PageServer(config, app.state.feeds)
+
+
+class _PageServer(uvicorn.Server):
+    """An HTTP server that ends live views before it stops.
+
+    They would not end by themselves, and uvicorn would wait for them, then cancel them.
+    """
+
+    def __init__(self, config: uvicorn.Config, feeds: Feeds) -> None:
+        super().__init__(config)
+        self._feeds = feeds
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._feeds.end_streams()
+        await super().shutdown(sockets)
 
 
 def name_address(options: PageOptions, listening: socket.socket) -> str:

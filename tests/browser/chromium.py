@@ -14,7 +14,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 WIDE, NARROW = 1_200, 360
 HEIGHT = 900
@@ -85,6 +85,10 @@ class Browser:
         field = self.find_field(label)
         field.clear()
         field.send_keys(text)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of the list with this label."""
+        Select(self.find_field(label)).select_by_visible_text(option)
 
     def find_field(self, label: str) -> WebElement:
         """Return the field with this label."""

@@ -1,6 +1,6 @@
 """The demo's town behind its page, as `propagation demo` leaves it, and a browser.
 
-PAGE_UNDER_TEST=http://... takes a page that is served already; the tests change its town.
+PAGE_UNDER_TEST=http://... takes the page of a demo that runs already; the tests change its town.
 """
 
 import os

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import time
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from services.config.settings import ServerSettings, Settings
 from services.server import run_service
 from services.web import live
 from services.web.live import Snapshot
+from services.web.server import STOP_SECONDS
 from tests.ports import find_free_port
 from tests.service.conftest import SMALL
 from tests.service.running.test_embedder_away import learn_catalogue, make_settings
@@ -185,3 +187,14 @@ async def test_a_service_that_starts_says_what_it_waits_for(tmp_path, start_page
     finally:
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
+
+
+async def test_the_end_of_the_server_ends_live_views(service, start_page):
+    """Else uvicorn would cancel them after a second, and log stack traces."""
+    async with start_page(service.address) as page, following(page) as frames:
+        await wait_until(lambda: frames)
+        began = time.monotonic()
+        page.server.should_exit = True
+        await wait_until(lambda: not page.server.started or not page.server.server_state.tasks)
+        await wait_until(lambda: not page.server.server_state.connections)
+        assert time.monotonic() - began < STOP_SECONDS

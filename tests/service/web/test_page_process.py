@@ -114,7 +114,8 @@ def test_a_signal_ends_service_and_page(tmp_path, number, group):
             "GET", address + "/live?view=now", cookies=cookies, trust_env=False
         ) as live:
             assert live.status_code == 200
-            next(live.iter_text())
+            frames = live.iter_text()
+            assert next(frames)
             began = time.monotonic()
             (os.killpg if group else os.kill)(service.pid, number)
             service.wait(timeout=20)
