@@ -27,10 +27,13 @@ return [...document.querySelectorAll('a[href], button, input:not([type=hidden]),
   && !one.classList.contains('skip')).map((one, place) => {
     one.dataset.stop = place; return one.outerHTML.slice(0, 120); });
 """
+# In a drawing a thick border of the shape shows the focus.
 FOCUS = """
 const one = document.activeElement, style = getComputedStyle(one);
-return [one.dataset.stop ?? null,
-  style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1];
+const outlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
+const bordered = [...one.querySelectorAll('rect, circle')].some((shape) =>
+  getComputedStyle(shape).stroke !== 'none' && parseFloat(getComputedStyle(shape).strokeWidth) >= 3);
+return [one.dataset.stop ?? null, outlined || bordered];
 """
 TIME = """
 const time = document.querySelector('[aria-labelledby=lately] time');
