@@ -31,8 +31,8 @@ return [...document.querySelectorAll('a[href], button, input:not([type=hidden]),
 FOCUS = """
 const one = document.activeElement, style = getComputedStyle(one);
 const outlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
-const bordered = [...one.querySelectorAll('rect, circle')].some((shape) =>
-  getComputedStyle(shape).stroke !== 'none' && parseFloat(getComputedStyle(shape).strokeWidth) >= 3);
+const bordered = [...one.querySelectorAll('rect, circle')].map((shape) => getComputedStyle(shape))
+  .some((shape) => shape.stroke !== 'none' && parseFloat(shape.strokeWidth) >= 3);
 return [one.dataset.stop ?? null, outlined || bordered];
 """
 TIME = """
