@@ -1,1 +1,1 @@
-"""Who may come in: sessions of visitors, and protection against forgery."""
+"""Who may come in, and what may be read: sessions, protection, files of reports."""
