@@ -1,1 +1,1 @@
-"""Who may come in, and what may be read: sessions, protection, files of reports."""
+"""Who may come in and read what: sessions, protection, reports."""

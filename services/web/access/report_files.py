@@ -42,9 +42,9 @@ class ReportFile:
 
 @dataclass(frozen=True)
 class ReportFolder:
-    """The HTML files of a folder and of the folders in it, MAX_DEPTH deep.
+    """The HTML files of a folder and of its folders.
 
-    Hidden files and links that lead out of the folder are left out.
+    They are at most MAX_DEPTH folders deep. Hidden files and links that lead out of the folder are left out.
     """
 
     folder: Path
@@ -69,7 +69,8 @@ class ReportFolder:
         if path.endswith(SUFFIX) and not any(part.startswith(".") or not part for part in parts):
             try:
                 root = self.folder.resolve(strict=True)
-                file = root.joinpath(*parts).resolve(strict=True)
+                # Path.resolve ends a loop of links with RuntimeError on Python 3.11.
+                file = Path(os.path.realpath(root.joinpath(*parts), strict=True))
                 if file.is_relative_to(root) and file.is_file():
                     return file
             except (OSError, ValueError):

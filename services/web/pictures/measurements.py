@@ -41,7 +41,7 @@ class Bar(NamedTuple):
 
 def draw_gauge_chart(points: Sequence[pb.GaugeMeasurement], window: Window) -> Element:
     """Draw N@10 at the end of each period, with propagation and without."""
-    values = [getattr(point, field) for point in points for field in LINES.values()]
+    values = [float(getattr(point, field)) for point in points for field in LINES.values()]
     margin = max(0.08 * (max(values) - min(values)), (MIN_SPREAD - max(values) + min(values)) / 2)
     low, high = max(0.0, min(values) - margin), min(1.0, max(values) + margin)
 

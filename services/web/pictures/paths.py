@@ -1,4 +1,4 @@
-"""The paths of preferences as a picture that flows from left to right."""
+"""The paths of preferences as a picture, from left to right."""
 
 import unicodedata
 from collections import defaultdict
@@ -109,7 +109,10 @@ def count_reached(flow: Flow) -> tuple[int, bool]:
 
 
 def draw_paths(flow: Flow) -> Element:
-    """Draw paths; a step leads to its page or, if it has none, to its first path in words."""
+    """Draw paths.
+
+    A step leads to its page or, if it has none, to its first path in words.
+    """
     used = sorted({step.column for step in flow.steps.values()})
     lefts = {column: MARGIN + COLUMN_STEP * place for place, column in enumerate(used)}
     heights = _place_steps(flow)
@@ -284,7 +287,7 @@ def _list_places(paths: Sequence[int]) -> str:
 
 
 def cut_to_lines(text: str, width: int, most: int) -> list[str]:
-    """Break a text into lines, and cut what is too long with an ellipsis.
+    """Break a text into lines; an ellipsis ends what is cut.
 
     Args:
         width: Letters a line; a wide letter, such as a Chinese one, counts as two.

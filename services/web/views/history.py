@@ -1,4 +1,4 @@
-"""History: what the service and its operators did, and quality and spending over time."""
+"""History: what was done, and quality and spending over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ CHANGES = {
     pb.EVOLUTION_KIND_REWRITE: "rewrite",
 }
 HOURS, DAYS = timedelta(hours=72), timedelta(days=90)
-FIRST_YEAR = 1970
+YEARS = range(1971, 9999)  # windows before and after still have a time
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,9 @@ def read_question(query: QueryParams) -> Question:
 
 
 def parse_time(text: str, name: str) -> Timestamp | None:
-    """Parse a time of an address; a time without a zone is in UTC.
+    """Parse a time of an address.
+
+    A time without a zone is in UTC.
 
     Returns:
         None for an empty text.
@@ -124,7 +126,7 @@ def parse_time(text: str, name: str) -> Timestamp | None:
     try:
         moment = datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-        if moment.year < FIRST_YEAR:
+        if moment.year not in YEARS:
             raise ValueError(text)
     except (ValueError, OverflowError):
         raise BadAddress(f"The time `{name}` is such as 2026-11-22T03:00, in UTC.") from None
@@ -136,7 +138,9 @@ def parse_time(text: str, name: str) -> Timestamp | None:
 async def _search(
     visitor: Visitor, question: Question, token: str
 ) -> tuple[list[pb.Operation], str, int]:
-    """Read a page of operations; with words, read on until a page is full.
+    """Read a page of operations.
+
+    With words, it reads on until a page is full.
 
     Returns:
         The operations, the token of the next page, and how many operations were read.
@@ -202,7 +206,7 @@ async def show_measurements(request: Request) -> Response:
 
 
 def choose_window(until: datetime, *, by_day: bool) -> Window:
-    """Choose a window of whole periods that ends with the period of a time."""
+    """Choose whole periods, the last of which contains a time."""
     end = until.replace(minute=0, second=0, microsecond=0)
     if by_day:
         end = end.replace(hour=0)

@@ -1,4 +1,4 @@
-"""Reports of laboratory runs: HTML files of a folder of the page's process."""
+"""Reports of laboratory runs: HTML files of a folder."""
 
 import asyncio
 from urllib.parse import quote

@@ -82,7 +82,7 @@ class Branch:
 
 
 async def show_trace(request: Request) -> Response:
-    """Show the paths of an address, or the form that asks for one."""
+    """Show the paths of an address, or the form."""
     query = request.query_params
     if "from" in query:
         return _redirect_to_trace(query)
@@ -155,7 +155,9 @@ def read_limit(text: str) -> int:
 
 
 def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:
-    """Write the steps that neighbouring paths share once; each path keeps a last step of its own.
+    """Join the steps that neighbouring paths share.
+
+    Each path keeps a last step of its own.
 
     Args:
         backward: Begin at the ends of the paths.
@@ -212,7 +214,7 @@ def _describe_unknown(origin: Origin) -> str:
 
 
 def _redirect_to_trace(query: Mapping[str, str]) -> Response:
-    """Turn the form's fields into an address that can be sent to a colleague."""
+    """Redirect the form to an address that can be sent to others."""
     choice, value = query.get("from", ""), query.get("value", "")
     if choice not in CHOICES:
         raise BadAddress("A trace begins at an item, a user, an attribute or an event.")
