@@ -109,7 +109,7 @@ class LossCount(NamedTuple):
 
 
 def count_losses(prompts: Iterable[pb.PromptSpending]) -> list[LossCount]:
-    """Count refused and lost parts of all prompts by reason, the most frequent first."""
+    """Count refused and lost parts by reason, the most frequent first."""
     refused, lost, meanings = Counter[str](), Counter[str](), dict[str, str]()
     for prompt in prompts:
         for counts, losses in ((refused, prompt.refused), (lost, prompt.losses)):

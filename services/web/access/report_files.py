@@ -44,8 +44,8 @@ class ReportFile:
 class ReportFolder:
     """The HTML files of a folder and of its folders.
 
-    They are at most MAX_DEPTH folders deep. Hidden files, and links that lead out of the folder, are
-    left out.
+    They are at most MAX_DEPTH folders deep. Hidden files, and links that lead out of the folder,
+    are left out.
     """
 
     folder: Path
