@@ -191,6 +191,11 @@ class WebSettings(Term):
         le=65535,
         description="Port of the page; 0 takes a free one; none: no page (`--web`: 8080).",
     )
+    reports: Path | None = Field(
+        None,
+        description="Folder whose HTML files, such as reports of the laboratory, the page lists;"
+        " none: no reports.",
+    )
 
 
 class QdrantSettings(Term):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from propagation.loss_reasons import LossReason
 from propagation.v1 import propagation_pb2 as pb
@@ -93,15 +94,36 @@ def _describe_pace(status: pb.GetStatusResponse) -> str:
     return f"{text}."
 
 
-def _write_losses(prompts: Iterable[pb.PromptSpending]) -> Child:
+class LossCount(NamedTuple):
+    """How often parts of a model's answers were refused for one reason.
+
+    Attributes:
+        refused: All that were refused; most are asked for once more.
+        lost: Those that were lost in the end.
+    """
+
+    reason: str
+    meaning: str
+    refused: int
+    lost: int
+
+
+def count_losses(prompts: Iterable[pb.PromptSpending]) -> list[LossCount]:
+    """Count refused and lost parts by reason, the most frequent first."""
     refused, lost, meanings = Counter[str](), Counter[str](), dict[str, str]()
     for prompt in prompts:
         for counts, losses in ((refused, prompt.refused), (lost, prompt.losses)):
             counts.update({one.reason: one.count for one in losses})
             meanings.update({one.reason: one.meaning for one in losses})
-    rows = [
-        (meanings[reason] or reason, f"{refused[reason]:,}", f"{lost[reason]:,}")
+    return [
+        LossCount(reason, meanings[reason] or reason, refused[reason], lost[reason])
         for reason, _ in (refused + lost).most_common()
+    ]
+
+
+def _write_losses(prompts: Iterable[pb.PromptSpending]) -> Child:
+    rows = [
+        (count.meaning, f"{count.refused:,}", f"{count.lost:,}") for count in count_losses(prompts)
     ]
     headers = ("why parts of answers were refused", "times", "parts lost in the end")
     return table(headers, rows, (1, 2)) if rows else None

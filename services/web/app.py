@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlencode
 
 from starlette.applications import Starlette
@@ -19,14 +20,21 @@ from services.web.access.protection import (
     cookie_options,
     read_form,
 )
+from services.web.access.report_files import ReportFolder
 from services.web.access.sessions import Sessions, SignInRefused
 from services.web.live import Feeds, Parts, stream_frames
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.view_table import View, ViewTable
-from services.web.views import clients, now
+from services.web.views import clients, history, now, reports, trace
 
-VIEWS: tuple[ViewTable, ...] = (now.VIEWS, *clients.VIEWS)
+VIEWS: tuple[ViewTable, ...] = (
+    now.VIEWS,
+    *clients.VIEWS,
+    trace.VIEWS,
+    history.VIEWS,
+    reports.VIEWS,
+)
 COOKIE = "propagation_session"
 STATIC_SECONDS = 24 * 3_600
 LOCAL_NAMES = frozenset({"localhost"})
@@ -41,12 +49,14 @@ class WebOptions:
         credentials: How TLS verifies the service. A token in them is not used.
         names: Host names of the page, besides localhost and addresses.
         token_needed: Whether a visitor must sign in even if the service needs no token.
+        reports: The folder whose reports are shown; None: no reports.
     """
 
     service: str
     credentials: Credentials = field(default_factory=Credentials)
     names: Collection[str] = ()
     token_needed: bool = False
+    reports: Path | None = None
 
 
 def build_app(options: WebOptions) -> Starlette:
@@ -84,6 +94,7 @@ def build_app(options: WebOptions) -> Starlette:
         exception_handlers=list_handlers(),
         lifespan=close_at_the_end,
     )
+    app.state.reports = ReportFolder(options.reports) if options.reports else None
     app.state.sessions, app.state.feeds, app.state.live = sessions, feeds, live
     return app
 

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from propagation_client import CallFailed, Unreachable
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
+from services.web.access.report_files import NoSuchReport
 from services.web.access.sessions import SignInRefused
 from services.web.rendering import show
 
@@ -129,6 +130,7 @@ def list_handlers() -> dict[type[Exception] | int, Handler]:
         ForeignHost: _answer(421, "Not under this name"),
         Forged: _answer(403, "Not done"),
         FormTooLarge: _answer(413, "Not done"),
+        NoSuchReport: _answer(404, "There is no such report"),
         SignInRefused: _answer(403, "Not signed in"),
         Exception: _handle_fault,
     }

@@ -45,6 +45,7 @@ class PageOptions:
         key: File with its key.
         browser_ca: File of certificates; browsers must show one that is signed by them.
         token_needed: Whether visitors must sign in even if the service needs no token.
+        reports: Folder whose reports the page shows; none: no reports.
     """
 
     host: str
@@ -58,6 +59,7 @@ class PageOptions:
     key: str | None = None
     browser_ca: str | None = None
     token_needed: bool = False
+    reports: str | None = None
 
     @property
     def scheme(self) -> str:
@@ -102,6 +104,7 @@ def build_server(options: PageOptions) -> uvicorn.Server:
             ),
             names=[options.host],
             token_needed=options.token_needed,
+            reports=Path(options.reports) if options.reports else None,
         )
     )
     config = uvicorn.Config(

@@ -31,11 +31,16 @@ SMALL = {
 
 @dataclass(frozen=True)
 class Client:
-    """A caller of a running service."""
+    """A caller of a running service.
+
+    Attributes:
+        token: The caller's token; empty if the service needs none.
+    """
 
     stub: PropagationServiceStub
     channel: grpc.aio.Channel
     running: Running
+    token: str = ""
 
     @property
     def address(self) -> str:
@@ -82,7 +87,7 @@ def start_service(tmp_path: Path) -> Serving:
             run_service(settings) as service,
             credentials.channel(service.address) as channel,
         ):
-            yield Client(PropagationServiceStub(channel), channel, service)
+            yield Client(PropagationServiceStub(channel), channel, service, credentials.token or "")
 
     return start
 

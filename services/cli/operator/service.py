@@ -113,6 +113,10 @@ def web(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Serve on any address without TLS.")
     ] = False,
+    reports: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="List the HTML files of this folder as reports."),
+    ] = None,
 ) -> None:
     """Serve the web page of a service that runs elsewhere.
 
@@ -151,6 +155,7 @@ def web(
         certificate=own,
         key=own_key,
         token_needed=not local,
+        reports=None if reports is None else str(reports.resolve()),
     )
     run_page(options, lambda address: print(f"the page is at {address}", flush=True))
 

@@ -1,1 +1,1 @@
-"""Who may come in: sessions of visitors, and protection against forgery."""
+"""Who may come in and read what: sessions, protection, reports."""

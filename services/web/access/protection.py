@@ -44,6 +44,7 @@ class ProtectionHeaders:
     """Middleware: adds the content policy and the other headers to every answer.
 
     Starlette answers a fault outside of all middleware, so that answer adds them itself.
+    A view that sets one of them itself keeps its own, such as the policy of a report.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -64,7 +65,8 @@ class ProtectionHeaders:
 
 def add_headers(headers: MutableHeaders) -> None:
     """Add the content policy and the other headers to an answer's own."""
-    headers.update(HEADERS)
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
     headers.setdefault("cache-control", "no-store")
 
 

@@ -1,0 +1,63 @@
+"""Reports of laboratory runs: HTML files of a folder."""
+
+import asyncio
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from services.web.access.report_files import REPORT_POLICY, ReportFolder
+from services.web.problems import BadAddress
+from services.web.rendering import get_visitor, show
+from services.web.view_table import ViewTable
+
+PAGE_SIZE = 50
+ROLES = ("analyst", "admin")
+"""Reports may name users, as these roles may see them."""
+
+
+async def show_reports(request: Request) -> Response:
+    """List the reports, newest first."""
+    folder: ReportFolder | None = request.app.state.reports
+    visitor = get_visitor(request)
+    if folder is None or not any(map(visitor.may, ROLES)):
+        return show(request, "operator/reports.html", state="closed" if folder else "none")
+    page = request.query_params.get("page", "1")
+    if not (page.isascii() and page.isdecimal() and 1 <= int(page[:6]) < 100_000):
+        raise BadAddress("The pages of reports are numbered from 1.")
+    start = PAGE_SIZE * (int(page) - 1)
+    try:
+        reports = await asyncio.to_thread(folder.list_reports)
+    except OSError as error:
+        reason = error.strerror or "it cannot be read"
+        return show(request, "operator/reports.html", state="broken", reason=reason)
+    shown = reports[start : start + PAGE_SIZE]
+    titles = await asyncio.to_thread(lambda: [folder.read_title(one.path) for one in shown])
+    return show(
+        request,
+        "operator/reports.html",
+        state="open",
+        reports=[
+            (one, title, f"/reports/{quote(one.path)}")
+            for one, title in zip(shown, titles, strict=True)
+        ],
+        total=len(reports),
+        token=str(int(page) + 1) if len(reports) > start + PAGE_SIZE else "",
+    )
+
+
+async def show_report(request: Request) -> Response:
+    """Show a report, in a sandbox."""
+    folder: ReportFolder | None = request.app.state.reports
+    visitor = get_visitor(request)
+    if folder is None or not any(map(visitor.may, ROLES)):
+        return await show_reports(request)
+    file = await asyncio.to_thread(folder.find, request.path_params["path"])
+    return FileResponse(
+        file,
+        media_type="text/html; charset=utf-8",
+        headers={"content-security-policy": REPORT_POLICY, "cache-control": "no-store"},
+    )
+
+
+VIEWS = ViewTable(pages={"/reports": show_reports, "/reports/{path:path}": show_report})

@@ -1,0 +1,263 @@
+"""Traces: where a preference went, and where a profile's line came from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import grpc
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from propagation.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
+from propagation_client import CallFailed
+from services.web.access.sessions import Visitor
+from services.web.pictures.paths import MAX_PATHS, count_reached, draw_paths, join_paths
+from services.web.problems import BadAddress
+from services.web.rendering import KINDS, KINDS_BY_NAME, get_visitor, link_trace, show
+from services.web.view_table import ViewTable
+
+FIRST_LIMIT = 20
+MAX_LIMIT = 1_000
+MAX_LINE = 2**63 - 1
+SUGGESTED_ROUTERS, SUGGESTED_ATTRIBUTES = 12, 16
+CHOICES = {
+    "item": "item (its id)",
+    "user": "user (the id)",
+    "attribute": "attribute",
+    "event": "event (its id)",
+}
+FOR_PERSONS = ("user", "event")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where paths begin, or for a line where they end.
+
+    Attributes:
+        choice: item, user, attribute, event or line.
+        value: What the form shows; of a line its number.
+        client: The client of a user, an item or a line.
+    """
+
+    choice: str
+    value: str
+    client: pb.ClientKey | None = None
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """The fields of the address besides the choice."""
+        if self.choice != "line" or self.client is None:
+            return {}
+        return {"kind": KINDS[self.client.kind], "id": self.client.id}
+
+    def link(self, **fields: object) -> str:
+        """Return the address of the trace."""
+        return link_trace(self.choice, self.value, **self.fields, **fields)
+
+    def build_request(self, limit: int) -> pb.TracePropagationRequest:
+        """Build the call that answers this trace."""
+        match self.choice:
+            case "event":
+                return pb.TracePropagationRequest(event_id=self.value, limit=limit)
+            case "attribute":
+                return pb.TracePropagationRequest(attribute=self.value, limit=limit)
+            case "line":
+                line = pb.LineOfProfile(client=self.client, line_id=int(self.value))
+                return pb.TracePropagationRequest(line=line, limit=limit)
+            case _:
+                return pb.TracePropagationRequest(client=self.client, limit=limit)
+
+
+@dataclass
+class Branch:
+    """A step in words, with the steps that follow it.
+
+    Attributes:
+        paths: Places of the paths through it, from 0.
+    """
+
+    hop: pb.Hop
+    paths: list[int] = field(default_factory=list)
+    branches: list["Branch"] = field(default_factory=list)
+
+
+async def show_trace(request: Request) -> Response:
+    """Show the paths of an address, or the form."""
+    query = request.query_params
+    if "from" in query:
+        return _redirect_to_trace(query)
+    visitor = get_visitor(request)
+    origin = read_origin(query)
+    if origin is None:
+        return await _show_form(request, visitor)
+    limit = read_limit(query.get("limit", str(FIRST_LIMIT)))
+    try:
+        answer = await visitor.stub.TracePropagation(origin.build_request(limit))
+    except CallFailed as error:
+        if error.code() != grpc.StatusCode.NOT_FOUND:
+            raise
+        return await _show_form(request, visitor, 404, origin, _describe_unknown(origin))
+    backward = origin.choice == "line"
+    drawn = join_paths(answer.paths[:MAX_PATHS], backward=backward)
+    return show(
+        request,
+        "trace/trace.html",
+        origin=origin,
+        choices=_list_choices(visitor),
+        answer=answer,
+        limit=limit,
+        more=origin.link(limit=min(5 * limit, MAX_LIMIT)) if limit < MAX_LIMIT else "",
+        drawn=MAX_PATHS,
+        picture=draw_paths(drawn) if drawn.steps else None,
+        summary=describe_answer(answer, backward=backward),
+        branches=join_words(answer.paths, backward=backward),
+        backward=backward,
+        profile=await _get_profile(visitor, origin),
+    )
+
+
+def read_origin(query: Mapping[str, str]) -> Origin | None:
+    """Read where the paths of an address begin.
+
+    Returns:
+        None if the address names nothing.
+
+    Raises:
+        BadAddress: It names more than one beginning, or a line without its client.
+    """
+    given = [choice for choice in (*CHOICES, "line") if query.get(choice, "") != ""]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise BadAddress(f"A trace has one beginning; this address names {' and '.join(given)}.")
+    choice, value = given[0], query[given[0]]
+    if choice in KINDS_BY_NAME:
+        return Origin(choice, value, pb.ClientKey(kind=KINDS_BY_NAME[choice], id=value))
+    if choice != "line":
+        return Origin(choice, value)
+    kind, id_ = KINDS_BY_NAME.get(query.get("kind", "")), query.get("id", "")
+    if kind is None or not id_:
+        raise BadAddress("A line needs its client: kind=user or kind=item, and id.")
+    if not (value.isascii() and value.isdecimal() and int(value[:20]) <= MAX_LINE):
+        raise BadAddress("The number of a line is a whole number.")
+    return Origin(choice, value, pb.ClientKey(kind=kind, id=id_))
+
+
+def read_limit(text: str) -> int:
+    """Read how many paths to show.
+
+    Raises:
+        BadAddress: It is no number from 1 to MAX_LIMIT.
+    """
+    if text.isascii() and text.isdecimal() and 1 <= int(text[:6]) <= MAX_LIMIT:
+        return int(text[:6])
+    raise BadAddress(f"The number of paths is from 1 to {MAX_LIMIT:,}.")
+
+
+def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:
+    """Join the steps that neighbouring paths share.
+
+    Each path keeps a last step of its own.
+
+    Args:
+        backward: Begin at the ends of the paths.
+    """
+    roots: list[Branch] = []
+    for place, path in enumerate(paths):
+        hops = list(path.hops)[::-1] if backward else list(path.hops)
+        level = roots
+        for number, hop in enumerate(hops):
+            last = number == len(hops) - 1
+            if last or not level or not level[-1].branches or level[-1].hop != hop:
+                level.append(Branch(hop))
+            level[-1].paths.append(place)
+            level = level[-1].branches
+    return roots
+
+
+def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> str:
+    """Say in one sentence what the paths show."""
+    if not answer.paths:
+        return ""
+    flow = join_paths(answer.paths, backward=backward)
+    least = "at least " if answer.truncated else ""
+    if backward:
+        events = sum(key[0] == "event" for key in flow.steps)
+        messages = sum(key[0] == "message" for key in flow.steps)
+        return (
+            f"The line rests on {least}{pluralize(events, 'event')} and"
+            f" {pluralize(messages, 'message')}."
+        )
+    reached, exact = count_reached(flow)
+    routers = len({key[1] for key in flow.steps if key[0] == "message"})
+    if not reached:
+        return "No other profile has taken it up yet: the paths end where it waits."
+    least = "At least " if answer.truncated or not exact else ""
+    return (
+        f"{least}{pluralize(reached, 'line')} of other profiles"
+        f" {'rests' if reached == 1 else 'rest'} on it, through {pluralize(routers, 'router')}."
+    )
+
+
+def _describe_unknown(origin: Origin) -> str:
+    if origin.choice == "attribute":
+        return (
+            "No attribute of this name can be traced: it is unknown, too few users hold it, or what"
+            " it came from was erased."
+        )
+    if origin.choice == "line":
+        return (
+            "The profile has no such line now: it was replaced, taken back or erased, or your token"
+            " may not read it."
+        )
+    return f"There is no such {origin.choice}: it was never recorded, or was taken back or erased."
+
+
+def _redirect_to_trace(query: Mapping[str, str]) -> Response:
+    """Redirect the form to an address that can be sent to others."""
+    choice, value = query.get("from", ""), query.get("value", "")
+    if choice not in CHOICES:
+        raise BadAddress("A trace begins at an item, a user, an attribute or an event.")
+    return RedirectResponse(link_trace(choice, value) if value.strip() else "/trace", 303)
+
+
+async def _show_form(
+    request: Request,
+    visitor: Visitor,
+    code: int = 200,
+    origin: Origin | None = None,
+    problem: str = "",
+) -> Response:
+    answer = await visitor.stub.ListRouters(
+        pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=SUGGESTED_ROUTERS)
+    )
+    names = dict.fromkeys(name for router in answer.routers for name in router.attributes)
+    return show(
+        request,
+        "trace/begin.html",
+        code,
+        origin=origin,
+        choices=_list_choices(visitor),
+        problem=problem,
+        suggested=list(names)[:SUGGESTED_ATTRIBUTES],
+    )
+
+
+def _list_choices(visitor: Visitor) -> dict[str, str]:
+    """List the beginnings that the visitor's token may trace."""
+    persons = visitor.may("persons")
+    return {key: label for key, label in CHOICES.items() if persons or key not in FOR_PERSONS}
+
+
+async def _get_profile(visitor: Visitor, origin: Origin) -> pb.Profile | None:
+    """Return the profile of the origin's client.
+
+    Its lines can be traced back.
+    """
+    if origin.client is None:
+        return None
+    answer = await visitor.stub.GetProfile(pb.GetProfileRequest(key=origin.client))
+    return answer.profile
+
+
+VIEWS = ViewTable(pages={"/trace": show_trace})
