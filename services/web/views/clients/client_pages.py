@@ -57,6 +57,7 @@ def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
     admin = visitor.may("admin")
     pages = [
         ("Profile", "/client", True),
+        ("Over time", "/client/history", True),
         ("Recommendations", "/client/recommendations", key.kind == pb.CLIENT_KIND_USER),
         ("Similar", "/client/similar", True),
         ("Events", "/client/events", admin),
