@@ -61,7 +61,7 @@ def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
         ("Recommendations", "/client/recommendations", key.kind == pb.CLIENT_KIND_USER),
         ("Similar", "/client/similar", True),
         ("Events", "/client/events", admin),
-        ("Forget", "/client/forget", admin),
+        ("Export and forgetting", "/client/forget", admin),
     ]
     return [
         Tab(label, link_page(key, address), address == page)
