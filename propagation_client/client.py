@@ -253,13 +253,22 @@ class PropagationClient:
         return await self.stub.SimilarClients(request, timeout=timeout)
 
     async def routers(
-        self, bank: pb.Bank.ValueType = pb.BANK_UNSPECIFIED, *, as_of: pb.AsOf | None = None
+        self,
+        bank: pb.Bank.ValueType = pb.BANK_UNSPECIFIED,
+        *,
+        as_of: pb.AsOf | None = None,
+        member: pb.ClientKey | None = None,
     ) -> AsyncIterator[pb.Router]:
         """Iterate over the routers of a bank, or of both, by number.
 
-        Each page is fetched when it is needed. `as_of` reads the routers as they were.
+        Each page is fetched when it is needed.
+
+        Args:
+            bank: The bank; unspecified: both.
+            as_of: Reads the routers as they were.
+            member: Only taste routers whose table holds this client now.
         """
-        request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+        request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of, member=member)
         async for page in pages(self.stub.ListRouters, request):
             for router in page.routers:
                 yield router

@@ -2052,6 +2052,7 @@ class ListRoutersRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     AS_OF_FIELD_NUMBER: _builtins.int
     MIN_SEQUENCE_FIELD_NUMBER: _builtins.int
+    MEMBER_FIELD_NUMBER: _builtins.int
     bank: Global___Bank.ValueType
     """The bank. Absent: both, taste first."""
     page_size: _builtins.int
@@ -2068,6 +2069,13 @@ class ListRoutersRequest(_message.Message):
         combined with BANK_SESSION or a later min_sequence. Absent: now.
         """
 
+    @_builtins.property
+    def member(self) -> Global___ClientKey:
+        """Only the taste routers whose routing table holds this client now. Without the role analyst, an
+        item that fewer users than min_support chose is in no table. Not combined with BANK_SESSION or
+        as_of. Absent: all routers.
+        """
+
     def __init__(
         self,
         *,
@@ -2076,10 +2084,11 @@ class ListRoutersRequest(_message.Message):
         page_token: _builtins.str = ...,
         as_of: Global___AsOf | None = ...,
         min_sequence: _builtins.int | None = ...,
+        member: Global___ClientKey | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_min_sequence", b"_min_sequence", "_page_size", b"_page_size", "as_of", b"as_of", "min_sequence", b"min_sequence", "page_size", b"page_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_min_sequence", b"_min_sequence", "_page_size", b"_page_size", "as_of", b"as_of", "member", b"member", "min_sequence", b"min_sequence", "page_size", b"page_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_sequence", b"_min_sequence", "_page_size", b"_page_size", "as_of", b"as_of", "bank", b"bank", "min_sequence", b"min_sequence", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_min_sequence", b"_min_sequence", "_page_size", b"_page_size", "as_of", b"as_of", "bank", b"bank", "member", b"member", "min_sequence", b"min_sequence", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__min_sequence: _TypeAlias = _typing.Literal["min_sequence"]  # noqa: Y015
     _WhichOneofArgType__min_sequence: _TypeAlias = _typing.Literal["_min_sequence", b"_min_sequence"]  # noqa: Y015

@@ -254,12 +254,13 @@ class PropagationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListRouters(self, request, context):
-        """List the routers of one bank or of both, by number.
+        """List the routers of one bank or of both, by number, or those whose table holds a client.
 
-        Role: read.
+        Role: read; with a user as `member` also persons.
 
         INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
-        combined with BANK_SESSION or a later min_sequence. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
+        combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is no
+        such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
         older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
         before the deadline.
         """

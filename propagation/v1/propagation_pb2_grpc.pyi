@@ -144,12 +144,13 @@ class PropagationServiceStub:
     (NOT_REACHED): min_sequence was not reached before the deadline.
     """
     ListRouters: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListRoutersRequest, _propagation_pb2.ListRoutersResponse]
-    """List the routers of one bank or of both, by number.
+    """List the routers of one bank or of both, by number, or those whose table holds a client.
 
-    Role: read.
+    Role: read; with a user as `member` also persons.
 
     INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
-    combined with BANK_SESSION or a later min_sequence. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
+    combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is no
+    such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
     older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
     before the deadline.
     """
@@ -352,12 +353,13 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     (NOT_REACHED): min_sequence was not reached before the deadline.
     """
     ListRouters: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListRoutersRequest, _propagation_pb2.ListRoutersResponse]  # type: ignore[assignment]
-    """List the routers of one bank or of both, by number.
+    """List the routers of one bank or of both, by number, or those whose table holds a client.
 
-    Role: read.
+    Role: read; with a user as `member` also persons.
 
     INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
-    combined with BANK_SESSION or a later min_sequence. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
+    combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is no
+    such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
     older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
     before the deadline.
     """
@@ -605,12 +607,13 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _propagation_pb2.ListRoutersRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_propagation_pb2.ListRoutersResponse, _abc.Awaitable[_propagation_pb2.ListRoutersResponse]]:
-        """List the routers of one bank or of both, by number.
+        """List the routers of one bank or of both, by number, or those whose table holds a client.
 
-        Role: read.
+        Role: read; with a user as `member` also persons.
 
         INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
-        combined with BANK_SESSION or a later min_sequence. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
+        combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is no
+        such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
         older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
         before the deadline.
         """

@@ -2,11 +2,12 @@
 
 from itertools import combinations
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 
-STEPS = 60
+STEPS = 100
+GRAVITY = 0.02
+MIN_LENGTH, FIRST_MOVE = 0.01, 0.1
 MIN_DISTANCE = 1e-3
 MOST_PUSHES = 200
 
@@ -14,18 +15,30 @@ MOST_PUSHES = 200
 def compute_force_layout(weights: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
     """Place nodes that pull each other near, all others apart.
 
+    Each node is moved along the sum of its forces, by less from step to step (Fruchterman and
+    Reingold, 1991).
+
     Args:
         weights: Symmetric pulls [N, N], at least 0.
 
     Returns:
-        Places [N, 2] in -1..1.
+        Places [N, 2] in -1..1, around 0.
     """
-    graph = networkx.from_numpy_array(weights)
-    # Gravity keeps nodes without a link on the page.
-    places = networkx.spring_layout(
-        graph, iterations=STEPS, seed=seed, method="energy", gravity=1.0
-    )
-    return np.array(list(places.values())).reshape(-1, 2)
+    nodes = len(weights)
+    distance = 1 / max(nodes, 1) ** 0.5
+    # A weak pull between all nodes keeps those without a link on the page.
+    pulls = weights + GRAVITY * max(float(weights.max(initial=0.0)), 1.0)
+    places = np.random.default_rng(seed).random((nodes, 2))
+    for step in range(STEPS):
+        gaps = places[:, None] - places
+        lengths = np.maximum(np.hypot(gaps[..., 0], gaps[..., 1]), MIN_LENGTH)
+        pushes = distance**2 / lengths**2 - pulls * lengths / distance
+        forces = (pushes[..., None] * gaps).sum(axis=1)
+        strengths = np.maximum(np.hypot(*forces.T), MIN_LENGTH)
+        longest = FIRST_MOVE * (1 - step / STEPS)
+        places += forces * np.minimum(1.0, longest / strengths)[:, None]
+    places -= places.mean(axis=0)
+    return places / max(float(np.abs(places).max(initial=0.0)), MIN_LENGTH)
 
 
 def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

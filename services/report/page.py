@@ -15,7 +15,14 @@ from services.report.charts import (
 from services.report.collect import ReportData
 from services.report.html import Child, make_element, table, write_document
 from services.report.language_model import write_language_model
-from services.report.router_map import draw_router_map, get_name
+from services.report.router_map import (
+    describe_router,
+    draw_dot,
+    draw_router_map,
+    get_name,
+    lay_out_routers,
+    measure_dots,
+)
 from services.report.slice_chart import draw_slices_legend, draw_slices_panel
 from services.report.worth import describe_worth
 
@@ -132,13 +139,25 @@ def _write_routers(data: ReportData) -> list[Child]:
     if not data.routers:
         return []
     omitted = f" {data.omitted:,} routers that carried less are left out." if data.omitted else ""
+    layout = lay_out_routers(data.routers, data.members)
+    reached = {router.number: data.count_clients_reached(router.number) for router in data.routers}
+    dots = measure_dots(data.routers, reached, layout)
+    drawn = (
+        draw_dot(
+            dot,
+            describe_router(
+                dot.router, reached[dot.router.number], data.members[dot.router.number]
+            ),
+        )
+        for dot in dots
+    )
     return [
         make_element("h2", "Routers"),
         _note(
             "Near: routers that share attributes and members. Size: members. Colour: clients that"
             f" its messages reached. Point at a router to read more.{omitted}"
         ),
-        draw_router_map(data),
+        draw_router_map(layout, dots, drawn),
     ]
 
 

@@ -1,17 +1,19 @@
 """The map of routers.
 
-Routers are near each other if they share attributes and members.
+Routers are near each other if they share attributes and members. The report and the web page draw
+the map, each with its own dots.
 """
 
-from collections.abc import Sequence
-from itertools import combinations
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.collect import ReportData
 from services.report.force_layout import compute_force_layout, shorten, spread_labels
 from services.report.html import draw_svg, make_element
 
@@ -23,45 +25,95 @@ LABEL_HEIGHT = 17.0
 EXAMPLE_ITEMS = 4
 MIN_OPACITY = 0.12
 
+Members = Mapping[int, Sequence[pb.RouterMember]]
+"""The first members of routers, by router."""
 
-def draw_router_map(data: ReportData) -> Element:
-    """Draw the routers.
 
-    The size of a dot shows the number of members, its strength of colour the clients reached.
+@dataclass(frozen=True)
+class RouterLayout:
+    """Where routers are drawn.
+
+    Attributes:
+        places: The middle of each router's dot, [R, 2].
+        links: Pairs of routers that share much, by their positions in `places`, each with what it
+            shares relative to the pair that shares most, 0 to 1.
     """
-    routers = data.routers
-    pulls = _compute_pulls(data)
-    places = _place_routers(pulls)
-    reached = [data.count_clients_reached(router.number) for router in routers]
-    most_members = max(max(router.members for router in routers), 1)
-    most_reached = max([*reached, 1])
-    radii = [
-        MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * np.sqrt(router.members / most_members)
-        for router in routers
-    ]
-    opacities = [MIN_OPACITY + (1 - MIN_OPACITY) * clients / most_reached for clients in reached]
-    dots = [
-        make_element(
-            "circle",
-            make_element("title", _write_tooltip(router, clients, data.members[router.number])),
-            cx=f"{x:.1f}",
-            cy=f"{y:.1f}",
-            r=f"{radius:.1f}",
-            class_="router",
-            fill_opacity=f"{opacity:.2f}",
+
+    places: NDArray[np.float64]
+    links: Sequence[tuple[int, int, float]]
+
+
+class RouterDot(NamedTuple):
+    """A router's dot.
+
+    Attributes:
+        radius: Shows the number of members.
+        opacity: Shows the number of clients reached.
+    """
+
+    router: pb.Router
+    x: float
+    y: float
+    radius: float
+    opacity: float
+
+
+def lay_out_routers(routers: Sequence[pb.Router], members: Members) -> RouterLayout:
+    """Place routers near those with which they share attributes and members."""
+    pulls = _compute_pulls(routers, members)
+    return RouterLayout(_place_routers(pulls), list(_find_links(pulls)))
+
+
+def measure_dots(
+    routers: Sequence[pb.Router], reached: Mapping[int, int], layout: RouterLayout
+) -> list[RouterDot]:
+    """Measure the dot of each router.
+
+    Args:
+        reached: The number of clients that each router's messages reached, by router.
+    """
+    most_members = max([*(router.members for router in routers), 1])
+    most_reached = max([*reached.values(), 1])
+    spread = MAX_RADIUS - MIN_RADIUS
+    return [
+        RouterDot(
+            router,
+            x,
+            y,
+            MIN_RADIUS + spread * (router.members / most_members) ** 0.5,
+            MIN_OPACITY + (1 - MIN_OPACITY) * reached.get(router.number, 0) / most_reached,
         )
-        for router, clients, radius, opacity, (x, y) in zip(
-            routers, reached, radii, opacities, places.tolist(), strict=True
-        )
+        for router, (x, y) in zip(routers, layout.places.tolist(), strict=True)
     ]
-    return draw_svg(
-        WIDTH,
-        HEIGHT,
-        "Routers: near where they share attributes and members",
-        _draw_links(pulls, places),
-        dots,
-        _draw_names(routers, places, radii),
+
+
+def draw_dot(dot: RouterDot, tooltip: str) -> Element:
+    """Draw a router's dot."""
+    return make_element(
+        "circle",
+        make_element("title", tooltip),
+        cx=f"{dot.x:.1f}",
+        cy=f"{dot.y:.1f}",
+        r=f"{dot.radius:.1f}",
+        class_="router",
+        fill_opacity=f"{dot.opacity:.2f}",
     )
+
+
+def draw_router_map(
+    layout: RouterLayout,
+    dots: Sequence[RouterDot],
+    drawn: Iterable[Element],
+    label: str = "Routers: near where they share attributes and members",
+) -> Element:
+    """Draw the map.
+
+    Args:
+        dots: The dots that are named, the most important first.
+        drawn: All dots as elements.
+        label: What a screen reader reads.
+    """
+    return draw_svg(WIDTH, HEIGHT, label, _draw_links(layout), drawn, _draw_names(dots))
 
 
 def get_name(router: pb.Router) -> str:
@@ -69,56 +121,90 @@ def get_name(router: pb.Router) -> str:
     return router.name or f"router {router.number}"
 
 
-def _compute_pulls(data: ReportData) -> NDArray[np.float64]:
+def describe_router(router: pb.Router, reached: int, members: Sequence[pb.RouterMember]) -> str:
+    """Describe a router in two or three lines.
+
+    Args:
+        reached: The number of clients that its messages reached.
+        members: Its first members, for examples.
+    """
+    titles = [
+        member.title or member.client.id
+        for member in members
+        if member.HasField("client") and member.client.kind == pb.CLIENT_KIND_ITEM
+    ]
+    examples = f"\nwith {', '.join(titles[:EXAMPLE_ITEMS])}" if titles else ""
+    mass = f", mass {router.mass:,.0f}" if router.mass else ""  # the past keeps none
+    return (
+        f"{get_name(router)}\n{router.members:,} members, {router.version:,} messages,"
+        f" {reached:,} clients reached{mass}{examples}"
+    )
+
+
+def _compute_pulls(routers: Sequence[pb.Router], members: Members) -> NDArray[np.float64]:
     """Measure how much every two routers share.
 
     Returns:
         [R, R], for two routers the sum of two shares: that of common attributes and that of common
-        members, each divided by the smaller of the two routers' numbers.
+        members.
     """
-    attributes = [
-        frozenset(name.casefold() for name in router.attributes) for router in data.routers
-    ]
-    members = [
+    attributes = [frozenset(name.casefold() for name in router.attributes) for router in routers]
+    clients = [
         frozenset(
             (member.client.kind, member.client.id)
-            for member in data.members[router.number]
+            for member in members.get(router.number, ())
             if member.HasField("client")
         )
-        for router in data.routers
+        for router in routers
     ]
-    pulls = np.zeros((len(attributes),) * 2)
-    for one, other in combinations(range(len(attributes)), 2):
-        pull = _measure_overlap(attributes[one], attributes[other]) + _measure_overlap(
-            members[one], members[other]
-        )
-        pulls[one, other] = pulls[other, one] = pull
-    return pulls
+    return _measure_overlap(attributes) + _measure_overlap(clients)
 
 
-def _measure_overlap(one: frozenset[object], other: frozenset[object]) -> float:
-    smaller = min(len(one), len(other))
-    return len(one & other) / smaller if smaller else 0.0
+def _measure_overlap(sets: Sequence[frozenset[Hashable]]) -> NDArray[np.float64]:
+    """Measure what every two sets have in common, 0 to 1.
+
+    It is the weight of the elements that are in both, divided by the weight of those in either. An
+    element weighs less the more sets have it, because it tells less.
+    """
+    counts = Counter(element for one in sets for element in one)
+    columns = {element: column for column, element in enumerate(counts)}
+    holds = np.zeros((len(sets), len(columns)))
+    for row, one in enumerate(sets):
+        holds[row, [columns[element] for element in one]] = 1.0
+    weights = np.log1p(len(sets) / np.array(list(counts.values()), np.float64))
+    both = (holds * weights) @ holds.T
+    total = np.diag(both)
+    shares = both / np.maximum(total[:, None] + total - both, 1e-9)
+    np.fill_diagonal(shares, 0.0)
+    return shares
 
 
 def _place_routers(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     """Lay routers out to fill the map in both directions."""
+    if len(pulls) < 2:
+        return np.full((len(pulls), 2), FIELD / 2)
     places = compute_force_layout(pulls, seed=7)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread
-    if len(pulls) == 1:
-        unit[:] = 0.5
     return np.asarray(MARGIN + unit * (FIELD - 2 * MARGIN), np.float64)
 
 
-def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list[Element]:
+def _find_links(pulls: NDArray[np.float64]) -> Iterable[tuple[int, int, float]]:
     """Link each router to the one that it shares most with."""
+    if not len(pulls):
+        return
+    strongest = max(float(pulls.max()), 1e-9)
     pairs = {
         (min(one, other), max(one, other))
         for one, other in enumerate(pulls.argmax(axis=1).tolist())
         if pulls[one, other] > 0
     }
-    strongest = max(float(pulls.max(initial=0.0)), 1e-9)
+    for one, other in sorted(pairs):
+        yield one, other, float(pulls[one, other]) / strongest
+
+
+def _draw_links(layout: RouterLayout) -> list[Element]:
+    places = layout.places
     return [
         make_element(
             "line",
@@ -127,25 +213,23 @@ def _draw_links(pulls: NDArray[np.float64], places: NDArray[np.float64]) -> list
             x2=f"{places[other, 0]:.1f}",
             y2=f"{places[other, 1]:.1f}",
             class_="link",
-            stroke_width=f"{0.5 + 2.5 * pulls[one, other] / strongest:.2f}",
+            stroke_width=f"{0.5 + 2.5 * strength:.2f}",
         )
-        for one, other in sorted(pairs)
+        for one, other, strength in layout.links
     ]
 
 
-def _draw_names(
-    routers: Sequence[pb.Router], places: NDArray[np.float64], radii: Sequence[float]
-) -> list[Element]:
-    """Write the names of the routers that reached most clients.
+def _draw_names(dots: Sequence[RouterDot]) -> list[Element]:
+    """Write the names of the first routers.
 
     The names stand below the dots, moved apart.
     """
-    named = [place for place, router in enumerate(routers) if router.name][:MAX_NAMES]
+    named = [dot for dot in dots if dot.router.name][:MAX_NAMES]
     if not named:
         return []
-    names = [shorten(routers[place].name, MAX_NAME_CHARS) for place in named]
+    names = [shorten(dot.router.name, MAX_NAME_CHARS) for dot in named]
     sizes = np.array([(LETTER_WIDTH * len(name) + 8, LABEL_HEIGHT) for name in names])
-    below = np.array([places[place] + (0.0, radii[place] + 11.0) for place in named])
+    below = np.array([(dot.x, dot.y + dot.radius + 11.0) for dot in named])
     centres = np.clip(spread_labels(below, sizes), sizes / 2, FIELD - sizes / 2)
     return [
         make_element(
@@ -153,16 +237,3 @@ def _draw_names(
         )
         for name, (x, y) in zip(names, centres.tolist(), strict=True)
     ]
-
-
-def _write_tooltip(router: pb.Router, clients: int, members: Sequence[pb.RouterMember]) -> str:
-    titles = [
-        member.title or member.client.id
-        for member in members
-        if member.HasField("client") and member.client.kind == pb.CLIENT_KIND_ITEM
-    ]
-    examples = f"\nwith {', '.join(titles[:EXAMPLE_ITEMS])}" if titles else ""
-    return (
-        f"{get_name(router)}\n{router.members:,} members, {router.version:,} messages,"
-        f" {clients:,} clients reached, mass {router.mass:,.0f}{examples}"
-    )

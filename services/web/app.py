@@ -23,13 +23,16 @@ from services.web.access.protection import (
 from services.web.access.report_files import ReportFolder
 from services.web.access.sessions import Sessions, SignInRefused
 from services.web.live import Feeds, Parts, stream_frames
+from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.view_table import View, ViewTable
-from services.web.views import clients, history, now, reports, trace
+from services.web.views import clients, history, now, reports, routers, trace
+from services.web.views.routers.message_reach import MessageReach
 
 VIEWS: tuple[ViewTable, ...] = (
     now.VIEWS,
+    *routers.VIEWS,
     *clients.VIEWS,
     trace.VIEWS,
     history.VIEWS,
@@ -65,13 +68,14 @@ def build_app(options: WebOptions) -> Starlette:
     It connects to the service when the first visitor comes.
     """
     sessions = Sessions(options.service, options.credentials, options.token_needed)
-    feeds = Feeds()
+    feeds, reach = Feeds(), MessageReach()
     names = LOCAL_NAMES | {name.lower() for name in options.names}
 
     @asynccontextmanager
     async def close_at_the_end(_: Starlette) -> AsyncIterator[None]:
         yield
         await feeds.close()
+        await reach.close()
         await sessions.close()
 
     guard = _Guard(sessions, feeds, names)
@@ -96,6 +100,7 @@ def build_app(options: WebOptions) -> Starlette:
     )
     app.state.reports = ReportFolder(options.reports) if options.reports else None
     app.state.sessions, app.state.feeds, app.state.live = sessions, feeds, live
+    app.state.layouts, app.state.reach = RouterLayouts(), reach
     return app
 
 

@@ -85,9 +85,10 @@ def link_client(key: pb.ClientKey, **fields: object) -> str:
     return f"/client?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
 
 
-def link_router(number: int, bank: int = pb.BANK_TASTE) -> str:
+def link_router(number: int, bank: int = pb.BANK_TASTE, **fields: object) -> str:
     """Return the address of a router's page."""
-    return f"/routers/{BANKS.get(bank, 'taste')}/{number}"  # type: ignore[call-overload]
+    name = BANKS.get(bank, "taste")  # type: ignore[call-overload]
+    return f"/routers/{name}/{number}" + (f"?{urlencode(fields)}" if fields else "")
 
 
 def link_trace(origin: str, value: object, **fields: object) -> str:

@@ -1,6 +1,7 @@
 """A whole service in this process, over real gRPC.
 
-The fixture `service` is a running service; `start_service` starts one with settings.
+The fixture `service` is a running service; `start_service` starts one with settings;
+`evolving_service` is one whose next evolution is published.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from propagation.optimization.holdout_judge import Verdict
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from propagation.workflow.engine import Engine
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -20,12 +22,26 @@ from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
 from services.server import Running, run_service
 from services.worker.worker import Worker
+from tests.unit.workflow.evolve.planted_communities import (
+    STYLES,
+    build_catalogue,
+    draw_events,
+    push,
+)
 
 SMALL = {
     "session": BankSettings(k=4),
     "taste": BankSettings(k=4),
     "table_edges": 2,
     "update_size": 1_000_000,
+}
+EVOLVING = {
+    "auto_create": True,
+    "taste": BankSettings(k=2),
+    "update_size": 20,
+    "bootstrap_items": 1_000,
+    "holdout": 60,
+    "evolve_support": 10,
 }
 
 
@@ -97,3 +113,17 @@ async def service(start_service: Serving) -> AsyncIterator[Client]:
     """Yield a running service that creates users and items on the way."""
     async with start_service(auto_create=True) as client:
         yield client
+
+
+@pytest.fixture
+async def evolving_service(
+    start_service: Serving, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Client]:
+    """Yield a service with two routers whose next evolution is published."""
+    monkeypatch.setattr(Verdict, "published", True)
+    async with start_service(**EVOLVING) as service:
+        await service.engine.upsert_clients(build_catalogue(STYLES[:3]))
+        await service.engine.drain()
+        await service.engine.init()
+        await push(service.engine, draw_events(STYLES[:3], 200, loyal=1.0))
+        yield service

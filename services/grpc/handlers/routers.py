@@ -2,6 +2,7 @@
 
 from propagation.model import (
     BankName,
+    ClientKey,
     ClientKind,
     InvalidInput,
     LeaseHeld,
@@ -24,8 +25,8 @@ from services.grpc.convert import (
     lineage_to_proto,
     round_to_proto,
 )
-from services.grpc.handlers.servicer import Context, Servicer
-from services.grpc.requests import parse_as_of, parse_choice, parse_page
+from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
+from services.grpc.requests import parse_as_of, parse_choice, parse_key, parse_page
 from services.security.roles import admitted_caller
 
 BANK_CHOICES = {
@@ -43,10 +44,15 @@ class RoutersHandler(Servicer):
     ) -> pb.ListRoutersResponse:
         banks = _parse_banks(request)
         at = await self._parse_as_of(request)
-        page = parse_page(request, f"routers {request.bank} {at}")
+        member = _parse_member(request)
+        page = parse_page(request, f"routers {request.bank} {at} {member or ''}")
         await self._wait_for(request, context)
         reflects = await self._build_reflects()
-        if at is not None:
+        if member is not None:
+            holding = await self._find_routers_of(member)
+            taste = await self._read_routers(BankName.TASTE) if holding else []
+            routers = [router for router in taste if router.number in holding]
+        elif at is not None:
             routers = await self._list_past_routers(at, retired=False)
         else:
             in_use = self._engine.routers_in_use
@@ -108,6 +114,18 @@ class RoutersHandler(Servicer):
                 "cannot be combined with BANK_SESSION: its past numbers are not kept",
             )
         return await parse_as_of(request, self._time_travel)
+
+    async def _find_routers_of(self, member: ClientKey) -> frozenset[int]:
+        """Find the taste routers whose table holds a client.
+
+        Empty if too few users chose the item for the caller to know.
+        """
+        require_reading_of(member, "ListRouters")
+        ref = await self._engine.find_ref(member)
+        if await self._engine.find_rarely_chosen([ref], self._get_least_users()):
+            return frozenset()
+        edges = await self._store.get_edges([ref])
+        return frozenset(edge.router for edge in edges.get(ref, ()))
 
     async def _read_routers(self, bank: BankName) -> list[pb.Router]:
         """Read a bank's routers as they are now, retired ones included."""
@@ -260,6 +278,17 @@ class RoutersHandler(Servicer):
 
 def _parse_banks(request: pb.ListRoutersRequest | pb.GetRouterRequest) -> tuple[BankName, ...]:
     return parse_choice(request.bank, "bank", BANK_CHOICES, "BANK_TASTE, BANK_SESSION, or nothing")
+
+
+def _parse_member(request: pb.ListRoutersRequest) -> ClientKey | None:
+    if not request.HasField("member"):
+        return None
+    if request.bank == pb.BANK_SESSION or request.HasField("as_of"):
+        raise InvalidInput(
+            "member",
+            "cannot be combined with BANK_SESSION, which has no table, or with as_of",
+        )
+    return parse_key(request.member, "member")
 
 
 def _with_text(router: pb.Router, text: RouterVersion | None) -> pb.Router:

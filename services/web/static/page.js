@@ -34,19 +34,23 @@ function replacePart(id, markup) {
   showTimes(place);
 }
 
+// What each router's messages did in the last minutes. A dot or a row flashes when more flowed.
 function showFlows(flows) {
-  for (const [router, sent, merged, dropped] of flows) {
-    const node = document.querySelector(`[data-router="${router}"]`);
-    if (node === null) continue;
-    const counts = `${sent} ${merged} ${dropped}`;
-    if (node.dataset.flow !== undefined && node.dataset.flow !== counts) {
-      node.classList.remove("flowing");
-      void node.getBoundingClientRect(); // restarts the animation
-      node.classList.add("flowing");
+  const counted = new Map(flows.map(([router, ...counts]) => [String(router), counts]));
+  for (const place of document.querySelectorAll("[data-router]")) {
+    const counts = counted.get(place.dataset.router) ?? [0, 0, 0];
+    const [sent, merged, dropped] = counts;
+    const known = place.dataset.flow?.split(" ").map(Number);
+    place.dataset.flow = counts.join(" ");
+    place.classList.toggle("busy", sent + merged + dropped > 0);
+    if (known !== undefined && counts.some((count, kind) => count > known[kind])) {
+      place.classList.remove("flowing");
+      void place.getBoundingClientRect(); // restarts the animation
+      place.classList.add("flowing");
     }
-    node.dataset.flow = counts;
-    const label = node.querySelector("[data-flow-label]");
-    if (label !== null) label.textContent = `${sent} sent, ${merged} merged, ${dropped} dropped in 5 min`;
+    for (const cell of place.querySelectorAll("[data-flow-of]")) {
+      cell.textContent = { sent, merged, dropped }[cell.dataset.flowOf].toLocaleString("en");
+    }
   }
 }
 

@@ -3,36 +3,7 @@
 import grpc
 import pytest
 
-from propagation.optimization.holdout_judge import Verdict
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.settings import BankSettings
-from tests.unit.workflow.evolve.planted_communities import (
-    STYLES,
-    build_catalogue,
-    draw_events,
-    push,
-)
-
-SETTINGS = {
-    "auto_create": True,
-    "taste": BankSettings(k=2),
-    "update_size": 20,
-    "bootstrap_items": 1_000,
-    "holdout": 60,
-    "evolve_support": 10,
-}
-
-
-@pytest.fixture
-async def evolving_service(start_service, monkeypatch):
-    """A service with two routers whose next evolution is published."""
-    monkeypatch.setattr(Verdict, "published", True)
-    async with start_service(**SETTINGS) as service:
-        await service.engine.upsert_clients(build_catalogue(STYLES[:3]))
-        await service.engine.drain()
-        await service.engine.init()
-        await push(service.engine, draw_events(STYLES[:3], 200, loyal=1.0))
-        yield service
 
 
 async def evolve(service, **fields):

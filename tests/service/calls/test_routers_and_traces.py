@@ -4,7 +4,8 @@ import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.scenarios import ANN, propagate_opera
+from services.security.roles import Role
+from tests.service.scenarios import ANN, catch_code, propagate_opera
 
 
 async def test_a_line_is_traced_back_to_its_events(service):
@@ -61,6 +62,57 @@ async def test_members_of_routers_of_both_banks(service):
     assert len(answer.members) == busiest.members > 0
     session = await service.stub.GetRouter(pb.GetRouterRequest(number=0, bank=pb.BANK_SESSION))
     assert any(member.client.kind == pb.CLIENT_KIND_ITEM for member in session.members)
+
+
+async def list_routers_of(service, kind, id_, **fields):
+    request = pb.ListRoutersRequest(member=pb.ClientKey(kind=kind, id=id_), **fields)
+    return [(one.bank, one.number) for one in (await service.stub.ListRouters(request)).routers]
+
+
+async def test_the_routers_whose_table_holds_a_client(service):
+    await propagate_opera(service)
+    tables = {}
+    for number in range(4):
+        answer = await service.stub.GetRouter(pb.GetRouterRequest(number=number, page_size=1_000))
+        for member in answer.members:
+            key = (member.client.kind, member.client.id)
+            tables.setdefault(key, []).append((pb.BANK_TASTE, number))
+    assert (ANN.kind, ANN.id) in tables
+    assert (pb.CLIENT_KIND_ITEM, "i15") in tables
+    for kind, id_ in tables:
+        assert await list_routers_of(service, kind, id_) == tables[kind, id_]
+        assert len(await list_routers_of(service, kind, id_, page_size=1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"id_": "nobody"}, "NOT_FOUND"),
+        ({"id_": ""}, "INVALID_ARGUMENT"),
+        ({"id_": "ann", "bank": pb.BANK_SESSION}, "INVALID_ARGUMENT"),
+        ({"id_": "ann", "as_of": pb.AsOf(sequence=1)}, "INVALID_ARGUMENT"),
+    ],
+)
+async def test_routers_of_a_client_that_cannot_be_asked_for(service, fields, code):
+    await propagate_opera(service)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await list_routers_of(service, pb.CLIENT_KIND_USER, **fields)
+    assert caught.value.code().name == code
+
+
+@pytest.mark.parametrize(
+    ("role", "user", "rare"),
+    [("read", False, False), ("persons", True, False), ("analyst", True, True)],
+)
+async def test_routers_of_a_client_are_shown_by_role(start_service, role, user, rare):
+    """Two users chose i15, so a reader is not told in which tables it is."""
+    async with start_service(auto_create=True) as service:
+        await propagate_opera(service)
+    async with start_service(roles=[Role(role)], min_support=3) as service:
+        assert bool(await list_routers_of(service, pb.CLIENT_KIND_ITEM, "i15")) == rare
+        assert await list_routers_of(service, pb.CLIENT_KIND_ITEM, "i0"), "three users chose it"
+        asked = catch_code(list_routers_of(service, pb.CLIENT_KIND_USER, "ann"))
+        assert await asked == (grpc.StatusCode.OK if user else grpc.StatusCode.PERMISSION_DENIED)
 
 
 async def test_a_page_token_of_another_question_is_refused(service):

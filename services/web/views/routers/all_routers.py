@@ -1,0 +1,200 @@
+"""All routers: a picture, filters, and a list in words."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from propagation.v1 import propagation_pb2 as pb
+from propagation_client import pages
+from services.report.router_map import get_name
+from services.web.access.sessions import Visitor
+from services.web.live import Flow, Snapshot
+from services.web.pictures.router_picture import RouterLayouts, draw_routers
+from services.web.problems import BadAddress
+from services.web.rendering import get_visitor, render_part, show
+from services.web.view_table import ViewTable
+from services.web.views.addresses import read_as_of, read_choice
+from services.web.views.routers.message_reach import MessageReach
+
+PAGE_SIZE = 1_000
+MAX_NEWS = 8
+NAMES: Mapping[str, pb.Bank.ValueType] = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
+NO_FLOW = Flow()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A router in the list.
+
+    Attributes:
+        reached: The number of clients that its messages reached.
+        flow: What its messages did in the last minutes.
+    """
+
+    router: pb.Router
+    reached: int
+    flow: Flow
+
+
+SORTS: Mapping[str, Callable[[Row], object]] = {
+    "members": lambda row: -row.router.members,
+    "name": lambda row: get_name(row.router).casefold(),
+    "number": lambda row: row.router.number,
+    "mass": lambda row: -row.router.mass,
+    "messages": lambda row: -row.router.version,
+    "reached": lambda row: -row.reached,
+    "sent": lambda row: -row.flow.sent,
+    "merged": lambda row: -row.flow.merged,
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the address of the page asks for.
+
+    Attributes:
+        bank: taste or session.
+        attribute: Words that an attribute, the name or the text must contain; empty for all.
+        item: The id of an item that the table must hold; empty for all.
+        user: The id of a user whom the table must hold; empty for all.
+        sort: A key of SORTS.
+        at: The point in the past, as it was written; empty for now.
+    """
+
+    bank: str
+    attribute: str
+    item: str
+    user: str
+    sort: str
+    at: str
+
+    @property
+    def member(self) -> pb.ClientKey | None:
+        """The client that the table must hold, if any."""
+        if self.item:
+            return pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id=self.item)
+        return pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=self.user) if self.user else None
+
+    def link(self, **changes: str) -> str:
+        """Return the address of the page with some parts changed."""
+        parts = {**self.__dict__, **changes}
+        return f"/routers?{urlencode({name: value for name, value in parts.items() if value})}"
+
+
+async def show_routers(request: Request) -> Response:
+    """Show the picture and the list."""
+    visitor = get_visitor(request)
+    query = request.query_params
+    question = Question(
+        bank=read_choice(query, "bank", NAMES),
+        attribute=query.get("attribute", "").strip(),
+        item=query.get("item", ""),
+        user=query.get("user", ""),
+        sort=read_choice(query, "sort", SORTS),
+        at=query.get("at", "").strip(),
+    )
+    if question.item and question.user:
+        raise BadAddress("Ask for routers of an item or of a user, not of both.")
+    as_of = read_as_of(query)
+    if question.member and (as_of or question.bank == "session"):
+        raise BadAddress("Only the taste routers of now can be asked for an item or a user.")
+    bank = NAMES[question.bank]
+    taste = bank == pb.BANK_TASTE
+    kept: MessageReach = request.app.state.reach
+    routers, counted, holding = await asyncio.gather(
+        list_routers(visitor, bank, as_of), kept.find(visitor), _find_holding(visitor, question)
+    )
+    snapshot = request.app.state.feeds.find(visitor) or Snapshot()
+    flows = snapshot.flows if taste and as_of is None else {}
+    reached = {number: one.clients for number, one in (counted or {}).items()} if taste else {}
+    rows = [
+        Row(router, reached.get(router.number, 0), flows.get(router.number, NO_FLOW))
+        for router in routers
+    ]
+    chosen = [
+        row
+        for row in rows
+        if _matches(row.router, question.attribute)
+        and (holding is None or row.router.number in holding)
+    ]
+    layouts: RouterLayouts = request.app.state.layouts
+    picture = draw_routers(
+        routers,
+        await layouts.find(routers),
+        reached,
+        flows,
+        frozenset(row.router.number for row in chosen),
+        question.at,
+    )
+    return show(
+        request,
+        "routers/routers.html",
+        question=question,
+        sorts=SORTS,
+        rows=sorted(chosen, key=SORTS[question.sort]),  # type: ignore[arg-type]
+        routers=routers if any(one.members or one.version for one in routers) else (),
+        picture=picture,
+        taste=taste,
+        counted=counted is not None,
+        filtered=bool(question.attribute or question.member),
+        parts=render_parts(visitor, snapshot),
+    )
+
+
+async def list_routers(
+    visitor: Visitor, bank: pb.Bank.ValueType, as_of: pb.AsOf | None = None
+) -> list[pb.Router]:
+    """Return all routers of a bank, now or as of the past."""
+    request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
+    return [
+        router async for page in pages(visitor.stub.ListRouters, request) for router in page.routers
+    ]
+
+
+def _matches(router: pb.Router, words: str) -> bool:
+    """Tell whether a router's attributes, name or text contain all words."""
+    if not words:
+        return True
+    text = " ".join((*router.attributes, router.name, router.text)).casefold()
+    return all(word in text for word in words.casefold().split())
+
+
+async def _find_holding(visitor: Visitor, question: Question) -> frozenset[int] | None:
+    """Find the routers whose tables hold the asked client.
+
+    None if none is asked for.
+    """
+    member = question.member
+    if member is None:
+        return None
+    request = pb.ListRoutersRequest(member=member, page_size=PAGE_SIZE)
+    answer = await visitor.stub.ListRouters(request)
+    return frozenset(router.number for router in answer.routers)
+
+
+def render_parts(_: Visitor, snapshot: Snapshot) -> dict[str, str]:
+    """Render what flowed lately."""
+    flows = snapshot.flows.values()
+    total = Flow(
+        *(sum(getattr(flow, name) for flow in flows) for name in ("sent", "merged", "dropped"))
+    )
+    news = [
+        event
+        for event in snapshot.recent
+        if event.WhichOneof("event") in ("round", "message", "evolution")
+    ]
+    return {
+        "flowing": render_part(
+            "routers/flowing.html", total=total, news=news[:MAX_NEWS], status=snapshot.status
+        )
+    }
+
+
+VIEWS = ViewTable(
+    pages={"/routers": show_routers},
+    live={"routers": render_parts},
+)

@@ -1,0 +1,153 @@
+"""Evolution: runs and their judgement, a plan, a run now, an undo."""
+
+import asyncio
+
+import grpc
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from propagation.plurals import pluralize
+from propagation.v1 import propagation_pb2 as pb
+from propagation_client import CallFailed
+from services.web.access.sessions import Visitor
+from services.web.live import Snapshot
+from services.web.pictures.lineage import draw_lineage, trace_lineage
+from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.view_table import ViewTable
+from services.web.views.addresses import read_number
+
+RUNS_A_PAGE = 20
+NEWEST_RUNS = 200
+EVOLVE_SECONDS = 600.0
+"""How long a browser waits for a run, which may ask a language model many times."""
+
+
+async def list_runs_since_bootstrap(visitor: Visitor) -> list[pb.EvolutionRun]:
+    """List the newest runs since the newest bootstrap, which numbers routers anew.
+
+    Returns:
+        At most NEWEST_RUNS, newest first.
+    """
+    runs, bootstraps = await asyncio.gather(
+        visitor.stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=NEWEST_RUNS)),
+        visitor.stub.ListOperations(
+            pb.ListOperationsRequest(kinds=[pb.OPERATION_KIND_BOOTSTRAP], page_size=1)
+        ),
+    )
+    since = bootstraps.operations[0].time.ToNanoseconds() if bootstraps.operations else 0
+    return [run for run in runs.runs if run.time.ToNanoseconds() >= since]
+
+
+async def show_evolution(request: Request) -> Response:
+    """Show the runs by page, and the lineage of all routers."""
+    visitor = get_visitor(request)
+    page, newest, routers, status = await asyncio.gather(
+        visitor.stub.ListEvolutionRuns(
+            pb.ListEvolutionRunsRequest(
+                page_size=RUNS_A_PAGE, page_token=read_pages(request.query_params)
+            )
+        ),
+        list_runs_since_bootstrap(visitor),
+        visitor.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000)),
+        visitor.stub.GetStatus(pb.GetStatusRequest()),
+    )
+    names = {router.number: router.name for router in routers.routers}
+    snapshot = request.app.state.feeds.find(visitor) or Snapshot(status=status)
+    return show(
+        request,
+        "evolution/evolution.html",
+        runs=page.runs,
+        next_page=page.next_page_token,
+        first_page=not read_pages(request.query_params),
+        names=names,
+        undone={run.undoes: run.run for run in newest if run.published and run.HasField("undoes")},
+        current={run.run for run in newest},
+        picture=draw_lineage(trace_lineage(newest), names),
+        parts=render_parts(visitor, snapshot),
+        status=status,
+    )
+
+
+async def plan_evolution(request: Request) -> Response:
+    """Plan and judge a run; nothing is changed."""
+    visitor = get_visitor(request)
+    answer = await visitor.stub.EvolveRouters(
+        pb.EvolveRoutersRequest(dry_run=True), timeout=EVOLVE_SECONDS
+    )
+    return show(
+        request, "evolution/plan.html", run=answer.run, names=await _load_names(visitor), undo=0
+    )
+
+
+async def show_undo(request: Request) -> Response:
+    """Show what an undo would take back; nothing is done."""
+    visitor = get_visitor(request)
+    number = read_number(request.query_params.get("run", ""), "run")
+    answer = await visitor.stub.EvolveRouters(
+        pb.EvolveRoutersRequest(dry_run=True, undo_run=number), timeout=EVOLVE_SECONDS
+    )
+    return show(
+        request,
+        "evolution/plan.html",
+        run=answer.run,
+        names=await _load_names(visitor),
+        undo=number,
+    )
+
+
+async def evolve(request: Request) -> Response:
+    """Evolve the routers now."""
+    return await _evolve(request, pb.EvolveRoutersRequest())
+
+
+async def undo(request: Request) -> Response:
+    """Undo a run."""
+    number = read_number(request.state.form.get("run", ""), "run")
+    return await _evolve(request, pb.EvolveRoutersRequest(undo_run=number))
+
+
+async def _evolve(request: Request, asked: pb.EvolveRoutersRequest) -> Response:
+    visitor = get_visitor(request)
+    try:
+        answer = await visitor.stub.EvolveRouters(asked, timeout=EVOLVE_SECONDS)
+    except CallFailed as error:
+        if error.code() != grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise
+        visitor.notices.append("The run goes on in the service. It appears here when it ends.")
+    else:
+        visitor.notices.append(summarize(answer.run))
+    return RedirectResponse("/evolution", 303)
+
+
+async def _load_names(visitor: Visitor) -> dict[int, str]:
+    answer = await visitor.stub.ListRouters(
+        pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000)
+    )
+    return {router.number: router.name for router in answer.routers}
+
+
+def summarize(run: pb.EvolutionRun) -> str:
+    """Say in one sentence what a run did."""
+    if run.published:
+        done = pluralize(len(run.changes), "change")
+        return f"Run {run.run} was published with {done}: {run.verdict}."
+    return f"Run {run.run} changed nothing: {run.verdict}."
+
+
+def render_parts(_: Visitor, snapshot: Snapshot) -> dict[str, str]:
+    """Render what is known of the last and the next run."""
+    if snapshot.status is None:
+        return {}
+    jobs = [job for job in snapshot.status.jobs if job.name == "evolution"]
+    return {"next": render_part("evolution/next.html", status=snapshot.status, jobs=jobs)}
+
+
+VIEWS = ViewTable(
+    pages={"/evolution": show_evolution, "/evolution/undo": show_undo},
+    forms={
+        "/evolution/plan": plan_evolution,
+        "/evolution/now": evolve,
+        "/evolution/undo": undo,
+    },
+    live={"evolution": render_parts},
+)
