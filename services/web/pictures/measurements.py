@@ -10,7 +10,7 @@ from services.report.html import draw_svg, draw_text, make_element
 
 WIDTH, HEIGHT = 1130.0, 300.0
 BARS_WIDTH, BARS_HEIGHT = 560.0, 200.0
-LEFT, RIGHT, TOP, BOTTOM = 70.0, 150.0, 16.0, 34.0
+LEFT, RIGHT, TOP, BOTTOM = 70.0, 165.0, 16.0, 34.0
 BARS_RIGHT = 16.0
 TICKS = 4
 MIN_SPREAD = 0.02

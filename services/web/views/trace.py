@@ -191,7 +191,8 @@ def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> s
     reached, exact = count_reached(flow)
     routers = len({key[1] for key in flow.steps if key[0] == "message"})
     if not reached:
-        return "No other profile has taken it up yet: the paths end where it waits."
+        shown = "None of these paths reached" if answer.truncated else "It has not reached"
+        return f"{shown} another profile yet; a path ends where the preference waits."
     least = "At least " if answer.truncated or not exact else ""
     return (
         f"{least}{pluralize(reached, 'line')} of other profiles"
