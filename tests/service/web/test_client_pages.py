@@ -13,7 +13,7 @@ from services.config.settings import ServerSettings, Settings
 from services.security.roles import Role
 from services.server import run_service
 from tests.service.conftest import SMALL
-from tests.service.scenarios import ITEM, USER, propagate_opera, record_choices, upsert_records
+from tests.service.scenarios import ANN, ITEM, USER, propagate_opera, record_choices, upsert_records
 
 SCRIPT = "<script>alert(1)</script>"
 FOREIGN = [
@@ -131,7 +131,12 @@ async def test_a_profile_shows_lines_their_sources_and_their_paths(service, star
     assert f'href="/routers/taste/{router}"' in answer.text
     assert 'href="/trace?event=ann-i0"' in answer.text
     assert 'href="/client?kind=user&amp;id=bob"' in answer.text, "the senders"
-    assert "Routers it belongs to" in answer.text
+    table = answer.text.split("Routers it belongs to")[1].split("</section>")[0]
+    held = await service.stub.ListRouters(pb.ListRoutersRequest(member=ANN))
+    assert held.routers
+    for one in held.routers:
+        assert f'href="/routers/taste/{one.number}"' in table
+    assert "Communities that count for its recommendations" in table
 
 
 async def test_waiting_messages_are_merged_by_the_button(service, start_page):

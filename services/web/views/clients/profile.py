@@ -37,6 +37,7 @@ async def show_profile(request: Request) -> Response:
         sections=split_by_author(profile.lines),
         heaviest=max((line.weight for line in profile.lines), default=0.0),
         rules=list_rules(profile.filter_memory),
+        routers=(await visitor.stub.ListRouters(pb.ListRoutersRequest(member=key))).routers,
         shares=await find_shares(visitor, key),
         found=request.query_params.get("found", ""),
     )
@@ -66,8 +67,7 @@ def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list
 async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShare]:
     """List the routers that count for a user's recommendations, strongest first.
 
-    The proto names a client's routers only where they explain a recommendation, so these are the
-    routers behind the user's first ITEMS_ASKED items. Empty for an item.
+    They are those behind the user's first ITEMS_ASKED items, of both banks. Empty for an item.
     """
     if key.kind != pb.CLIENT_KIND_USER:
         return []
