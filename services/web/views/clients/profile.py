@@ -19,6 +19,7 @@ HEADINGS = {
 }
 MERGE_SECONDS = 120.0
 ITEMS_ASKED = 20
+SHARES_A_BANK = 6
 
 
 async def show_profile(request: Request) -> Response:
@@ -67,7 +68,8 @@ def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list
 async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShare]:
     """List the routers that count for a user's recommendations, strongest first.
 
-    They are those behind the user's first ITEMS_ASKED items, of both banks. Empty for an item.
+    They are those behind the user's first ITEMS_ASKED items, SHARES_A_BANK of each bank. Empty for
+    an item.
     """
     if key.kind != pb.CLIENT_KIND_USER:
         return []
@@ -79,7 +81,12 @@ async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShar
         for one in answer.recommendations
         for share in one.explanation.routers
     }
-    return sorted(shares.values(), key=lambda one: (-one.bank, -one.share, one.router))
+    strongest = sorted(shares.values(), key=lambda one: (-one.share, one.router))
+    return [
+        share
+        for bank in (pb.BANK_TASTE, pb.BANK_SESSION)
+        for share in [one for one in strongest if one.bank == bank][:SHARES_A_BANK]
+    ]
 
 
 async def merge_waiting(request: Request) -> Response:
