@@ -87,7 +87,10 @@ async def show_router(request: Request) -> Response:
 
 
 async def _find_message_before(visitor: Visitor, router: pb.Router) -> pb.Router | None:
-    """Return a router as it was before its message; None if that is not kept."""
+    """Return a router as it was before its message.
+
+    None if there was no earlier message, or it is no longer kept.
+    """
     if router.version < 2 or router.sequence < 2:
         return None
     earlier = pb.AsOf(sequence=router.sequence - 1)
