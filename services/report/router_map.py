@@ -186,7 +186,9 @@ def _place_routers(pulls: NDArray[np.float64]) -> NDArray[np.float64]:
     places = compute_force_layout(pulls, seed=7)
     spread = np.maximum(places.max(axis=0) - places.min(axis=0), 1e-6)
     unit = (places - places.min(axis=0)) / spread
-    return np.asarray(MARGIN + unit * (FIELD - 2 * MARGIN), np.float64)
+    # Half of the way goes by rank, so that a few far routers do not crowd all others together.
+    ranks = places.argsort(axis=0).argsort(axis=0) / (len(places) - 1)
+    return np.asarray(MARGIN + (unit + ranks) / 2 * (FIELD - 2 * MARGIN), np.float64)
 
 
 def _find_links(pulls: NDArray[np.float64]) -> Iterable[tuple[int, int, float]]:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from xml.etree.ElementTree import Element
 
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.html import make_element
 from services.report.router_map import (
@@ -67,19 +68,26 @@ def draw_routers(
 
     Args:
         layout: Where the routers lie, in their order.
-        reached: The number of clients that each router's messages reached.
+        reached: The number of clients that each router's messages reached. Without any, all dots
+            have the same strength of colour.
         flows: What each router's messages did in the last minutes.
         chosen: The numbers of the routers that the filters let through; others are faint.
         at: The point in the past that is shown, as in an address; empty for now.
     """
-    dots = measure_dots(routers, reached, layout)
+    known = reached or dict.fromkeys((router.number for router in routers), 1)
+    dots = measure_dots(routers, known, layout)
     by_importance = sorted(
         (dot for dot in dots if dot.router.number in chosen),
         key=lambda dot: (-reached.get(dot.router.number, 0), -dot.router.members),
     )
     drawn = [
         _draw_link(
-            dot, reached.get(dot.router.number, 0), flows.get(dot.router.number, NO_FLOW), at
+            dot,
+            describe_router(dot.router, reached.get(dot.router.number, 0), ())
+            if reached
+            else _describe_members(dot.router),
+            flows.get(dot.router.number, NO_FLOW),
+            at,
         )
         if dot.router.number in chosen
         else make_element("g", draw_dot(dot, get_name(dot.router)), class_="faint")
@@ -95,7 +103,11 @@ def draw_routers(
     return picture
 
 
-def _draw_link(dot: RouterDot, reached: int, flow: Flow, at: str) -> Element:
+def _describe_members(router: pb.Router) -> str:
+    return f"{get_name(router)}\n{pluralize(router.members, 'member')}"
+
+
+def _draw_link(dot: RouterDot, tooltip: str, flow: Flow, at: str) -> Element:
     """Draw a router's dot as a link.
 
     The halo shows that messages flowed in the last minutes; the page's script keeps it up to date.
@@ -112,7 +124,7 @@ def _draw_link(dot: RouterDot, reached: int, flow: Flow, at: str) -> Element:
             r=f"{dot.radius + HALO:.1f}",
             class_="halo",
         ),
-        draw_dot(dot, describe_router(router, reached, ())),
+        draw_dot(dot, tooltip),
         href=address,
         aria_label=f"{get_name(router)}, router {router.number}",
         data_router=router.number if taste and not at else None,

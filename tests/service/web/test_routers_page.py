@@ -164,6 +164,7 @@ async def test_a_router_is_shown_as_it_was(service, start_page):
     ]
     assert was.text != router.text
     assert was.text in html.unescape(then.text)
+    assert was.text in html.unescape(now.text), "the message before"
     assert router.text not in html.unescape(then.text)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -105,10 +105,13 @@ async def show_routers(request: Request) -> Response:
     bank = NAMES[question.bank]
     taste = bank == pb.BANK_TASTE
     kept: MessageReach = request.app.state.reach
-    routers, counted, holding = await asyncio.gather(
-        list_routers(visitor, bank, as_of), kept.find(visitor), _find_holding(visitor, question)
+    routers, counted, holding, status = await asyncio.gather(
+        list_routers(visitor, bank, as_of),
+        kept.find(visitor),
+        _find_holding(visitor, question),
+        visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot()
+    snapshot = replace(request.app.state.feeds.find(visitor) or Snapshot(), status=status)
     flows = snapshot.flows if taste and as_of is None else {}
     reached = {number: one.clients for number, one in (counted or {}).items()} if taste else {}
     rows = [

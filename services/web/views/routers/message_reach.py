@@ -14,7 +14,7 @@ from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 
 FRESH_SECONDS = 20.0
-WAIT_SECONDS = 0.3
+WAIT_SECONDS = 0.5
 
 Reach = Mapping[int, pb.RouterReach]
 """By router of the taste bank; routers that reached nobody are left out."""

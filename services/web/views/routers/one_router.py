@@ -47,11 +47,12 @@ async def show_router(request: Request) -> Response:
             raise
         return await _show_end(visitor, number, error)
     kept: MessageReach = request.app.state.reach
-    routers, status, reach, runs = await asyncio.gather(
+    routers, status, reach, runs, before = await asyncio.gather(
         visitor.stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_size=1_000, as_of=as_of)),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
         kept.find(visitor),
         list_runs_since_bootstrap(visitor),
+        _find_message_before(visitor, answer.router),
     )
     names = {router.number: router.name for router in routers.routers}
     lineage = trace_lineage(runs, number) if taste else None
@@ -79,7 +80,35 @@ async def show_router(request: Request) -> Response:
         picture=draw_lineage(lineage, names, number) if lineage else None,
         steps=steps,
         status=status,
+        before=before,
+        gained=_list_missing(router, before),
+        lost=_list_missing(before, router),
     )
+
+
+async def _find_message_before(visitor: Visitor, router: pb.Router) -> pb.Router | None:
+    """Return a router as it was before its message.
+
+    None if there was no earlier message, or it is no longer kept.
+    """
+    if router.version < 2 or router.sequence < 2:
+        return None
+    earlier = pb.AsOf(sequence=router.sequence - 1)
+    request = pb.GetRouterRequest(number=router.number, page_size=1, as_of=earlier)
+    try:
+        found = (await visitor.stub.GetRouter(request)).router
+    except CallFailed as error:
+        if error.code() in (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.NOT_FOUND):
+            return None
+        raise
+    return found if found.version else None
+
+
+def _list_missing(router: pb.Router | None, other: pb.Router | None) -> list[str]:
+    """List a router's attributes that the other one lacks."""
+    if router is None or other is None:
+        return []
+    return [name for name in router.attributes if name not in other.attributes]
 
 
 async def _show_end(visitor: Visitor, number: int, error: CallFailed) -> Response:
