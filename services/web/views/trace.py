@@ -112,6 +112,7 @@ async def show_trace(request: Request) -> Response:
         summary=describe_answer(answer, backward=backward),
         branches=join_words(answer.paths, backward=backward),
         backward=backward,
+        senders=list_senders(answer),
         profile=await _get_profile(visitor, origin),
     )
 
@@ -173,6 +174,18 @@ def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:
             level[-1].paths.append(place)
             level = level[-1].branches
     return roots
+
+
+def list_senders(answer: pb.TracePropagationResponse) -> list[pb.MessageSource]:
+    """List each message that lines on the paths rest on, with its senders, once."""
+    messages: dict[tuple[int, int], pb.MessageSource] = {}
+    for path in answer.paths:
+        for hop in path.hops:
+            for source in hop.profile.line.sources:
+                if source.message.HasField("senders"):
+                    message = source.message
+                    messages.setdefault((message.router, message.version), message)
+    return list(messages.values())
 
 
 def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> str:

@@ -40,6 +40,17 @@ async def test_an_event_leads_to_the_profiles_that_it_reached(service, start_pag
     assert '<svg viewBox="0 0 ' in answer.text
     assert answer.text.count('href="/client?kind=user&amp;id=ann"') >= 2
     assert re.search(r'<a href="/routers/taste/\d+" class="step message"', answer.text)
+    senders = answer.text.split('id="senders"')[1].split("</section>")[0]
+    assert '"/client?kind=user&amp;id=bob"' in senders
+    assert senders.count("<li>") == len(
+        {
+            (source.message.router, source.message.version)
+            for path in trace.paths
+            for hop in path.hops
+            for source in hop.profile.line.sources
+            if source.message.HasField("senders")
+        }
+    )
 
 
 async def test_a_line_leads_back_to_the_events_behind_it(service, start_page):
