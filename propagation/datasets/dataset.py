@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from propagation.datasets.time_order import find_order_problem
 from propagation.model import I64, ID_MAX_BYTES, ClientChange, ClientKey, ClientKind, pluralize
 
 ABSENT = -1
@@ -204,11 +205,12 @@ class Dataset:
         """Return the number of events."""
         return len(self.order)
 
-    @property
-    def has_order(self) -> bool:
-        """Whether the events have times of their own that differ."""
-        times = np.asarray(self.log.times, np.int64)[self.order]
-        return self.timed and (len(times) < 2 or len(np.unique(times)) > 1)
+    def find_order_problem(self) -> str:
+        """Find out why the events' own times do not order them; "" if they do."""
+        if not self.timed:
+            return "the events have no times"
+        user, _, time = self.rows()
+        return find_order_problem(user, time)
 
     @property
     def clients(self) -> Sequence[ClientChange]:

@@ -30,7 +30,7 @@ from services.cli.query.inspect import inspect
 from services.cli.query.routing import routers, trace
 from services.cli.research.datasets import import_, replay
 from services.cli.research.evaluate import evaluate
-from services.cli.research.lab import lab
+from services.cli.research.lab.app import lab
 from services.cli.research.model_check import model_check
 from services.cli.research.playground import demo, fake_llm
 

@@ -5,7 +5,7 @@ of a run that is killed, only answers that arrived in that moment are lost.
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from propagation.adapters.openai.options import OpenAIOptions
 from propagation.adapters.openai.prompting import Question
 from propagation.laboratory.methods import Measured, Method, MethodFailed, get_measured
 from propagation.laboratory.methods.asking import Ask, asks_model
+from propagation.laboratory.methods.asking.run_part import RunPart
 from propagation.laboratory.runs.run import KEPT_ANSWERS
 from propagation.model import (
     NO_USAGE,
@@ -30,7 +31,8 @@ from propagation.model import (
 from propagation.ports import GraphStore, Reasoner
 from services.assembly import ModelPorts, build_graph_store, build_openai_reasoner
 from services.config.settings import Settings
-from services.laboratory.kept_replies import ANSWERS, MOVE, KeepingAsker, KeptReplies
+from services.laboratory.answers.answer_counts import AnswerCounts
+from services.laboratory.answers.kept_replies import ANSWERS, MOVE, KeepingAsker, KeptReplies
 
 PATIENCE_SECONDS = 30.0
 # What decides the answers to a reasoner's questions, beside the model.
@@ -199,6 +201,7 @@ class LabModel:
                 await self._replies.cancel()
                 await ports.endpoint.client.close()
                 try:
+                    await self._replies.save_counts()
                     await ports.endpoint.ledger.save(closing=True)
                 except (StoreFull, StoreCorrupt):
                     if not self._replies.failure:  # else it was said, and results matter more
@@ -228,6 +231,23 @@ class LabModel:
         costs = orjson.loads(blob)["prompts"].values() if blob else []
         calls = sum(cost["calls"] for cost in costs)
         return sum(cost["seconds"] for cost in costs) / calls if calls else None
+
+    async def read_answered(
+        self, folder: Path, parts: Collection[RunPart]
+    ) -> Mapping[RunPart, Mapping[str, int]]:
+        """Return how many questions of parts are answered, by prompt.
+
+        Raises:
+            PropagationError: The file of answers is damaged.
+        """
+        if not (folder / ANSWERS).exists():
+            return {}
+        store = await self._open_store(folder)
+        try:
+            counts = AnswerCounts(store)
+            return {part: await counts.read(part) for part in parts}
+        finally:
+            await store.close()
 
     async def _open_store(self, folder: Path) -> GraphStore:
         path = folder / ANSWERS

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from propagation.adapters.openai.prompts.extract import PROMPT as DESCRIBE
 from propagation.datasets.dataset import Dataset, Events, assemble
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.methods.asking import asks_model as is_asking
@@ -20,26 +21,36 @@ USERS, ITEMS, EVENTS = 12, 90, (22, 32)
 
 
 class CallRates(NamedTuple):
-    """The most calls of all methods of an experiment, with one seed.
+    """The most calls of an experiment's methods, with one seed and one model.
 
     Equal questions of two methods cost nothing, which is not counted here.
+
+    Attributes:
+        an_item: By item with a text, which is described before the first event.
     """
 
     a_target: float
     an_event: float
+    an_item: float
 
     def __str__(self) -> str:
         """Return the rates in words."""
-        rates = ((self.a_target, "target"), (self.an_event, "event"))
-        parts = [f"{rate:.3g} a{'n' * (name == 'event')} {name}" for rate, name in rates if rate]
-        return " + ".join(parts) or "no calls"
+        rates = (
+            (self.a_target, "a target"),
+            (self.an_event, "an event"),
+            (self.an_item, "an item"),
+        )
+        return " + ".join(f"{rate:.3g} {name}" for rate, name in rates if rate) or "no calls"
+
+
+NO_CALLS = CallRates(0, 0, 0)
 
 
 def list_needs(experiment: Experiment) -> list[str]:
     """List what the methods of an experiment need."""
     names = (*experiment.methods, *experiment.with_model)
     asking = [name for name in names if asks_model(name) or name in experiment.with_model]
-    may_ask = any(name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask for name in names)
+    may_ask = any(map(_may_ask, names))
     # A baseline can be inside of an agent: rec(ease).
     targets = [
         environment.target
@@ -59,31 +70,49 @@ def _is_inside(method: str, name: str) -> bool:
     return method in name.replace("(", " ").replace(")", " ").replace("+", " ").split()
 
 
+def _may_ask(name: str) -> bool:
+    """Return whether a method asks a model only if one is named."""
+    return name in ENGINE_VARIANTS and ENGINE_VARIANTS[name].may_ask
+
+
 def count_call_rates(experiment: Experiment) -> CallRates:
-    """Count the most calls by target and by known event.
+    """Count the most calls of one model, if one is named.
 
     They are counted on made-up data.
     """
-    asking = [name for name in experiment.methods if asks_model(name)]
+    names = (*experiment.methods, *experiment.with_model)
+    asking = [name for name in names if asks_model(name) or _may_ask(name)]
     protocol = experiment.protocol
     if not asking or not isinstance(protocol, EstimatingProtocol):
-        return CallRates(0, 0)
+        return NO_CALLS
+    few, many = (_count_in(protocol, asking, _make_up(each)) for each in EVENTS)
+    an_event = (many.calls - few.calls) / (many.events - few.events)
+    a_target = (few.calls - an_event * few.events) / few.targets
+    return CallRates(round(a_target, 2), round(an_event, 2), round(few.descriptions / ITEMS, 2))
+
+
+class _Count(NamedTuple):
+    """Calls that describe items, all other ones, and how many events and targets there are."""
+
+    descriptions: int
+    calls: int
+    events: int
+    targets: int
+
+
+def _count_in(protocol: EstimatingProtocol, asking: Sequence[str], dataset: Dataset) -> _Count:
     model = LabModel(Settings.model_validate({"openai": {"model": "none"}}))
-    counts = []
-    for each in EVENTS:
-        dataset = _make_up(each)
-        history, targets = protocol.split(dataset)
-        methods = build_methods(asking, dataset, Settings(), lambda events: (), model)
-        calls = sum(
-            one.calls
-            for method in methods
-            if is_asking(method)
-            for one in protocol.estimate(method, history, targets, 1)
-        )
-        counts.append((calls, len(history.user), len(targets.user)))
-    (fewer, events, targeted), (more, more_events, _) = counts
-    an_event = (more - fewer) / (more_events - events)
-    return CallRates(round((fewer - an_event * events) / targeted, 2), round(an_event, 2))
+    history, targets = protocol.split(dataset)
+    methods = build_methods(asking, dataset, Settings(), lambda events: (), model)
+    calls = [
+        one
+        for method in methods
+        if is_asking(method)
+        for one in protocol.estimate(method, history, targets, 1)
+    ]
+    descriptions = sum(one.calls for one in calls if one.label == DESCRIBE.label)
+    others = sum(one.calls for one in calls) - descriptions
+    return _Count(descriptions, others, len(history.user), len(targets.user))
 
 
 def _make_up(each: int) -> Dataset:
@@ -106,4 +135,5 @@ def describe_needs(experiment: Experiment) -> Sequence[str]:
     """Return what it needs and its most calls, in words."""
     if experiment.protocol is None:
         return "", ""
-    return ", ".join(list_needs(experiment)), str(count_call_rates(experiment))
+    each = " for each model" if experiment.by_model else ""
+    return ", ".join(list_needs(experiment)), f"{count_call_rates(experiment)}{each}"

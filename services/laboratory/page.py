@@ -240,12 +240,18 @@ def _write_versions(report: RunReport) -> list[Child]:
         make_element(
             "p",
             "Results are made again when what they depend on has changed. Digests stand for files,"
-            " prompts and settings.",
+            " prompts and settings; `code` is one of this program's sources. The commit is that of"
+            " these sources, if they are a checkout, and decides nothing.",
         ),
         table(
-            ("method", "its results depend on", "settings"),
+            ("method", "its results depend on", "made at commit", "settings"),
             [
-                (one.method, _describe_dependencies(one), one.settings or "-")
+                (
+                    one.method,
+                    _describe_dependencies(one),
+                    ", ".join(one.commits) or "-",
+                    one.settings or "-",
+                )
                 for one in report.methods
             ],
         ),
@@ -267,19 +273,30 @@ def build_headers(
         "method",
         "seeds",
         "targets",
-        *(experiment.headers[name] for name in experiment.measures),
+        *(f"{experiment.headers[name]} ± se" for name in experiment.measures),
         f"less {reference} ± se, t" if compared else "",
     )
 
 
-def build_rows(figures: Sequence[MethodFigures], measures: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the rows: means, then the difference and its t."""
-    return [
+def build_rows(
+    figures: Sequence[MethodFigures], measures: Sequence[str], absent: Sequence[str] = ()
+) -> list[tuple[str, ...]]:
+    """Return the rows: means with standard errors, then the difference.
+
+    Args:
+        absent: Methods that are not installed.
+    """
+    missing = [
+        (name, "not installed", *["-"] * (len(measures) + 2))
+        for name in absent
+        if name not in {one.method for one in figures}
+    ]
+    return missing + [
         (
             one.method,
             f"{one.seeds}",
             f"{one.targets:,}",
-            *("-" if (mean := one.means[name]) is None else f"{mean:.4f}" for name in measures),
+            *(_write_mean(one.means[name], one.errors[name]) for name in measures),
             describe_pair(one.against),
         )
         for one in figures

@@ -4,14 +4,18 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from propagation.release import NAME, release
+from propagation.laboratory.methods.dependencies import CODE
+from propagation.release import NAME, digest_code, find_commit, release
 
 PACKAGES = ("numpy", "numba")
 
 
 def list_versions() -> Mapping[str, str]:
     """List the versions of this program, of Python and of what computes."""
-    found = {NAME: release(), "python": platform.python_version()}
+    found = {NAME: release(), CODE: digest_code()}
+    if commit := find_commit():
+        found["commit"] = commit
+    found["python"] = platform.python_version()
     for package in PACKAGES:
         try:
             found[package] = version(package)

@@ -3,14 +3,17 @@
 import asyncio
 import json
 import os
+import re
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM, fake_llm
 from tests.unit.laboratory.titled_data import build_titled_dataset
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 USERS, IN_FLIGHT, KILLED_AFTER = 60, 5, (40, 100)
@@ -70,9 +73,15 @@ async def test_a_killed_run_asks_only_what_was_in_flight_again(tmp_path):
             process.kill()
             await process.communicate()
         assert not list((tmp_path / "run").glob("*-*.npz")), "no part was done"
+        before = len(server.answered)
         process = await start(folder, tmp_path / "run", server)
         output, errors = await process.communicate()
         assert process.returncode == 0, errors.decode()[-2_000:]
+        said = re.search(r"about (\d+) calls,.* besides (\d+) kept answers", errors.decode())
+        rest, kept = map(int, said.groups())
+        assert rest + kept == 7 * USERS, "the estimate, without what is kept"
+        # 50 answers a second, and counts are written twice a second.
+        assert before - len(KILLED_AFTER) * (IN_FLIGHT + 40) <= kept <= before
         [row] = json.loads(output)["methods"]
         assert row["targets"] == USERS
         again = server.answered.total() - len(server.answered)
@@ -82,3 +91,57 @@ async def test_a_killed_run_asks_only_what_was_in_flight_again(tmp_path):
         process = await start(folder, tmp_path / "run", server)
         await process.communicate()
         assert server.answered.total() == calls, "a run that is done asks nothing"
+
+
+PROGRAM = """
+import os, pathlib, subprocess, sys, time
+child = subprocess.Popen(["sleep", "77"])
+pathlib.Path(__file__).with_name("running").write_text(f"{os.getpid()} {child.pid}")
+time.sleep(77)
+"""
+END_SECONDS = 2.0
+
+
+def is_running(pid):
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def list_leftovers(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith("propagation-lab-")]
+
+
+async def test_a_killed_run_leaves_no_program_and_the_next_one_removes_its_folder(tmp_path):
+    """The program and a child of it end within two seconds, though nobody can tell them to."""
+    data, program, temporary = (
+        write_dataset(tmp_path / "titled"),
+        tmp_path / "slow.py",
+        tmp_path / "t",
+    )
+    temporary.mkdir()
+    program.write_text(PROGRAM)
+
+    async def start_run(methods):
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "services.cli.main", "lab", "run", "recnet/table2"),
+            *("--data", str(data), "--run", str(tmp_path / "run"), "--methods", methods),
+            *("--seeds", "1", "--json"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
+
+    process = await start_run(f"program:{program}")
+    noted = tmp_path / "running"
+    await wait_until(lambda: noted.exists() and len(noted.read_text().split()) == 2)
+    pids = [int(one) for one in noted.read_text().split()]
+    assert all(map(is_running, pids))
+    assert len(list_leftovers(temporary)) == 1
+    process.kill()
+    await process.communicate()
+    await wait_until(lambda: not any(map(is_running, pids)), END_SECONDS)
+    assert len(list_leftovers(temporary)) == 1, "nobody was left to remove it"
+    process = await start_run("pop")
+    _, errors = await process.communicate()
+    assert process.returncode == 0, errors.decode()[-2_000:]
+    assert list_leftovers(temporary) == []

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from propagation.release import digest_code
+
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
 FOLDER = BUILD / "wheels"
@@ -24,6 +26,7 @@ LIST = (
     "from importlib.metadata import distributions as all;"
     "print(*sorted(f'{one.name} {one.version}' for one in all()), sep=', ')"
 )
+CODE = "from propagation.release import digest_code, find_commit"
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 
@@ -79,6 +82,17 @@ class Environment:
         return sum(path.stat().st_size for path in library.rglob("*") if path.is_file()) / 1e6
 
 
+def check_code(environment: Environment) -> None:
+    """Check that results made by the wheel and by this tree are known as made by the same code."""
+    installed = run(environment.python, "-I", "-c", f"{CODE}; print(digest_code())").strip()
+    ours = digest_code()
+    if installed != ours:
+        raise SystemExit(f"the wheel's code has the digest {installed}, and this tree's has {ours}")
+    if commit := run(environment.python, "-I", "-c", f"{CODE}; print(find_commit())").strip():
+        raise SystemExit(f"the wheel says that it is a checkout: {commit}")
+    print(f"the service's code: {installed}")
+
+
 @contextmanager
 def start_service(environment: Environment) -> Iterator[str]:
     """Run the service of an environment; yield its address."""
@@ -118,6 +132,7 @@ def main() -> None:
     operator.pip("install", "--no-deps", client, service)
     operator.pip("check")
     print(f"the service's environment, {operator.megabytes():.0f} MB", flush=True)
+    check_code(operator)
     with start_service(operator) as address:
         print(run(application.python, "-I", APPLICATION, address), end="")
 

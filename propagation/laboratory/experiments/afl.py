@@ -21,9 +21,13 @@ HIT = f"random_hit_{ITERATIONS}"
 """HitRatio@1 of the last iteration."""
 POSITIONS: tuple[Position, ...] = ("first", "random", "last")
 STEPS = range(1, ITERATIONS + 1)
-RANKERS = ("user-rank(ease)", "rec(ease)", "rec-rank(ease)", "rec-user(ease)", "afl(ease)")
+RANKERS = {
+    model: tuple(f"{kind}({model})" for kind in ("user-rank", "rec", "rec-rank", "rec-user", "afl"))
+    for model in (REWARD, "sasrec")
+}
 """The user agent alone, the recommendation agent alone, both rankers behind it, and the loop."""
 NOT_BUILT = ("morec", "llara")
+"""MoRec learns from pictures and texts, LLaRA tunes a language model: docs/laboratory.md."""
 EXPERIMENTS = (
     Experiment(
         "afl/table4",
@@ -150,16 +154,13 @@ EXPERIMENTS = (
         "AFL, Table 6",
         OneOfTwenty(),
         ("invalid", HIT),
-        ("ease", *RANKERS),
-        ("sasrec",),
+        (REWARD, *RANKERS[REWARD], "sasrec", *RANKERS["sasrec"]),
+        (),
         (HIT,),
         {
             data: dict(
                 zip(
-                    (
-                        "sasrec",
-                        *(name.replace("ease", "sasrec") for name in RANKERS),
-                    ),
+                    ("sasrec", *RANKERS["sasrec"]),
                     ((value,) for value in values),
                     strict=True,
                 )
@@ -171,7 +172,9 @@ EXPERIMENTS = (
             }.items()
         },
         reference="afl(ease)",
-        claims=tuple(Claim("afl(ease)", ranker, HIT) for ranker in RANKERS[:-1]),
+        claims=tuple(
+            Claim(loop, ranker, HIT) for *rankers, loop in RANKERS.values() for ranker in rankers
+        ),
     ),
     Experiment(
         "afl/table7",
@@ -230,8 +233,15 @@ EXPERIMENTS = (
         "AFL, Figure 4b",
         UserSimulation(ratios=(1,)),
         ("invalid", *(f"{name}_1" for name in FIGURES)),
-        ("user(ease)", *(f"afl{step}(ease)" for step in STEPS[:-1]), "afl(ease)"),
-        ("sasrec",),
+        tuple(
+            name
+            for model in (REWARD, "sasrec")
+            for name in (
+                f"user({model})",
+                *(f"afl{step}({model})" for step in STEPS[:-1]),
+                f"afl({model})",
+            )
+        ),
         reference="user(ease)",
     ),
     Experiment(

@@ -1,7 +1,7 @@
 """What results of methods depend on, and when they are stale.
 
-A method says what its own scores depend on. All results also depend on the version of this
-program, which rates the scores and computes many of them.
+A method says what its own scores depend on. All results also depend on the version of this program
+and on its code, which rates the scores and computes many of them.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,28 @@ from importlib.metadata import version
 import orjson
 
 from propagation.laboratory.methods.method import Dependencies, Method
-from propagation.release import NAME, release
+from propagation.release import NAME, digest_code, release
+
+CODE = "code"
+"""The name of a dependency: a digest of this program's sources. No commit changes the version."""
 
 
 def list_dependencies(method: Method) -> Dependencies:
-    """List what results depend on, this program's version included.
+    """List what results depend on, this program's version and code included.
 
     Raises:
         MethodNotInstalled: The method's packages are missing.
     """
-    return {NAME: release(), **method.depends_on}
+    return {NAME: release(), CODE: digest_code(), **method.depends_on}
+
+
+def build_answers_version(method: Method) -> str:
+    """Build the version of the answers that a method gets: a model's are kept beyond a new release.
+
+    Raises:
+        MethodNotInstalled: The method's packages are missing.
+    """
+    return build_version(method.depends_on)
 
 
 def build_version(depends_on: Dependencies) -> str:

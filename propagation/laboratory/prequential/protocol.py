@@ -27,7 +27,8 @@ from propagation.laboratory.protocols.expected_gain import (
     rate_against_pool,
     rate_rankings,
 )
-from propagation.laboratory.protocols.last_events import check_enough
+from propagation.laboratory.protocols.last_events import LEAST_TARGETS
+from propagation.model import InvalidInput, pluralize
 
 RATED = (*(f"n{cut}" for cut in CUTS), "n10_of_100")
 FIRST, REFITS = 0.4, 10
@@ -89,14 +90,19 @@ class Prequential:
             InvalidInput: Too few users have a target.
         """
         history = History.of(dataset, np.arange(len(dataset)))
-        places = np.array(self._find_targets(history), np.int64)
-        check_enough(
-            dataset,
-            len(np.unique(history.user[places])),
-            f"with an event behind the first {self.share}, another one before it and"
-            f" {self.negatives} items that they did not have yet",
-            "ours/prequential",
-        )
+        possible = np.array(self._find_targets(history), np.int64)
+        places = possible[possible >= self._find_start(history)]
+        users = len(np.unique(history.user[places]))
+        if users < LEAST_TARGETS:
+            raise InvalidInput(
+                "events",
+                f"behind the first {self.share} (--after {self.first:.15g}), {dataset.name} has"
+                f" {pluralize(len(places), 'target')} of {pluralize(users, 'user')}, and"
+                f" ours/prequential needs targets of at least {LEAST_TARGETS}:"
+                f" {self._advise(history, possible)}. Targets are events with another event of"
+                f" their user before them, and {self.negatives} other items that the user did not"
+                " have yet",
+            )
         return history, Targets(
             history.user[places], history.item[places], history.time[places], known=places
         )
@@ -164,8 +170,25 @@ class Prequential:
         """Return the place of the first event that may be a target."""
         return int(self.first * len(history.user))
 
+    def _advise(self, history: History, possible: I64) -> str:
+        """Say which share leaves enough users.
+
+        Args:
+            possible: Places of the events that can be targets, ascending.
+        """
+        users: set[int] = set()
+        for place in possible[::-1].tolist():
+            users.add(int(history.user[place]))
+            if len(users) == LEAST_TARGETS:
+                share = 100 * place // len(history.user) / 100
+                return f"set --after to {share:g} or less"
+        return (
+            f"no --after leaves as many, as {pluralize(len(users), 'user')} can have one at all;"
+            " give data with more of them, or a larger --first if you gave one"
+        )
+
     def _find_targets(self, history: History) -> list[int]:
-        start = self._find_start(history)
+        """Return the places of all events that can be targets."""
         had: dict[int, set[int]] = {}
         places = []
         for place, (user, item) in enumerate(
@@ -173,7 +196,7 @@ class Prequential:
         ):
             own = had.setdefault(user, set())
             others = history.items - len(own) - 1
-            if place >= start and own and item not in own and others >= self.negatives:
+            if own and item not in own and others >= self.negatives:
                 places.append(place)
             own.add(item)
         return places

@@ -15,7 +15,7 @@ from propagation.evaluation.protocols.metrics import (
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.history import Known
-from propagation.laboratory.runs.run import MADE_AGAIN, TARGETS, Part
+from propagation.laboratory.runs.parts import MADE_AGAIN, TARGETS, Part
 from propagation.model import PropagationError, pluralize
 
 

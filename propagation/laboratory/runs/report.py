@@ -10,10 +10,14 @@ from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.claims import Slice
 from propagation.laboratory.experiments.experiment import Experiment
 from propagation.laboratory.history import Known
+from propagation.laboratory.methods.dependencies import CODE
 from propagation.laboratory.runs.comparison import MethodFigures, check_comparable, compare
-from propagation.laboratory.runs.run import Part, RunPlan
+from propagation.laboratory.runs.parts import Part
+from propagation.laboratory.runs.plan import RunPlan
 from propagation.laboratory.runs.verdicts import Judged, get_count, judge
-from propagation.model import Term
+from propagation.model import Term, pluralize
+
+NOT_RECORDED = "an earlier release, which did not record its code"
 
 
 class MethodReport(Term):
@@ -27,6 +31,7 @@ class MethodReport(Term):
         counts: Seconds, and what the method counted of itself: means over seeds.
         version: A digest of `depends_on`.
         depends_on: What the results depend on by name, such as versions of programs and packages.
+        commits: The git commits of the code that made the results, without repeats.
         settings: The settings that decide the scores.
     """
 
@@ -40,6 +45,7 @@ class MethodReport(Term):
     counts: Mapping[str, float]
     version: str
     depends_on: Mapping[str, str]
+    commits: Sequence[str]
     settings: str
 
 
@@ -113,12 +119,54 @@ class RunReport(Term):
     versions: Mapping[str, str]
 
 
-def list_remarks(parts: Sequence[Part]) -> list[str]:
-    """List the remarks, each behind the names of its methods."""
+def list_remarks(parts: Sequence[Part], older: Sequence[Part] = ()) -> list[str]:
+    """List what a reader must know of the methods, each behind their names.
+
+    Args:
+        older: Results that are left out, as they are of older versions.
+    """
     about = group_pairs(
         (part.measured.remark, part.method) for part in parts if part.measured.remark
     )
-    return [f"{', '.join(dict.fromkeys(names))}: {remark}." for remark, names in about.items()]
+    return [
+        *(f"{', '.join(dict.fromkeys(names))}: {remark}." for remark, names in about.items()),
+        *_describe_codes(parts),
+        *(_describe_older(name, some, parts) for name, some in _group_by_method(older).items()),
+    ]
+
+
+def _group_by_method(parts: Sequence[Part]) -> dict[str, list[Part]]:
+    return group_pairs((part.method, part) for part in parts)
+
+
+def _describe_codes(parts: Sequence[Part]) -> list[str]:
+    """Say whether results that stand beside each other were made by different code."""
+    by_code = group_pairs((part.depends_on.get(CODE, NOT_RECORDED), part.method) for part in parts)
+    if len(by_code) < 2:
+        return []
+    made = "; ".join(
+        f"{', '.join(dict.fromkeys(names))} by {code}" for code, names in by_code.items()
+    )
+    return [
+        f"The code of this program is not the same in all rows, so differences may come from it:"
+        f" {made}. `propagation lab run` with these methods makes them again."
+    ]
+
+
+def _describe_older(name: str, older: Sequence[Part], parts: Sequence[Part]) -> str:
+    newest = next((part for part in parts if part.method == name), older[0])
+    names = {*newest.depends_on, *(name for part in older for name in part.depends_on)}
+    changed = [
+        name
+        for name in sorted(names)
+        if any(part.depends_on.get(name) != newest.depends_on.get(name) for part in older)
+    ]
+    seeds = ", ".join(f"{part.seed}" for part in older)
+    what = f" ({', '.join(changed)})" if changed else ""
+    return (
+        f"{name}: {pluralize(len(older), 'seed')} left out ({seeds}), as what makes its results has"
+        f" changed since{what}. `propagation lab run` makes them again."
+    )
 
 
 def build_report(
@@ -128,17 +176,19 @@ def build_report(
     known: Known | None,
     reference: str,
     versions: Mapping[str, str],
+    older: Sequence[Part] = (),
 ) -> RunReport:
     """Build a run's report from its results.
 
     Args:
         known: Of the run's targets; None: slices and claims about them are left out.
+        older: Results that are left out, as they are of older versions.
 
     Raises:
         PropagationError: As `check_comparable`.
     """
     check_comparable(parts, experiment.measures, known)
-    by_method = group_pairs((part.method, part) for part in parts)
+    by_method = _group_by_method(parts)
     figures = compare(parts, experiment.measures, reference)
     pairs = plan.users * plan.items
     return RunReport(
@@ -173,7 +223,7 @@ def build_report(
         published_measures=[experiment.headers[name] for name in experiment.published_measures],
         published=experiment.published,
         labels=experiment.labels,
-        remarks=list_remarks(parts),
+        remarks=list_remarks(parts, older),
         versions=versions,
     )
 
@@ -202,6 +252,7 @@ def _report_method(
         },
         version=parts[0].version,
         depends_on=parts[0].depends_on,
+        commits=list(dict.fromkeys(part.commit for part in parts if part.commit)),
         settings=parts[0].measured.settings,
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 from propagation.evaluation.reports.results import Results
 from propagation.laboratory.history import Known
 from propagation.laboratory.runs.comparison import check_comparable
-from propagation.laboratory.runs.run import Part
+from propagation.laboratory.runs.parts import Part
 from propagation.model import PropagationError
 
 

@@ -16,7 +16,7 @@ from propagation.evaluation.protocols.metrics import Paired, pair_up
 from propagation.grouping import group_pairs
 from propagation.laboratory.experiments.claims import Claim
 from propagation.laboratory.history import Known
-from propagation.laboratory.runs.run import Part
+from propagation.laboratory.runs.parts import Part
 from propagation.model import Term
 
 CHANCE = 0.05

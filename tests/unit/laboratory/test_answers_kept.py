@@ -14,7 +14,7 @@ from propagation.laboratory.runs import (
     run_methods,
 )
 from services.fake_llm.planted import PlantedAnswers
-from services.laboratory.kept_replies import BEGUN_A_SLOT
+from services.laboratory.answers.kept_replies import BEGUN_A_SLOT
 from services.laboratory.model import LabModel
 from tests.unit.laboratory.titled_data import (
     build_asking,

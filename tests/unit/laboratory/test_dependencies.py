@@ -23,6 +23,7 @@ from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
 from propagation.laboratory.methods.recnet.point_to_point import model_answers
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.laboratory.runs import build_report, open_run, plan_run, read_parts, run_methods
+from propagation.release import digest_code, find_commit
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.fake_llm.script import Script
@@ -32,6 +33,7 @@ from services.laboratory.baselines import LIGHT, TORCH, read_packages
 from services.laboratory.methods import build_methods
 from services.laboratory.model import LabModel
 from services.laboratory.page import render_run
+from services.laboratory.versions import list_versions
 from tests.unit.laboratory.lab_data import build_dataset, build_titled
 from tests.unit.laboratory.planted_agentcf import build_agentcf
 from tests.unit.laboratory.test_no_future import ASKING
@@ -152,6 +154,24 @@ async def test_every_method_runs_again_with_another_version_of_the_service(
     assert [part.depends_on["preference-propagation"] for part in parts] == ["9.9.9"]
 
 
+async def test_a_method_runs_again_with_other_code_and_the_report_shows_the_code(
+    tmp_path, monkeypatch
+):
+    plan, parts, _ = await run(tmp_path / "run", [build("pop")])
+    assert parts[0].depends_on["code"] == digest_code()
+    assert parts[0].commit == find_commit()
+    page = render_run(
+        build_report(EXPERIMENTS["recnet/table2"], plan, parts, None, "pop", list_versions()), ()
+    )
+    assert page.count(f"code {digest_code()}") == 1, "the method's"
+    assert f"<td>{digest_code()}" in page, "of what wrote the page"
+    assert find_commit() in page
+    monkeypatch.setattr(dependencies, "digest_code", lambda: "another")
+    _, parts, outcome = await run(tmp_path / "run", [build("pop")])
+    assert outcome.repeated == ["pop"]
+    assert [part.depends_on["code"] for part in parts] == ["another"]
+
+
 def test_numbers_depend_on_what_computes_them(monkeypatch):
     for name in ("recnet", "recnet-paper", "recnet-numbers"):
         before = build(name).depends_on
@@ -210,7 +230,7 @@ async def test_agents_depend_on_the_model_and_on_the_methods_inside(environment)
 
 
 def test_methods_without_anything_else_depend_on_the_service_only():
-    assert [*dependencies.list_dependencies(Random())] == ["preference-propagation"]
+    assert [*dependencies.list_dependencies(Random())] == ["preference-propagation", "code"]
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ import pytest
 from propagation.laboratory.methods import Popularity
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.laboratory.protocols.one_of_twenty import OneOfTwenty
+from propagation.laboratory.runs import open_run, plan_run, run_methods
 from services.fake_llm.planted import PlantedAnswers
 from services.fake_llm.script import Script
-from services.laboratory.costs import describe_costs, estimate_parts
+from services.laboratory.costs import describe_costs, estimate_parts, look_up_answers
 from services.laboratory.model import LabModel
 from services.laboratory.progress import RunProgress
 from tests.unit.laboratory.titled_data import (
@@ -168,6 +169,60 @@ async def test_costs_are_described_before_and_progress_counts_calls(tmp_path):
         (140, 280, " afl(pop), seed 2"),
         (280, 280, ""),
     ]
+
+
+async def test_the_estimate_of_a_run_that_goes_on_subtracts_kept_answers(tmp_path):
+    """A result that is gone costs nothing again, and a part that was stopped only what is left."""
+    folder, prices = tmp_path / "run", {"price_prompt": 2.0, "price_completion": 8.0}
+    async with planted_server(PLANTED) as server:
+        model = LabModel(build_settings(server, **prices))
+
+        async def estimate(seeds, names=("rec(pop)",)):
+            methods = build_asking(names, DATASET, model)
+            parts = estimate_parts(folder, DATASET, PROTOCOL, methods, seeds)
+            return await look_up_answers(parts, model, folder)
+
+        [before] = await estimate([1])
+        assert (before.total, before.answered, before.rest) == (20, {}, before.calls)
+        await run_planted(folder, DATASET, PROTOCOL, ["rec(pop)"], server, **prices)
+        (folder / "rec(pop)-1.npz").unlink()
+        [after] = await estimate([1])
+        [label] = after.answered
+        assert (after.total, after.answered) == (20, {label: 20})
+        assert [(one.calls, one.prompt_tokens, one.answer_tokens) for one in after.rest] == [
+            (0, 0, 0)
+        ]
+        [line, everything, _] = describe_costs([after], model, 0.5)
+        assert line == (
+            "rec(pop): about 0 calls, 0 tokens sent, 0 answered, money 0.00, besides 20 kept"
+            " answers at no cost"
+        )
+        assert everything.endswith("; about 0 s")
+
+        stopped = build_settings(server, **prices, budget={"tokens_per_run": 4_000}, in_flight=2)
+        methods = build_asking(["rec(pop)"], DATASET, poor := LabModel(stopped, patience=0.0))
+        asked = count(server)
+        with open_run(folder, plan_run("afl/test", DATASET, PROTOCOL)):
+            async with poor.open(folder):
+                outcome = await run_methods(
+                    folder, DATASET, PROTOCOL, methods, [2], lambda *_: None
+                )
+        assert "the budget tokens_per_run" in outcome.failed["rec(pop)"]
+        answered = count(server) - asked
+        first, second = await estimate([1, 2])
+        assert 0 < answered < 20
+        assert first.answered == {label: 20}
+        assert second.answered == {label: answered}
+        [rest] = second.rest
+        share = 1 - answered / 20
+        [whole] = second.calls
+        assert rest.calls == 20 - answered
+        assert rest.prompt_tokens == round(share * whole.prompt_tokens)
+        line = describe_costs([first, second], model, None)[0]
+        assert f"rec(pop): about {rest.calls} calls" in line or rest.calls == 1
+        money = (2 * rest.prompt_tokens + 8 * rest.answer_tokens) / 1e6
+        assert f"money {money:.2f}" in line
+        assert line.endswith(f", besides {20 + answered} kept answers at no cost")
 
 
 async def test_users_are_asked_at_the_same_time_up_to_the_limit(tmp_path):

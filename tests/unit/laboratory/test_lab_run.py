@@ -179,6 +179,8 @@ def rewrite(path, **changes):
         {"measured": np.array('{"counts": 5}')},
         {"seconds": np.array(np.inf)},
         {"seconds": np.ones(2)},
+        {"order": np.ones(2)},
+        {"order": np.array("first")},
     ],
 )
 async def test_results_that_no_run_writes_are_named(tmp_path, changes):

@@ -81,8 +81,28 @@ def test_targets_are_events_of_known_users_that_repeat_nothing():
     assert known.adopters.tolist() == [*range(1, 10), 0]
     pools = list(list_pools(history, targets))
     assert pools[-1].tolist() == [*range(3, 14)], "neither what user 0 had nor the target"
-    with pytest.raises(InvalidInput, match="has 8 users with an event behind the first 60%"):
-        Prequential(first=0.6).split(dataset.first(20))
+
+
+@pytest.mark.parametrize(
+    ("first", "left"), [(0.7, "9 targets of 9 users"), (0.99, "1 target of 1 user")]
+)
+def test_a_share_that_leaves_too_few_users_says_how_many_and_what_to_set(first, left):
+    """Twenty users take an item, and then ten of them another one: events 20 to 29 are targets."""
+    users = [*range(20), *range(10)]
+    dataset = build_dataset([(user, place // 20) for place, user in enumerate(users)])
+    assert len(Prequential(first=0.66).split(dataset)[1].user) == 10
+    said = (
+        rf"behind the first {100 * first:g}% \(--after {first}\), rows has {left}, and"
+        " ours/prequential needs targets of at least 10: set --after to 0.66 or less. Targets are"
+    )
+    with pytest.raises(InvalidInput, match=said):
+        Prequential(first=first).split(dataset)
+
+
+def test_data_that_suit_no_share_are_refused_as_such():
+    dataset = build_dataset([(user % 9, user // 9) for user in range(27)])
+    with pytest.raises(InvalidInput, match="no --after leaves as many, as 9 users can have one"):
+        Prequential(first=0.99).split(dataset)
 
 
 def test_runs_that_begin_at_other_shares_are_other_runs(tmp_path):

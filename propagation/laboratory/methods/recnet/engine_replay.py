@@ -1,7 +1,6 @@
 """A replay through a new engine, shared by methods that ask differently."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from propagation.laboratory.methods.dependencies import build_version
 from propagation.laboratory.methods.method import Dependencies, LiveScores, Measured
 from propagation.laboratory.methods.recnet.point_to_point import PointToPoint
 from propagation.laboratory.methods.recnet.question_counts import CountedReasoner
+from propagation.laboratory.temporary_folder import make_temporary_folder
 from propagation.model import Client, NewInteraction
 from propagation.workflow.engine import Engine
 from propagation.workflow.read.recommend import RecommendRequest
@@ -195,8 +195,8 @@ class ReplayCache:
 
     @asynccontextmanager
     async def _open(self, plan: ReplayPlan, seed: int) -> AsyncIterator[Engine]:
-        with tempfile.TemporaryDirectory(prefix="propagation-lab-") as folder:
-            engine = plan.open_engine(Path(folder) / "graph.db", seed)
+        with make_temporary_folder() as folder:
+            engine = plan.open_engine(folder / "graph.db", seed)
             await engine.open()
             try:
                 yield engine

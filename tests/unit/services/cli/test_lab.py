@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from propagation.errors import PropagationError
+from propagation.laboratory.experiments import EXPERIMENTS
+from propagation.laboratory.methods.recnet import NUMBERS_VARIANTS
 from services.cli.app import app
 from services.client.errors import UsageProblem
 from services.fake_llm.script import Script
@@ -59,10 +61,15 @@ BASELINES = ("make baselines", "make baselines-torch")
 def test_the_list_says_what_experiments_need_and_cost():
     listed = {one["name"]: one for one in json.loads(run_lab("list", "--json")[0])}
     assert listed["recnet/table3"]["needs"] == ["times", "a model for more, if you name one"]
-    assert listed["recnet/table3"]["calls"] == {"a_target": 0, "an_event": 0}
+    # Eight variants rank each target with one call, and learn from an event with two or more.
+    table3 = listed["recnet/table3"]["calls"]
+    asking = [name for name in listed["recnet/table3"]["methods"] if name not in NUMBERS_VARIANTS]
+    assert table3["a_target"] == pytest.approx(len(asking), abs=0.5)
+    assert table3["an_event"] > 2 * len(asking)
+    assert listed["recnet/figure6"]["calls"] == {"a_target": 0, "an_event": 0, "an_item": 0}
     # Six agents alone and six loops: one call, and at most seven.
     table4 = listed["afl/table4"]
-    assert table4["calls"] == {"a_target": 6 * (1 + 7), "an_event": 0}
+    assert table4["calls"] == {"a_target": 6 * (1 + 7), "an_event": 0, "an_item": 0}
     assert table4["needs"] == ["times", "titles", "a model for 12 of 19", *BASELINES]
     # Each variant learns from an event with at most six calls, and ranks with one.
     ablations = listed["agentcf/ablations"]
@@ -72,14 +79,34 @@ def test_the_list_says_what_experiments_need_and_cost():
     assert "48 a target" in run_lab("list")[0]
 
 
+def test_the_list_says_what_comparing_models_costs():
+    """RecNet, AgentCF and LLMRank: each is asked by itself, and each model again."""
+    listed = {one["name"]: one for one in json.loads(run_lab("list", "--json")[0])}
+    figure4, table2 = listed["recnet/figure4"], listed["recnet/table2"]
+    assert figure4["with_model"] == ["recnet-paper", "agentcf", "llmrank"]
+    assert figure4["calls"]["a_target"] == pytest.approx(3, abs=0.5)
+    # A forward and a backward call of RecNet, and at most six of AgentCF.
+    assert figure4["calls"]["an_event"] > 2 + 6
+    assert figure4["calls"]["an_item"] == 0.1, "RecNet describes ten items in a call"
+    assert figure4["for_each_model"]
+    assert not table2["for_each_model"]
+    assert table2["calls"] == figure4["calls"], "the same methods ask"
+    assert "for each model" in " ".join(run_lab("list")[0].split())
+
+
 def test_a_run_is_a_table_a_json_document_and_a_page(folder, tmp_path):
     run = tmp_path / "run"
     command = ["run", "recnet/table2", "--data", folder, "--run", run, "--methods", "pop,recnet"]
     printed, _ = run_lab(*command, "--seeds", 1)
     assert "less recnet" in printed
+    assert re.search(r"N@10 ± se", printed)
+    assert re.search(
+        r"^pop +1 +24( +(-|0\.\d{4} ± 0\.\d{4})){5} +-0\.\d{4} ± ", printed, re.MULTILINE
+    )
     found = json.loads(run_lab(*command, "--seeds", 1, "--json")[0])
     pop, recnet = found["methods"]
     assert recnet["means"]["n10"] > pop["means"]["n10"]
+    assert 0 < pop["errors"]["n10"] < 0.2
     assert pop["against"]["mean"] < 0
     assert recnet["against"] is None
     run_lab("report", run)
@@ -157,6 +184,55 @@ def test_a_method_that_is_not_installed_is_named_and_the_others_run(folder, tmp_
     assert "ease: not installed" in said
     assert "`make baselines`" in said
     assert re.search(r"random +1 +24 +-? *", printed)
+    assert re.search(r"ease +not installed +- ", printed)
+
+
+@pytest.mark.parametrize("experiment", ["afl/table6", "afl/figure4b"])
+async def test_rows_of_sasrec_are_not_installed_without_its_environment(
+    folder, tmp_path, monkeypatch, experiment
+):
+    names = [name for name in EXPERIMENTS[experiment].methods if "sasrec" in name]
+    assert len(names) >= 5
+    assert EXPERIMENTS[experiment].missing == ()
+    monkeypatch.setenv("BASELINES_TORCH_ENVIRONMENT", str(tmp_path / "nowhere"))
+    async with fake_llm(Script()) as server:
+        printed, said = await asyncio.to_thread(
+            run_lab,
+            *["run", experiment, "--data", folder, "--run", tmp_path / "run", "--seeds", 1],
+            *["--methods", ",".join([*names, "pop"]), "--yes", "--model", "scripted"],
+            *["--set", f"openai.base_url={server.base_url}"],
+        )
+    assert "`make baselines-torch` installs it" in said
+    for name in names:
+        assert re.search(rf"^{re.escape(name)} +not installed +-", printed, re.MULTILINE)
+    assert re.search(r"^pop +1 +", printed, re.MULTILINE)
+
+
+def test_an_odd_time_does_not_order_events(folder, tmp_path):
+    """One event of all has another time."""
+    lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    for line in lines:
+        line["time"] = 1_000
+    lines[5]["time"] = 2_000
+    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    command = ["run", "recnet/table2", "--data", folder, "--run", tmp_path / "run"]
+    command += ["--methods", "pop", "--seeds", 1]
+    said = r"halves has no times that order its events \(143 of 144 events have one and the same"
+    with pytest.raises(PropagationError, match=said):
+        run_lab(*command)
+    printed = " ".join(run_lab(*command, "--without-times")[0].split())
+    assert "The order of the events is made up" in printed
+    assert "The times do not order the events: 143 of 144 events have one and" in printed
+
+
+@pytest.mark.parametrize("after", ["0.99", "0.95"])
+def test_a_share_that_leaves_too_little_says_what_to_set(folder, tmp_path, after):
+    command = ["run", "ours/prequential", "--data", folder, "--run", tmp_path / "run"]
+    said = rf"\(--after {after}\), halves has \d targets? of \d users?, .*: set --after to 0\.93 or"
+    with pytest.raises(PropagationError, match=said):
+        run_lab(*command, "--methods", "pop", "--after", after)
+    assert not (tmp_path / "run").exists()
+    run_lab(*command, "--methods", "pop", "--after", "0.93", "--seeds", 1)
 
 
 def test_the_program_in_the_docs_is_a_method(folder, tmp_path):
@@ -244,7 +320,7 @@ async def test_a_run_with_a_model_prints_its_costs_first(folder, tmp_path):
         )
         assert server.seen.calls["llmrank"] == 24
     assert "llmrank: about 24 calls," in said
-    assert re.search(r"llmrank +1 +24 +- +0\.0000 ", printed)
+    assert re.search(r"llmrank +1 +24 +- +0\.0000 ± 0\.0000 ", printed)
 
 
 async def test_figure_4_has_a_row_for_each_model_also_of_earlier_runs(folder, tmp_path):
@@ -278,7 +354,7 @@ def test_a_no_at_the_terminal_asks_nothing(folder, tmp_path, monkeypatch):
         "--set",
         "openai.base_url=http://[::1]:9/v1",
     ]
-    monkeypatch.setattr("services.cli.research.lab.has_terminal", lambda: True)
+    monkeypatch.setattr("services.cli.research.lab.estimate.has_terminal", lambda: True)
     done = CliRunner().invoke(app, [*map(str, command)], input="n\n")
     assert "Go on?" in done.stderr
     assert done.exit_code == 1

@@ -7,8 +7,9 @@ So a method may have an environment of its own, with packages that the service d
 import asyncio
 import json
 import os
+import shutil
 import signal
-import tempfile
+import sys
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -21,10 +22,12 @@ from propagation.arrays import F64
 from propagation.laboratory.history import History, Questions
 from propagation.laboratory.methods.dependencies import digest
 from propagation.laboratory.methods.method import Dependencies, MethodFailed, MethodNotInstalled
+from propagation.laboratory.temporary_folder import make_temporary_folder
 from propagation.model import ClientChange
 
 HISTORY, QUESTIONS, ITEMS = "history.npz", "questions.npz", "items.jsonl"
 SCORES, ERRORS = "scores.npy", "stderr.txt"
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
 LAST_BYTES, MOST_SHOWN = 10_000, 300
 
 
@@ -60,14 +63,11 @@ class Program:
             raise MethodNotInstalled(f"{self.name}: {self.missing}") from error
 
     async def score(self, history: History, questions: Questions, seed: int) -> F64:
-        with tempfile.TemporaryDirectory(
-            prefix="propagation-lab-", ignore_cleanup_errors=True
-        ) as name:
-            folder = Path(name)
+        with make_temporary_folder() as folder:
             write_task(folder, history, questions)
             write_items(folder / ITEMS, self.items)
             with (folder / ERRORS).open("wb") as errors:
-                code = await self._run_in_time(errors.fileno(), name, str(seed))
+                code = await self._run_in_time(errors.fileno(), str(folder), str(seed))
             if code:
                 raise MethodFailed(
                     f"{self.name}: the program ended with {code}: {_read_last_line(folder)}"
@@ -85,18 +85,19 @@ class Program:
             ) from error
 
     async def _run(self, errors: int, *arguments: str) -> int:
-        """Run the program with all that it starts; return its exit code."""
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *self.command,
-                *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=errors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise MethodNotInstalled(f"{self.name}: {self.missing} ({error})") from error
+        """Run the program with all that it starts; return its exit code.
+
+        A supervisor ends it if this process is killed, which can end nothing then.
+        """
+        if shutil.which(self.command[0]) is None:
+            raise MethodNotInstalled(f"{self.name}: {self.missing}")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-IS", str(SUPERVISOR), *self.command, *arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,
+        )
         try:
             return await process.wait()
         finally:

@@ -31,6 +31,7 @@ from propagation.model import (
     Usage,
 )
 from propagation.ports import GraphStore
+from services.laboratory.answers.answer_counts import AnswerCounts
 
 PLACES = 1 << 60
 """Places of the cache of replies: so many that no two questions share one."""
@@ -79,6 +80,7 @@ class KeptReplies:
         self.awaited: set[asyncio.Task[Response]] = set()
         self._model = model
         self._cache = BlobCache(store, "reply", PLACES)
+        self._counts = AnswerCounts(store)
         self._held: dict[bytes, bytes] = {}
         self._unusable = 0
         self._is_usable = False
@@ -108,6 +110,17 @@ class KeptReplies:
             await self._cache.put(key, reply, after_withdrawal=0)
         else:
             self._held[key] = reply
+
+    async def count(self, label: str) -> None:
+        """Count an answered question of the current part."""
+        self._counts.note(label)
+        if self._is_usable:
+            await self._counts.save()
+
+    async def save_counts(self) -> None:
+        """Save the counts of answered questions, if any reply is kept on disk."""
+        if self._is_usable:
+            await self._counts.save(closing=True)
 
     async def note_usable(self) -> None:
         """Note that an answer is usable; keep all replies on disk."""
@@ -192,7 +205,10 @@ class KeepingAsker(QuestionAsker):
         lock = self._replies.asking.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                return await self._get_kept(exchange, key, label)
+                reply = await self._get_kept(exchange, key, label)
+            if not again:
+                await self._replies.count(label)
+            return reply
         except (StoreFull, StoreCorrupt) as error:
             raise ReasonerUnavailable(self._replies.fail(_describe_unkept(error))) from error
 

@@ -1,0 +1,1 @@
+"""`propagation lab`: experiments of the papers, on any data."""

@@ -1,0 +1,1 @@
+"""Answers of a language model, kept in the run's folder."""
