@@ -18,6 +18,8 @@ from services.laboratory.model import LabModel
 
 USERS, ITEMS, EVENTS = 12, 90, (22, 32)
 """Made-up data on which calls are counted: twice, with different numbers of events a user."""
+USERS_OF_ROUNDS = 480
+"""With so many users the known events make a whole number of rounds, which are estimated, too."""
 
 
 class CallRates(NamedTuple):
@@ -35,12 +37,9 @@ class CallRates(NamedTuple):
 
     def __str__(self) -> str:
         """Return the rates in words."""
-        rates = (
-            (self.a_target, "a target"),
-            (self.an_event, "an event"),
-            (self.an_item, "an item"),
-        )
-        return " + ".join(f"{rate:.3g} {name}" for rate, name in rates if rate) or "no calls"
+        rates = {"a target": self.a_target, "an event": self.an_event, "an item": self.an_item}
+        parts = [f"{rate:.3g} {name}" for name, rate in rates.items() if rate]
+        return " + ".join(parts) or "no calls"
 
 
 NO_CALLS = CallRates(0, 0, 0)
@@ -85,7 +84,8 @@ def count_call_rates(experiment: Experiment) -> CallRates:
     protocol = experiment.protocol
     if not asking or not isinstance(protocol, EstimatingProtocol):
         return NO_CALLS
-    few, many = (_count_in(protocol, asking, _make_up(each)) for each in EVENTS)
+    users = USERS_OF_ROUNDS if any(map(_may_ask, asking)) else USERS
+    few, many = (_count_in(protocol, asking, _make_up(users, each)) for each in EVENTS)
     an_event = (many.calls - few.calls) / (many.events - few.events)
     a_target = (few.calls - an_event * few.events) / few.targets
     return CallRates(round(a_target, 2), round(an_event, 2), round(few.descriptions / ITEMS, 2))
@@ -115,13 +115,13 @@ def _count_in(protocol: EstimatingProtocol, asking: Sequence[str], dataset: Data
     return _Count(descriptions, others, len(history.user), len(targets.user))
 
 
-def _make_up(each: int) -> Dataset:
+def _make_up(users: int, each: int) -> Dataset:
     """Make up users who take items one after the other."""
     events = Events("made up")
-    for user in range(USERS):
+    for user in range(users):
         for step in range(each):
             item = (7 * user + step) % ITEMS
-            events.append(f"u{user}", f"i{item}", 1_000 * (step * USERS + user))
+            events.append(f"u{user}", f"i{item}", 1_000 * (step * users + user))
     catalogue = {
         f"i{number}": ClientChange(
             key=ClientKey(kind=ClientKind.ITEM, id=f"i{number}"), title=f"Item {number}"

@@ -12,7 +12,7 @@ import pytest
 
 from services.fake_llm.script import Script
 from services.fake_llm.server import FakeLLM, fake_llm
-from tests.unit.laboratory.titled_data import build_titled_dataset
+from tests.unit.laboratory.titled_data import write_titled_dataset
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -34,22 +34,6 @@ class Counting(FakeLLM):
         return answer
 
 
-def write_dataset(folder):
-    folder.mkdir()
-    dataset = build_titled_dataset(users=USERS, items=80, each=6)
-    items = [
-        {"kind": "item", "id": one.key.id, "title": one.title, "categories": list(one.categories)}
-        for one in dataset.items
-    ]
-    (folder / "clients.jsonl").write_text("\n".join(map(json.dumps, items)))
-    events = [
-        {"user_id": one.user_id, "item_id": one.item_id, "time": one.time // 1_000}
-        for one in dataset.events
-    ]
-    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
-    return folder
-
-
 async def start(folder, run, server):
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "services.cli.main", "lab", "run", "afl/table4"),
@@ -63,7 +47,7 @@ async def start(folder, run, server):
 
 
 async def test_a_killed_run_asks_only_what_was_in_flight_again(tmp_path):
-    folder = write_dataset(tmp_path / "titled")
+    folder = write_titled_dataset(tmp_path / "titled", users=USERS, items=80, each=6)
     async with fake_llm(Script(latency=0.1), kind=Counting) as server:
         for after in KILLED_AFTER:
             process = await start(folder, tmp_path / "run", server)
@@ -113,11 +97,8 @@ def list_leftovers(folder):
 
 async def test_a_killed_run_leaves_no_program_and_the_next_one_removes_its_folder(tmp_path):
     """The program and a child of it end within two seconds, though nobody can tell them to."""
-    data, program, temporary = (
-        write_dataset(tmp_path / "titled"),
-        tmp_path / "slow.py",
-        tmp_path / "t",
-    )
+    data = write_titled_dataset(tmp_path / "titled", users=USERS, items=80, each=6)
+    program, temporary = tmp_path / "slow.py", tmp_path / "temporary"
     temporary.mkdir()
     program.write_text(PROGRAM)
 

@@ -1,5 +1,6 @@
 """A dataset whose items have titles, and a language model that knows who took what."""
 
+import json
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
 
@@ -41,6 +42,23 @@ def build_titled_dataset(users=USERS, items=ITEMS, each=EACH, seed=5):
         for n in range(items)
     }
     return assemble("titled", catalogue, {}, events, seed)
+
+
+def write_titled_dataset(folder, **sizes):
+    """Write the same as JSON Lines into a new folder; return the folder."""
+    folder.mkdir()
+    dataset = build_titled_dataset(**sizes)
+    items = [
+        {"kind": "item", "id": one.key.id, "title": one.title, "categories": list(one.categories)}
+        for one in dataset.items
+    ]
+    (folder / "clients.jsonl").write_text("\n".join(map(json.dumps, items)))
+    events = [
+        {"user_id": one.user_id, "item_id": one.item_id, "time": one.time // 1_000}
+        for one in dataset.events
+    ]
+    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)))
+    return folder
 
 
 def find_right_items(dataset, protocol) -> Mapping[str, set[str]]:
