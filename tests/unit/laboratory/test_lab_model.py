@@ -98,7 +98,9 @@ async def test_a_spent_budget_and_a_server_that_is_down_are_one_sentence(tmp_pat
             tmp_path / "run", DATASET, PROTOCOL, ["rec(pop)"], server
         )
         assert outcome.failed == {}
-        assert count(server) == len(parts[0].target), "what was paid for is not asked again"
+        # The loop may have come to its second question, which the agent alone does not ask.
+        asked = server.seen.calls["afl_recommend"]
+        assert asked == len(parts[0].target), "what was paid for is not asked again"
 
 
 async def test_a_model_of_another_name_answers_anew(tmp_path):

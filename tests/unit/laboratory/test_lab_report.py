@@ -164,7 +164,7 @@ def test_a_page_and_its_data_say_whether_after_is_more_than_before():
 def test_a_made_up_order_is_said_before_the_figures():
     dataset = dataclasses.replace(build_dataset(), timed=False)
     protocol = CHANGED.protocol
-    with pytest.raises(InvalidInput, match="two halves has no times, or one time for all events"):
+    with pytest.raises(InvalidInput, match=r"halves has no times .*\(the events have no times\)"):
         plan_run(CHANGED.name, dataset, protocol)
     plan = plan_run(CHANGED.name, dataset, protocol, without_times=True)
     values = {name: np.ones(2) for name in CHANGED.measures}
@@ -182,5 +182,5 @@ def test_a_made_up_order_is_said_before_the_figures():
 def test_one_time_for_all_events_is_no_order():
     dataset = build_dataset()
     same = dataclasses.replace(dataset.log, times=array("q", [5] * len(dataset)))
-    with pytest.raises(InvalidInput, match="needs the order of events: add times"):
+    with pytest.raises(InvalidInput, match=r"all events have one time\), and .* needs their"):
         plan_run(CHANGED.name, dataclasses.replace(dataset, log=same), CHANGED.protocol)
