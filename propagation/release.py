@@ -56,7 +56,7 @@ def _list_sources(root: Path) -> Iterator[Path]:
 
 @cache
 def find_commit() -> str:
-    """Return the git commit of the code, as text; "" if none is known.
+    """Return the git commit of the code; "" if none is known.
 
     Changes of RESULT_SOURCES that are not committed are named. An installed package has a commit if
     pip installed it from git.

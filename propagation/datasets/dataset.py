@@ -206,7 +206,10 @@ class Dataset:
         return len(self.order)
 
     def find_order_problem(self) -> str:
-        """Find out why the events' own times do not order them; "" if they do."""
+        """Find out why times do not order the events.
+
+        Only times of the data's own count. Returns "" if they do.
+        """
         if not self.timed:
             return "the events have no times"
         user, _, time = self.rows()

@@ -1,4 +1,4 @@
-"""Whether the times of a dataset's events say in which order they happened."""
+"""Whether the times of a dataset's events order them."""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Temporary folders of methods, which a later run removes if this process is killed."""
+"""Temporary folders of methods.
+
+If this process is killed, they stay until a later run removes them.
+"""
 
 import fcntl
 import os

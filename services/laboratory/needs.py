@@ -23,7 +23,7 @@ USERS_OF_ROUNDS = 480
 
 
 class CallRates(NamedTuple):
-    """The most calls of an experiment's methods, with one seed and one model.
+    """The most calls of an experiment with one seed and one model.
 
     Equal questions of two methods cost nothing, which is not counted here.
 
@@ -92,7 +92,7 @@ def count_call_rates(experiment: Experiment) -> CallRates:
 
 
 class _Count(NamedTuple):
-    """Calls that describe items, all other ones, and how many events and targets there are."""
+    """Calls that describe items, other calls, known events, and targets."""
 
     descriptions: int
     calls: int

@@ -86,7 +86,7 @@ child = subprocess.Popen(["sleep", "77"])
 pathlib.Path(__file__).with_name("running").write_text(f"{os.getpid()} {child.pid}")
 time.sleep(77)
 """
-END_SECONDS = 2.0
+END_SECONDS, START_SECONDS = 2.0, 120.0
 
 
 def is_running(pid):
@@ -98,6 +98,7 @@ def list_leftovers(folder):
     return [path.name for path in folder.iterdir() if path.name.startswith("propagation-lab-")]
 
 
+@pytest.mark.alone
 async def test_a_killed_run_leaves_no_program_and_the_next_one_removes_its_folder(tmp_path):
     """The program and a child of it end within two seconds, though nobody can tell them to."""
     data = write_titled_dataset(tmp_path / "titled", users=USERS, items=80, each=6)
@@ -117,7 +118,7 @@ async def test_a_killed_run_leaves_no_program_and_the_next_one_removes_its_folde
 
     process = await start_run(f"program:{program}")
     noted = tmp_path / "running"
-    await wait_until(lambda: noted.exists() and len(noted.read_text().split()) == 2)
+    await wait_until(lambda: noted.exists() and len(noted.read_text().split()) == 2, START_SECONDS)
     pids = [int(one) for one in noted.read_text().split()]
     assert all(map(is_running, pids))
     assert len(list_leftovers(temporary)) == 1

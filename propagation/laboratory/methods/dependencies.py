@@ -27,7 +27,9 @@ def list_dependencies(method: Method) -> Dependencies:
 
 
 def build_answers_version(method: Method) -> str:
-    """Build the version of the answers that a method gets: a model's are kept beyond a new release.
+    """Build the version of the answers that a model gives a method.
+
+    It does not depend on this program's release and code: answers are kept beyond them.
 
     Raises:
         MethodNotInstalled: The method's packages are missing.

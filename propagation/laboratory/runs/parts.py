@@ -86,7 +86,7 @@ def find_part(folder: Path, method: Method, seed: int) -> Path:
 
 
 def find_last_order(folder: Path) -> int:
-    """Return the order of the result that was written last; 0 without one.
+    """Return the order of the newest result; 0 without one.
 
     Raises:
         PropagationError: A file is damaged.
@@ -173,7 +173,7 @@ def read_parts(folder: Path, methods: Sequence[str] | None = None) -> list[Part]
 
 
 def list_older(folder: Path, methods: Sequence[str] | None = None) -> list[Part]:
-    """List the results that `read_parts` leaves out, as they are of an older version.
+    """List the results of older versions, which `read_parts` leaves out.
 
     Raises:
         PropagationError: As `read_parts`.

@@ -120,7 +120,7 @@ class RunReport(Term):
 
 
 def list_remarks(parts: Sequence[Part], older: Sequence[Part] = ()) -> list[str]:
-    """List what a reader must know of the methods, each behind their names.
+    """List what a reader must know of the methods.
 
     Args:
         older: Results that are left out, as they are of older versions.
@@ -140,7 +140,7 @@ def _group_by_method(parts: Sequence[Part]) -> dict[str, list[Part]]:
 
 
 def _describe_codes(parts: Sequence[Part]) -> list[str]:
-    """Say whether results that stand beside each other were made by different code."""
+    """Say whether the results were made by different code."""
     by_code = group_pairs((part.depends_on.get(CODE, NOT_RECORDED), part.method) for part in parts)
     if len(by_code) < 2:
         return []

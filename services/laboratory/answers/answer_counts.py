@@ -1,6 +1,7 @@
-"""How many questions of each part of a run are answered, for the estimate of a run that goes on.
+"""Counts the answered questions of each part of a run.
 
-The file of answers knows digests of questions and not whose they are.
+The estimate of a run that goes on needs them. The file of answers knows digests of questions, and
+not whose they are.
 """
 
 import time

@@ -118,7 +118,7 @@ class KeptReplies:
             await self._counts.save()
 
     async def save_counts(self) -> None:
-        """Save the counts of answered questions, if any reply is kept on disk."""
+        """Save the counts of answered questions, if replies are kept."""
         if self._is_usable:
             await self._counts.save(closing=True)
 

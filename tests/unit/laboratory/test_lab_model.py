@@ -156,7 +156,7 @@ async def test_costs_are_described_before_and_progress_counts_calls(tmp_path):
         )
         assert [part.total for part in parts] == [0, 0, 0, 0, 140, 140], "the rest is done"
         pace = await model.read_pace(folder)
-        assert 0.05 < pace < 0.5
+        assert pace > 0.05, "the server's own time; a busy machine adds to it"
         assert f"about {280 * pace / 20:.0f} s" in describe_costs(parts, model, pace)[-2]
 
         progress = RunProgress(parts, model, lambda *shown: seen.append(shown))
@@ -228,7 +228,7 @@ async def test_the_estimate_of_a_run_that_goes_on_subtracts_kept_answers(tmp_pat
 
 
 async def test_users_are_asked_at_the_same_time_up_to_the_limit(tmp_path):
-    async with planted_server(PLANTED, Script(latency=0.1)) as server:
+    async with planted_server(PLANTED, Script(latency=0.4)) as server:
         await run_planted(tmp_path / "run", DATASET, PROTOCOL, ["rec(pop)"], server, in_flight=7)
         assert server.seen.most_at_once == 7
 

@@ -1,4 +1,4 @@
-"""What `propagation lab run` prints of the costs, and asks, before it runs."""
+"""Prints what `propagation lab run` will cost, and asks."""
 
 import asyncio
 import sys

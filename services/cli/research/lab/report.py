@@ -1,4 +1,4 @@
-"""`propagation lab report` and `export`: a run as a page, and as a table."""
+"""`propagation lab report` and `export`: a run as page or table."""
 
 from pathlib import Path
 from typing import Annotated
