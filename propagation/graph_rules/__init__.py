@@ -27,6 +27,7 @@ from propagation.graph_rules.commit_checks import (
     check_claim,
     check_lease,
     check_no_withdrawal,
+    check_orphans,
     check_round_follows,
     check_staged,
     check_texts_follow,
@@ -52,14 +53,17 @@ from propagation.graph_rules.search_words import (
     holds_words,
     list_search_words,
     list_words_of,
+    name_word_rules,
     split_words,
 )
 from propagation.graph_rules.withdrawal_order import (
+    KINDS_WITH_OTHERS,
     WithdrawalStep,
     choose_affected_keys,
     choose_counted_attributes,
     find_indebted_routers,
     find_lost_attributes,
+    list_entries,
     list_held_attributes,
     order_withdrawal_steps,
 )

@@ -136,6 +136,19 @@ def check_uncited(withdrawal: Withdrawal, texts: Iterable[ClientText]) -> None:
             raise VersionClash(text.profile.ref)
 
 
+def check_orphans(withdrawal: Withdrawal, found: Iterable[int]) -> None:
+    """Check that an erasure takes exactly the items that only its events name.
+
+    Args:
+        found: Result of ErasureStore.find_orphans now.
+
+    Raises:
+        VersionClash: An event that came meanwhile names one of them, or created another one.
+    """
+    if changed := set(withdrawal.orphans).symmetric_difference(found):
+        raise VersionClash(min(changed))
+
+
 def check_staged(found: int) -> None:
     """Check that a staged checkpoint was not deleted.
 

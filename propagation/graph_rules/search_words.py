@@ -9,12 +9,22 @@ from collections.abc import Iterable, Sequence
 
 from propagation.model import Client
 
+RULES = 1
+"""Number of the rules in this file: raise it with each change that gives a text other words."""
 WORDS_MAX = 256
 WORD_MAX_CHARS = 64
 # Letters and digits; anything else stands between two words.
 ASCII_WORD = re.compile(r"[^\W_]+", re.ASCII)
 # Marks that show nothing by themselves, or change a letter: format characters and accents.
 LEFT_OUT = ("Cf", "Mn", "Me")
+
+
+def name_word_rules() -> str:
+    """Name the rules that make words, with the version of Unicode's tables.
+
+    A database keeps the name of those that made its words, and makes them anew if it differs.
+    """
+    return f"{RULES}, Unicode {unicodedata.unidata_version}"
 
 
 def split_words(texts: Iterable[str]) -> Sequence[str]:

@@ -6,7 +6,7 @@ A withdrawal is one commit of several steps.
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from propagation.model import Attribute, IntegratedAttribute, RouterVersion, Withdrawal
+from propagation.model import Attribute, EntryKind, IntegratedAttribute, RouterVersion, Withdrawal
 
 
 class WithdrawalStep(StrEnum):
@@ -20,7 +20,10 @@ class WithdrawalStep(StrEnum):
     VOID_CLAIMS = "void claims"
     """Free all claims, so that no worker commits texts that rest on withdrawn interactions."""
     CHECK_CITATIONS = "check citations"
-    """Raise VersionClash if a text newer than `texts_read_through` cites what goes."""
+    """Raise VersionClash if a newer text than `texts_read_through` cites what goes.
+
+    So does an event that came meanwhile, if it changes which items go with the client.
+    """
     DISCARD_STAGED = "discard staged"
     """Drop the unpublished round and the staged numbers: both may hold what goes."""
     WITHDRAW_INTERACTIONS = "withdraw interactions"
@@ -30,11 +33,17 @@ class WithdrawalStep(StrEnum):
     takes the client's interactions that were recorded meanwhile.
     """
     APPEND_LOG_ENTRY = "append log entry"
-    """Write the RETRACTION or ERASURE entry, which gives the withdrawal its sequence."""
+    """Write the RETRACTION or ERASURE entry, which gives the withdrawal its sequence.
+
+    An ORPHANS entry stands before it if items go (`list_entries`).
+    """
     CHANGE_TEXTS = "change texts"
     """Rewrite stored versions in place and add the next versions, at the entry's sequence."""
     ERASE_CLIENT = "erase client"
-    """Remove the client, its texts, edges, gradients and message parts; its ref is never reused."""
+    """Remove the client, its texts, edges, gradients and message parts; its ref is never reused.
+
+    The same of the items that go with it. Older log entries lose the refs of all of them.
+    """
     MOVE_TEXTS = "move texts"
     """Move what was written at the sequence of an erased interaction to another sequence.
 
@@ -68,6 +77,29 @@ class WithdrawalStep(StrEnum):
 
     The sequence is stored before this, so that a late answer to an earlier question is not kept.
     """
+
+
+def list_entries(withdrawal: Withdrawal) -> list[tuple[EntryKind, tuple[int, ...]]]:
+    """List the log entries of a withdrawal, its own last.
+
+    The entry of an erased client names no item: side by side, they would tell what it took.
+
+    Returns:
+        (kind, refs) of each.
+    """
+    entry = withdrawal.kind, withdrawal.refs
+    return [(EntryKind.ORPHANS, withdrawal.orphans), entry] if withdrawal.orphans else [entry]
+
+
+KINDS_WITH_OTHERS = tuple(
+    kind
+    for kind in EntryKind
+    if kind not in (EntryKind.CLIENTS, EntryKind.ERASURE, EntryKind.ORPHANS)
+)
+"""Kinds of entries whose refs may include a client that is erased later.
+
+Those of the kind CLIENTS are found by the sequences of the client's contents.
+"""
 
 
 OF_ERASURES = frozenset(

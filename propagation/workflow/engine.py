@@ -11,6 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from propagation.model import (
     NO_EXPENSES,
+    Client,
     ClientChange,
     ClientKey,
     ClientKind,
@@ -434,6 +435,15 @@ class Engine:
     async def find_rarely_chosen(self, refs: Collection[int], least_users: int) -> frozenset[int]:
         """Find the items among some clients that fewer than `least_users` chose."""
         return await self.numbers.find_rarely_chosen(refs, least_users)
+
+    async def find_unlisted(self, clients: Sequence[Client], least_users: int) -> frozenset[int]:
+        """Find the items that are not to be found yet.
+
+        Only events named them, and fewer than `least_users` users chose them: to find one would
+        tell that somebody did.
+        """
+        refs = [client.ref for client in clients if client.only_in_events]
+        return await self.find_rarely_chosen(refs, least_users)
 
     async def compute(
         self, work: Callable[Concatenate[NumbersView, P], T], *args: P.args, **kwargs: P.kwargs

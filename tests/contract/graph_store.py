@@ -5,6 +5,7 @@ clock. If the adapter needs a server, name the marker of its cases in `MARKS`.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -226,7 +227,13 @@ def edge(router: int, ref: int, score: float = 0.5) -> RoutingEdge:
 
 
 async def withdraw(store: GraphStore, lease, withdrawal, barrier: Checkpoint):
-    """Withdraw with this barrier checkpoint; return the store's answer."""
+    """Withdraw with this barrier checkpoint; return the store's answer.
+
+    An erasure takes the items that only its events named.
+    """
+    if withdrawal.erased is not None:
+        orphans = await store.find_orphans(withdrawal.erased)
+        withdrawal = replace(withdrawal, orphans=tuple(orphans))
     return await store.withdraw(lease, withdrawal, await store.stage_checkpoint(lease, barrier))
 
 

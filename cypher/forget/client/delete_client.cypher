@@ -1,7 +1,8 @@
 // name: forget/client/delete_client
-// purpose: delete a client with its earlier contents, and remove it from interactions in which it is the negative: any event with the id of such an interaction then counts as its repeat
-// parameters: ref
-MATCH (c:Client {ref: $ref})
+// purpose: delete erased clients with their earlier contents, and remove them from interactions in which they are the negative: any event with the id of such an interaction then counts as its repeat
+// parameters: gone
+UNWIND $gone AS ref
+MATCH (c:Client {ref: ref})
 CALL (c) {
   MATCH (c)-[:WAS]->(b:ClientBefore)
   DETACH DELETE b

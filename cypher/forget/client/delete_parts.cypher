@@ -1,6 +1,6 @@
 // name: forget/client/delete_parts
-// purpose: delete the parts that a client contributed to messages
-// parameters: ref
+// purpose: delete the parts that erased clients contributed to messages
+// parameters: gone
 MATCH ()-[t:INTEGRATED_INTO]->()
-WHERE t.ref = $ref
+WHERE t.ref IN $gone
 DELETE t

@@ -6,7 +6,7 @@ MATCH (m:Message {router: row[0], version: row[1]})
 CALL (m, row) {
   MATCH (a:Attribute {name: row[2]})
   MATCH (a)-[t:INTEGRATED_INTO]->(m)
-  WHERE NOT (t.ref IN $refs AND (t.ref = $erased OR t.sequence IN $sequences))
+  WHERE NOT (t.ref IN $refs AND (t.ref IN $erased OR t.sequence IN $sequences))
   WITH DISTINCT t.ref AS ref, t.sequence AS sequence ORDER BY sequence, ref LIMIT $limit
   RETURN collect([ref, sequence]) AS senders
 }

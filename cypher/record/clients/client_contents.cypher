@@ -10,4 +10,4 @@ CALL (c) {
   RETURN b AS had
 }
 WITH c, had ORDER BY c.ref, had.sequence
-RETURN collect([c.ref, c.id, had.title, had.description, had.attributes, had.categories, had.hidden, had.metadata, had.sequence])
+RETURN collect([c.ref, c.id, had.title, had.description, had.attributes, had.categories, had.hidden, had.metadata, had.sequence, had.only_in_events])

@@ -9,4 +9,4 @@ CALL (c) {
   RETURN b ORDER BY b.until LIMIT 1
 }
 WITH c, coalesce(b, c) AS was
-RETURN collect([c.ref, c.id, was.title, was.description, was.attributes, was.categories, was.hidden, was.metadata, was.sequence])
+RETURN collect([c.ref, c.id, was.title, was.description, was.attributes, was.categories, was.hidden, was.metadata, was.sequence, c.only_in_events])

@@ -6,4 +6,5 @@ MATCH (c:Client {ref: row.ref})
 CREATE (c)-[:WAS]->(:ClientBefore {until: $sequence, title: c.title, description: c.description, attributes: c.attributes,
   categories: c.categories, hidden: c.hidden, metadata: c.metadata, sequence: c.sequence})
 SET c.title = row.title, c.description = row.description, c.attributes = row.attributes, c.categories = row.categories,
-  c.hidden = row.hidden, c.metadata = row.metadata, c.sequence = row.sequence, c.words = row.words
+  c.hidden = row.hidden, c.metadata = row.metadata, c.sequence = row.sequence, c.words = row.words,
+  c.only_in_events = row.only_in_events

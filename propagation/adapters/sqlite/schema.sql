@@ -11,16 +11,18 @@ CREATE TABLE lease (
 ) STRICT;
 
 -- Record: clients, what they were before a change (for replays), and the log. No index holds an id:
--- clients are found in memory, events by the seed that is drawn from their id.
+-- clients are found in memory, events by the seed that is drawn from their id. `only_in_events`: an
+-- event created the client, and no upsert ever named it.
 CREATE TABLE client (
   ref INTEGER PRIMARY KEY, kind INTEGER NOT NULL, id TEXT NOT NULL,
   title TEXT NOT NULL DEFAULT '', description TEXT NOT NULL DEFAULT '',
   attributes TEXT NOT NULL DEFAULT '[]', categories TEXT NOT NULL DEFAULT '[]',
   hidden INTEGER NOT NULL DEFAULT 0, metadata TEXT NOT NULL DEFAULT '{}',
-  sequence INTEGER NOT NULL
+  sequence INTEGER NOT NULL, only_in_events INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 -- The words by which present clients are found (graph_rules/search_words.py). It follows from
--- `client`, so an export leaves it out. The kind is the lowest bit of `ref`.
+-- `client`, so an export leaves it out. The kind is the lowest bit of `ref`. The fact `search_words`
+-- in `meta` is the version of the rules that made them.
 CREATE TABLE client_word (
   kind INTEGER NOT NULL, word TEXT NOT NULL, ref INTEGER NOT NULL, PRIMARY KEY (kind, word, ref)
 ) STRICT, WITHOUT ROWID;

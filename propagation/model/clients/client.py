@@ -63,6 +63,7 @@ class Client:
         hidden: Whether this item is never recommended.
         metadata: The caller's own data.
         sequence: Sequence of its last change.
+        only_in_events: Whether an event created the client and no upsert ever named it.
     """
 
     ref: int
@@ -74,6 +75,7 @@ class Client:
     hidden: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
     sequence: int = 0
+    only_in_events: bool = False
 
     @property
     def has_text(self) -> bool:
@@ -96,9 +98,12 @@ class ClientChange(Term):
     metadata: Mapping[str, str] | None = None
 
     def apply_to(self, before: Client) -> Client:
-        """Return the client after this change; an equal one if nothing differs."""
+        """Return the client after this change; an equal one if nothing differs.
+
+        A client that only events named changes with its first upsert, even an empty one.
+        """
         changed = {name: value for name, value in self if name != "key" and value is not None}
-        return replace(before, **changed)
+        return replace(before, only_in_events=False, **changed)
 
 
 @value

@@ -21,6 +21,8 @@ class EntryKind(StrEnum):
     ROUND = "round"
     RETRACTION = "retraction"
     ERASURE = "erasure"
+    ORPHANS = "orphans"
+    """Items that go with an erased client, because only its events named them."""
     EVOLUTION = "evolution"
 
 

@@ -192,6 +192,7 @@ class Withdrawal:
             recorded before its commit.
         texts_read_through: Result of ReasonStore.get_texts_through before any text was read.
         erased: The client that is erased; None for a retraction.
+        orphans: Items that go with it: result of ErasureStore.find_orphans.
         promoted: Repeats that take the place of withdrawn first adoptions.
         rewritten: Stored versions whose content changes; they keep their version numbers.
         texts: Next versions of changed current texts.
@@ -212,6 +213,7 @@ class Withdrawal:
     interactions: Sequence[InteractionRow]
     texts_read_through: int = 0
     erased: int | None = None
+    orphans: tuple[int, ...] = ()
     promoted: Sequence[PromotedRepeat] = ()
     rewritten: Sequence[ClientText] = ()
     texts: Sequence[ClientText] = ()
@@ -223,6 +225,11 @@ class Withdrawal:
     reports: Sequence[EvolutionRun] = ()
     unmapped: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """Refs of the erased client and the orphans; none for a retraction."""
+        return () if self.erased is None else (self.erased, *self.orphans)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Withdrawing interactions, erasing and exporting clients, and dropping old rows."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
 from propagation.model import (
@@ -30,6 +30,17 @@ class ErasureStore(Protocol):
         """Return every interaction of these clients, by sequence.
 
         A client takes part as the user or as the positive item.
+        """
+
+    async def find_orphans(self, ref: int) -> Sequence[int]:
+        """Find the items that exist only because of a client's events.
+
+        An event created them, no upsert ever named them (Client.only_in_events), and no event
+        names them that the client has no part in: neither as the item nor as the negative, nor as
+        the item of a retracted event.
+
+        Returns:
+            Their refs, ascending; the client itself is none of them.
         """
 
     async def get_user_choices(self, users: Sequence[int]) -> UserChoices:
@@ -82,7 +93,7 @@ class ErasureStore(Protocol):
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: int | None,
+        erased: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -97,7 +108,7 @@ class ErasureStore(Protocol):
         Args:
             refs: Clients whose parts from these `sequences` are withdrawn.
             sequences: The interactions that are withdrawn.
-            erased: The one of `refs` whose parts are all withdrawn; None for a retraction.
+            erased: Those of `refs` whose parts are all withdrawn; none for a retraction.
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
             titles: Also find messages with one of these titles in their text.
@@ -133,8 +144,9 @@ class ErasureStore(Protocol):
     ) -> WithdrawalResult:
         """Publish a withdrawal in one commit; see graph_rules/withdrawal_order for its steps.
 
-        Afterwards nothing names an erased client: its refs are never reused, and its event ids
-        are kept only as keyed hashes. All claims and a staged round become void. Older checkpoints
+        Afterwards nothing names an erased client, nor an item that goes with it, except for the
+        log entry of each: their refs are never reused, and the client's event ids are kept only as
+        keyed hashes. All claims and a staged round become void. Older checkpoints
         are dropped.
 
         Args:
@@ -144,7 +156,8 @@ class ErasureStore(Protocol):
         Raises:
             LeaseLost: The lease has a newer token; nothing was changed.
             VersionClash: A text has another version by now, or a text that was committed after
-                `texts_read_through` cites something that is withdrawn. Nothing was changed, except
+                `texts_read_through` cites something that is withdrawn, or other items go with the
+                client than `orphans`. Nothing was changed, except
                 that past versions of texts may already have lost their citations.
         """
 

@@ -161,8 +161,9 @@ class Forgetting:
                 self._note_withdrawal(withdrawn)
                 if client.key.kind == ClientKind.USER:
                     self.memory.pending_events.forget([client.key.id])
-                self.memory.forget_client(client.ref)
-                await self.withdrawer.publish(withdrawn, erased)
+                for ref in withdrawn.erased.refs if withdrawn.erased else ():
+                    self.memory.forget_client(ref)
+                await self.withdrawer.publish(withdrawn)
             await self._remove_traces(wipe=wipe)
         result = withdrawn.result
         return ErasureResult(
@@ -201,7 +202,8 @@ class Forgetting:
         used = await self.store.find_names_used_by_others(ref, names | mapped)
         shared = used | {canonical[name] for name in used & mapped}
         titles = list_titles(contents).get(ref, frozenset())
-        return ErasedClient(client, names, OwnWords(titles, names - shared))
+        orphans = await self.store.get_clients(await self.store.find_orphans(ref))
+        return ErasedClient(client, names, OwnWords(titles, names - shared), orphans)
 
     def _note_withdrawal(self, withdrawn: CommittedWithdrawal) -> None:
         self.memory.pending_events.note_entry(withdrawn.result.sequence)

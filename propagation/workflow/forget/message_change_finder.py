@@ -63,7 +63,7 @@ class MessageChangeFinder:
         affected = await self.store.find_affected_messages(
             self.request.refs,
             removal.sequences,
-            self.request.erased_ref,
+            self.request.erased_refs,
             removal.words.search_words,
             removal.quotes,
             removal.unsupported,

@@ -37,11 +37,9 @@ from propagation.numbers import (
     compute_own_sums,
     drop_keys,
     drop_neighbour,
-    empty_row,
     fade_recent,
     fill_own_pairs,
     recompute_own_trust,
-    reset_item,
     reset_taste,
     unwrite,
 )
@@ -185,11 +183,13 @@ class Subtraction:
         if self.retrust:
             recompute_own_trust(state, user, history.item[stays], history.weight[stays])
 
-    def finish(self, view: NumbersView, erased: int | None) -> None:
+    def finish(self, view: NumbersView, erased: int | None, gone: Iterable[int] = ()) -> None:
         """Shorten the users' lists, and empty the rows of an erased client.
 
         Args:
             erased: Client (ref) whose rows are emptied; None for a retraction.
+            gone: It and the items (refs) that go with it. These are only retired: their rows are
+                emptied with the log entry that the commit makes (NumbersView.erase_items).
         """
         _remove_places(view.state, sorted(self.removed_places))
         view.state.factors.withdrawn[0] += len(self.removed_places) + len(self.promoted)
@@ -198,13 +198,19 @@ class Subtraction:
             view.state.user_profile[user] = 0
             view.state.day[user], view.state.day_mass[user] = 0, 0
         elif erased is not None:
-            view.retire_item(index_of(erased))
-            _empty_item(view.state, index_of(erased))
-        session, taste = view.state.session, view.state.taste
-        view.state = view.state._replace(  # copied totals tell readers to look at all items again
-            session=session._replace(total=session.total.copy()),
-            taste=taste._replace(total=taste.total.copy()),
-        )
+            item = index_of(erased)
+            view.erase_items([item])
+            drop_neighbour(
+                view.state.neighbour,
+                view.state.together,
+                view.state.neighbour_count,
+                int(view.state.clock[ITEMS]),
+                item,
+            )
+        for ref in gone:
+            if get_kind(ref) == ClientKind.ITEM and index_of(ref) < view.items:
+                view.retire_item(index_of(ref))
+        view.copy_totals()
 
 
 def _map_taste(routers: U16, chain: RouterMapChain, user: int) -> U16:
@@ -323,21 +329,3 @@ def _find_adoption_places(state: State, user: int, items: set[int]) -> list[int]
             found.append(place)
         place = int(state.seen_before[place])
     return found
-
-
-def _empty_item(state: State, item: int) -> None:
-    for bank in (state.session, state.taste):
-        empty_row(bank, item)
-    for array in (
-        state.content,
-        state.attributes,
-        state.adopters,
-        state.item_profile,
-        state.recent,
-        state.recent_at,
-    ):
-        array[item] = 0
-    reset_item(state.factors, item, state.seed)
-    drop_neighbour(
-        state.neighbour, state.together, state.neighbour_count, int(state.clock[ITEMS]), item
-    )

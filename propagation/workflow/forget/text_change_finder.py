@@ -155,7 +155,7 @@ class TextChangeFinder:
         Set both in `changes`.
         """
         found = await self.store.find_citing_texts(
-            [search for search in searches if search.ref != self.request.erased_ref]
+            [search for search in searches if search.ref not in self.request.erased_refs]
         )
         stored = [
             changes.versions.get((one.text.profile.ref, one.text.profile.version), one)
@@ -201,11 +201,12 @@ class TextChangeFinder:
                 and not removal.messages.get(source.message, LostNames()).emptied
             }
         )
-        # Two more than needed, because neither the erased client nor the line's owner counts.
-        messages = await self.store.get_messages(keys, removal.least + 2)
+        # More than needed, because neither erased clients nor the line's owner count.
+        erased = self.request.erased_refs
+        messages = await self.store.get_messages(keys, removal.least + len(erased) + 1)
         return Supporters(
             {row.sequence: (row.user, row.item) for row in rows},
-            {key: one.senders - {self.request.erased_ref} for key, one in messages.items()},
+            {key: one.senders - erased for key, one in messages.items()},
         )
 
     async def _pack_remaining_arrivals(self, sequences: frozenset[int]) -> bytes | None:
@@ -221,8 +222,10 @@ class TextChangeFinder:
         if blob is None:
             return None
 
+        erased = self.request.erased_refs
+
         def stays(arrival: Arrival) -> bool:
-            return arrival.ref != self.request.erased_ref and arrival.sequence not in sequences
+            return arrival.ref not in erased and arrival.sequence not in sequences
 
         return PostponedArrivals.unpack(blob).keep_only(stays).pack()
 
@@ -239,8 +242,8 @@ class TextChangeFinder:
             for stored in changes.versions.values()
             if stored.current
         }
-        erased = self.request.erased_ref
-        refs = sorted(current if erased is None else {*current, erased})
+        erased = self.request.erased_refs
+        refs = sorted(erased.union(current))
         before = await self.store.get_client_attributes(refs)
         now: dict[int, tuple[str, ...]] = {}
         for ref, text in current.items():
@@ -249,8 +252,7 @@ class TextChangeFinder:
         changes.client_attributes = {
             ref: names for ref, names in now.items() if names != tuple(before[ref])
         }
-        if erased is not None:
-            now[erased] = ()
+        now.update(dict.fromkeys(erased, ()))
         known = await self.store.get_attributes(
             sorted({name for held_by_one in before.values() for name in held_by_one})
         )

@@ -28,11 +28,18 @@ class ErasedClient:
     Attributes:
         names: Attributes of its own text, now and earlier.
         own_words: Its titles, and those of `names` that no other client's own text holds.
+        orphans: Items that go with it, because only its events named them. They have no text.
     """
 
     client: Client
     names: frozenset[str]
     own_words: OwnWords
+    orphans: Sequence[Client] = ()
+
+    @property
+    def refs(self) -> tuple[int, ...]:
+        """Refs of the client and the orphans."""
+        return (self.client.ref, *(client.ref for client in self.orphans))
 
 
 def list_own_names(contents: Iterable[Client], texts: Iterable[ClientText]) -> frozenset[str]:
@@ -115,9 +122,9 @@ class WithdrawalRequest:
     unquotable: Sequence[int] = ()
 
     @property
-    def erased_ref(self) -> int | None:
-        """Ref of the client that is erased."""
-        return None if self.erased is None else self.erased.client.ref
+    def erased_refs(self) -> frozenset[int]:
+        """Refs of the client that is erased, and of the items that go with it."""
+        return frozenset() if self.erased is None else frozenset(self.erased.refs)
 
     @property
     def own_words(self) -> OwnWords:
@@ -138,15 +145,10 @@ class WithdrawalRequest:
 
     @property
     def refs(self) -> list[int]:
-        """Refs of all clients in `clients`, and of the erased client."""
-        refs = {ref for found in self.clients.values() for ref in found}
-        return sorted(refs if self.erased is None else {*refs, self.erased.client.ref})
+        """Refs of all clients in `clients`, and of those that are erased."""
+        return sorted(self.erased_refs.union(*self.clients.values()))
 
     @property
     def senders(self) -> list[int]:
-        """Refs of the erased client, or of the users who lose interactions."""
-        return (
-            [self.erased.client.ref]
-            if self.erased is not None
-            else sorted({row.user for row in self.rows})
-        )
+        """Refs of the erased clients, or of the users who lose interactions."""
+        return sorted(self.erased_refs or {row.user for row in self.rows})

@@ -142,10 +142,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CommittedWithdrawal:
-    """A committed withdrawal, with the changes of texts that it made."""
+    """A committed withdrawal, with the changes of texts that it made.
+
+    Attributes:
+        erased: The client that was erased, with the items that went; None for a retraction.
+    """
 
     result: WithdrawalResult
     changes: TextChanges
+    erased: ErasedClient | None
 
 
 @dataclass
@@ -260,7 +265,7 @@ class Withdrawer:
             The repeats that took the place of withdrawn first adoptions.
         """
         rows = request.rows
-        erased = request.erased_ref
+        erased = None if request.erased is None else request.erased.client.ref
         view = self.numbers.view
         maps = await self.store.get_router_maps()
         subtraction = Subtraction(
@@ -277,7 +282,7 @@ class Withdrawer:
                 await self.numbers.run(
                     subtraction.withdraw, histories[start : start + USERS_A_TURN]
                 )
-        await self.numbers.run(subtraction.finish, erased)
+        await self.numbers.run(subtraction.finish, erased, request.erased_refs)
         return subtraction.promoted
 
     async def _commit(
@@ -288,7 +293,7 @@ class Withdrawer:
         promoted: Sequence[PromotedRepeat],
         finder: TextChangeFinder,
     ) -> CommittedWithdrawal:
-        """Commit; find the changes again if another process wrote newer texts meanwhile."""
+        """Commit; find the changes again if newer texts or events came meanwhile."""
         for attempt in range(ATTEMPTS):
             withdrawal = _build_withdrawal(finder.request, promoted, changes)
             try:
@@ -296,29 +301,41 @@ class Withdrawer:
             except VersionClash:
                 if attempt == ATTEMPTS - 1:
                     raise
+                retired = finder.request.erased_refs
+                finder.request = await self._find_orphans(finder.request)
+                if stay := retired - finder.request.erased_refs:
+                    await self.numbers.run(NumbersView.readmit_items, map(index_of, stay))
+                    whole = await self.numbers.run(take_checkpoint, True)
+                    barrier = await self.store.stage_checkpoint(lease, whole)
                 changes = await finder.find()
             else:
                 self.learner.mark_stored(result.sequence)
-                return CommittedWithdrawal(result, changes)
+                return CommittedWithdrawal(result, changes, finder.request.erased)
         raise AssertionError("unreachable")
 
-    async def publish(
-        self, withdrawn: CommittedWithdrawal, erased: ErasedClient | None = None
-    ) -> None:
+    async def _find_orphans(self, request: WithdrawalRequest) -> WithdrawalRequest:
+        """Find anew which items go with an erased client."""
+        if request.erased is None:
+            return request
+        orphans = await self.store.find_orphans(request.erased.client.ref)
+        clients = await self.store.get_clients(orphans)
+        return replace(request, erased=replace(request.erased, orphans=clients))
+
+    async def publish(self, withdrawn: CommittedWithdrawal) -> None:
         """Bring the vector index and the view's profile vectors up to date.
 
         The graph is right without this: changes that fail here stay in the outbox.
         """
-        changes = withdrawn.changes
+        changes, erased = withdrawn.changes, withdrawn.erased
         deleted: dict[Collection, Sequence[int | str]] = {
             Collection.ATTRIBUTES: sorted(changes.unheld)
         }
         if erased is None:
             self.vectors.forget([], changes.unheld, frozenset())
         else:
-            ref = erased.client.ref
-            deleted[COLLECTIONS[get_kind(ref)]] = [ref]
-            self.vectors.forget([ref], changes.unheld, erased.names)
+            by_kind = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in erased.refs)
+            deleted |= by_kind
+            self.vectors.forget(erased.refs, changes.unheld, erased.names)
         await self.vectors.publish(changes.next_texts)
         try:
             await self.index_maintenance.follow_withdrawal(
@@ -338,7 +355,9 @@ class Withdrawer:
 
 
 def _build_withdrawal(
-    request: WithdrawalRequest, promoted: Sequence[PromotedRepeat], changes: TextChanges
+    request: WithdrawalRequest,
+    promoted: Sequence[PromotedRepeat],
+    changes: TextChanges,
 ) -> Withdrawal:
     rows, erased = request.rows, request.erased
     retraction = Withdrawal(
@@ -365,15 +384,15 @@ def _build_withdrawal(
         kind=EntryKind.ERASURE,
         refs=(client.ref,),
         erased=client.ref,
+        orphans=erased.refs[1:],
         unmapped=erased.names,
-        words=changes.hidden | {client.key.id},
+        words=changes.hidden.union(one.key.id for one in (client, *erased.orphans)),
     )
 
 
 def _list_own_rows(request: WithdrawalRequest) -> tuple[list[int], list[int]]:
     """Return rows of users and items whose own numbers change."""
     refs = {ref for row in request.rows for ref in (row.user, row.item)}
-    if request.erased is not None:
-        refs.add(request.erased.client.ref)
+    refs |= request.erased_refs
     users = [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.USER]
     return users, [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM]

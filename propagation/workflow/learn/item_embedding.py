@@ -23,7 +23,12 @@ from propagation.model import (
 )
 from propagation.ports import ClientStore, Embedder, FittableEmbedder
 from propagation.workflow.index import write_attribute_text, write_content_text
-from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView
+from propagation.workflow.views import (
+    Catalogue,
+    NumbersOwner,
+    NumbersView,
+    list_erased_clients,
+)
 
 EVERY_SECONDS = 1_000.0
 TEXTS_A_CALL = 2_000
@@ -38,7 +43,7 @@ async def apply_clients(
     part: LogSlice,
     catalogue: Catalogue | None = None,
 ) -> None:
-    """Add the clients of a part of the log to the numbers.
+    """Add the clients of a part of the log to the numbers, and empty those that it erases.
 
     Their texts are read as they were at the end of the part, so that a replay of the same parts
     reads the same texts.
@@ -58,6 +63,10 @@ async def apply_clients(
         await _embed_items(numbers, embedder, clients, only_refused=False)
         if catalogue is not None:
             catalogue.note_learned(clients)
+    if erased := list_erased_clients(part.entries):
+        await numbers.run(NumbersView.forget_profiles, erased)
+        gone = [index_of(ref) for ref in erased if get_kind(ref) == ClientKind.ITEM]
+        await numbers.run(NumbersView.erase_items, gone)
 
 
 async def _embed_items(

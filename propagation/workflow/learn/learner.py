@@ -26,7 +26,7 @@ from propagation.workflow.data_settings import OpenData
 from propagation.workflow.learn.checkpoints import restore_view, take_checkpoint
 from propagation.workflow.learn.item_embedding import apply_clients
 from propagation.workflow.learn.learned_blocks import can_follow, read_blocks
-from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView, list_erased_clients
+from propagation.workflow.views import Catalogue, NumbersOwner, NumbersView
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
@@ -309,7 +309,5 @@ class Learner:
 
     async def _apply_clients(self, part: LogSlice) -> None:
         await apply_clients(self.store, self.numbers, self.embedder, part, self.catalogue)
-        if erased := list_erased_clients(part.entries):
-            await self.numbers.run(NumbersView.forget_profiles, erased)
         for listener in self.listeners:
             listener(part.entries)

@@ -1,7 +1,7 @@
 """Search of clients: by id and catalogue, or by lines of profiles."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from propagation.graph_rules import holds_words, split_words
@@ -12,6 +12,8 @@ PROFILES_A_PAGE = 1_000
 PROFILES_A_TURN = 50  # of the event loop
 BEFORE_ALL = -2
 AFTER_EXACT = -1
+FindUnlisted = Callable[[Sequence[Client]], Awaitable[Collection[int]]]
+"""Finds the clients among some (refs) that the caller may not find."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,22 @@ class FoundPage:
     next_place: int | None
 
 
-async def find_client_of_id(store: GraphStore, kind: ClientKind, id_: str) -> FoundPage:
+async def find_client_of_id(
+    store: GraphStore, kind: ClientKind, id_: str, find_unlisted: FindUnlisted
+) -> FoundPage:
     """Find the client of exactly this id, if there is one."""
     refs = await store.find_refs([ClientKey(kind=kind, id=id_)])
-    clients = await store.get_clients([ref for ref in refs if ref is not None])
+    clients = await _load_listed(store, [ref for ref in refs if ref is not None], find_unlisted)
     return FoundPage([FoundClient(client) for client in clients], None)
 
 
 async def search_catalogue(
-    store: GraphStore, kind: ClientKind, text: str, place: int, size: int
+    store: GraphStore,
+    kind: ClientKind,
+    text: str,
+    place: int,
+    size: int,
+    find_unlisted: FindUnlisted,
 ) -> FoundPage:
     """Find clients by id, title, attributes and categories.
 
@@ -56,21 +65,33 @@ async def search_catalogue(
 
     Args:
         place: Where the page begins.
-        size: How many clients at most.
+        size: How many clients at most. Clients that the caller may not find do not count, so that
+            neither a short page nor a token tells of them.
     """
-    exact = (await find_client_of_id(store, kind, text)).found
+    exact = (await find_client_of_id(store, kind, text, find_unlisted)).found
     first = exact if place == BEFORE_ALL else ()
     words = _leave_out_prefixes(split_words([text]))
-    refs = (
-        await store.find_clients_by_words(kind, words, place, size + len(exact) + 1)
-        if words
-        else ()
-    )
-    others = [ref for ref in refs if all(ref != one.client.ref for one in exact)]
-    shown = others[: size - len(first)]
-    clients = await store.get_clients(shown)
-    following = (shown[-1] if shown else AFTER_EXACT) if len(others) > len(shown) else None
-    return FoundPage([*first, *map(FoundClient, clients)], following)
+    left = size - len(first)
+    others: list[Client] = []
+    after, is_last = place, not words
+    while not is_last and len(others) <= left:
+        refs = await store.find_clients_by_words(kind, words, after, size + len(exact) + 1)
+        is_last = len(refs) <= size + len(exact)
+        after = refs[-1] if refs else after
+        listed = await _load_listed(store, refs, find_unlisted)
+        others += [client for client in listed if all(client != one.client for one in exact)]
+    shown = others[:left]
+    following = (shown[-1].ref if shown else AFTER_EXACT) if len(others) > left else None
+    return FoundPage([*first, *map(FoundClient, shown)], following)
+
+
+async def _load_listed(
+    store: GraphStore, refs: Sequence[int], find_unlisted: FindUnlisted
+) -> list[Client]:
+    """Load clients without those that the caller may not find."""
+    clients = await store.get_clients(refs)
+    unlisted = await find_unlisted(clients)
+    return [client for client in clients if client.ref not in unlisted]
 
 
 def _leave_out_prefixes(words: Sequence[str]) -> list[str]:

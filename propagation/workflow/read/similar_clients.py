@@ -46,7 +46,8 @@ async def find_similar(
     Args:
         least_users: If more than one, items are compared by the catalogue's content instead of
             their profiles, which hold lines that rest on one user. By routers, only items that so
-            many users chose are compared.
+            many users chose are compared. Items that only events named, and fewer users than this
+            chose, are left out.
     """
     applied_through = numbers.view.applied_through
     row = index_of(ref)
@@ -58,17 +59,18 @@ async def find_similar(
     )
     if kind == get_kind(ref) and row < len(cosines):
         cosines[row] = -np.inf
-    best = _find_best(cosines, limit, numbers.view.seed)
-    clients = {
-        client.ref: client
-        for client in await store.get_clients([compute_ref(kind, row) for row in best])
-    }
+    count = limit
+    while True:
+        best = _find_best(cosines, count, numbers.view.seed)
+        clients = await store.get_clients([compute_ref(kind, row) for row in best])
+        only_in_events = [client.ref for client in clients if client.only_in_events]
+        unlisted = await numbers.find_rarely_chosen(only_in_events, least_users)
+        listed = [one for one in clients if not one.hidden and one.ref not in unlisted]
+        if len(listed) >= limit or len(best) < count:
+            break
+        count *= 2  # a shorter list would tell that an item is left out
     return Neighbours(
-        [
-            (clients[compute_ref(kind, row)], float(cosines[row]))
-            for row in best
-            if compute_ref(kind, row) in clients and not clients[compute_ref(kind, row)].hidden
-        ],
+        [(client, float(cosines[index_of(client.ref)])) for client in listed[:limit]],
         applied_through,
     )
 

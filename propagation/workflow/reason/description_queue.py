@@ -10,6 +10,7 @@ import orjson
 
 from propagation.model import EntryKind, LogEntry, group_pairs
 from propagation.ports import GraphStore, Lease
+from propagation.workflow.views import list_erased_clients
 
 PROGRESS = "described_through"
 AHEAD = "described_ahead"
@@ -44,6 +45,7 @@ class DescriptionQueue:
     seconds: float = 0.0
     _ahead: dict[int, int] = field(default_factory=dict)
     _left: Counter[int] = field(default_factory=Counter)
+    _gone: set[int] = field(default_factory=set)
     _retry_at: float = 0.0
     _saving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -60,8 +62,14 @@ class DescriptionQueue:
     def take(self, entries: Sequence[LogEntry]) -> None:
         """Queue the clients of log entries that were learned.
 
-        Entries that were taken before are skipped.
+        Entries that were taken before are skipped. Erased clients are dropped everywhere: what is
+        stored would keep them beside those of the same entry.
         """
+        gone = list_erased_clients(entries)
+        self._gone.update(gone)
+        self._drop_gone()
+        for ref in gone:
+            self._drop(ref)
         for entry in entries:
             if entry.kind == EntryKind.CLIENTS and entry.sequence > self.taken_through:
                 self.entries.append(entry)
@@ -139,6 +147,13 @@ class DescriptionQueue:
         ahead = orjson.loads(await self.store.get_blob(AHEAD) or b"{}")
         self._ahead = {ref: int(sequence) for sequence, refs in ahead.items() for ref in refs}
         self.failed = set(orjson.loads(await self.store.get_blob(FAILED) or b"[]"))
+        self._drop_gone()
+
+    def _drop_gone(self) -> None:
+        """Drop the marks of erased clients; the next `save` writes those that are left."""
+        for ref in self._gone:
+            self._ahead.pop(ref, None)
+        self.failed -= self._gone
 
     async def _read_progress(self) -> int:
         return int(await self.store.get_blob(PROGRESS) or 0)

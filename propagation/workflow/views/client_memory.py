@@ -10,6 +10,9 @@ from propagation.model import ClientKind, EntryKind, LogEntry, get_kind, index_o
 from propagation.workflow.views.catalogue import Catalogue
 from propagation.workflow.views.pending_events import PendingEvents
 
+ERASING = (EntryKind.ERASURE, EntryKind.ORPHANS)
+"""Kinds of entries whose clients are gone."""
+
 
 class TextCache(Protocol):
     """A cache of clients' texts."""
@@ -50,4 +53,4 @@ class ClientMemory:
 
 def list_erased_clients(entries: Sequence[LogEntry]) -> list[int]:
     """Return the clients that these entries erase."""
-    return [ref for entry in entries if entry.kind == EntryKind.ERASURE for ref in entry.refs]
+    return [ref for entry in entries if entry.kind in ERASING for ref in entry.refs]

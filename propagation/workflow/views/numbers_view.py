@@ -33,9 +33,11 @@ from propagation.numbers import (
     USERS,
     State,
     create_state,
+    empty_row,
     find_retired,
     learn_block,
     mix_seed,
+    reset_item,
     with_room,
 )
 from propagation.numbers.ranking.top_k import BY_TEXT, NO_ROUTER, list_taste_rows
@@ -143,6 +145,45 @@ class NumbersView:
         """Keep an item from ever being shown or drawn again."""
         self.state.visible[row] = False
         self._changed_items.add(row)
+
+    def readmit_items(self, rows: Iterable[int]) -> None:
+        """Show retired items again, which no upsert has hidden."""
+        for row in rows:
+            if row < self.items:
+                self.state.visible[row] = True
+                self._changed_items.add(row)
+
+    def erase_items(self, rows: Iterable[int]) -> None:
+        """Empty the rows of erased items, and retire them.
+
+        Rows that the view does not have are left out. Neighbours stay.
+        """
+        known = [row for row in rows if row < self.items]
+        state = self.state
+        for row in known:
+            self.retire_item(row)
+            for bank in (state.session, state.taste):
+                empty_row(bank, row)
+            for array in (
+                state.content,
+                state.attributes,
+                state.adopters,
+                state.item_profile,
+                state.recent,
+                state.recent_at,
+            ):
+                array[row] = 0
+            reset_item(state.factors, row, state.seed)
+        if known:
+            self.copy_totals()
+
+    def copy_totals(self) -> None:
+        """Copy the banks' totals, which tells readers to look at all items again."""
+        session, taste = self.state.session, self.state.taste
+        self.state = self.state._replace(
+            session=session._replace(total=session.total.copy()),
+            taste=taste._replace(total=taste.total.copy()),
+        )
 
     def find_rarely_chosen(self, refs: Iterable[int], least_users: int) -> frozenset[int]:
         """Find items that fewer than `least_users` distinct users chose."""

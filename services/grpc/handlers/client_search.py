@@ -84,9 +84,9 @@ class ClientSearchHandler(Servicer):
                 return await search_profiles(self._store, kind, text, place, size)
         if kind == ClientKind.USER and not caller.sees_users:
             caller.require("SearchClients among users", Role.PERSONS, Role.ANALYST)
-            return await find_client_of_id(self._store, kind, text)
+            return await find_client_of_id(self._store, kind, text, self._find_unlisted)
         async with self._turn:
-            return await search_catalogue(self._store, kind, text, place, size)
+            return await search_catalogue(self._store, kind, text, place, size, self._find_unlisted)
 
     async def ListClientEvents(
         self, request: pb.ListClientEventsRequest, context: Context

@@ -1,12 +1,12 @@
 """The base of all handlers, and the waits that reads share."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grpc
 
-from propagation.model import ClientKey, ClientKind, InvalidInput
+from propagation.model import Client, ClientKey, ClientKind, InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
 from services.security.roles import Role, admitted_caller
@@ -48,6 +48,22 @@ class Servicer:
         return admitted_caller.get().least_users(
             self._engine.settings.min_support, exempt, past=past
         )
+
+    async def _find_unlisted(self, clients: Sequence[Client]) -> frozenset[int]:
+        """Find the items (refs) that the caller may not know of; see Engine.find_unlisted."""
+        return await self._engine.find_unlisted(clients, self._get_least_users())
+
+    async def _find_listed_ref(self, key: ClientKey) -> int:
+        """Return a client's number.
+
+        Raises:
+            NotFound: There is no such client, or the caller may not know of it.
+        """
+        ref = await self._engine.find_ref(key)
+        rare = await self._engine.find_rarely_chosen([ref], self._get_least_users())
+        if rare and await self._find_unlisted(await self._store.get_clients([ref])):
+            raise NotFound(key.kind.name.lower(), key.id)
+        return ref
 
     async def _build_reflects(
         self, *, exact: bool = True, applied_through: int | None = None

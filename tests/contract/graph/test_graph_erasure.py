@@ -413,7 +413,7 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
     )
     await run_round(store, versions=(later,))
     found = await store.find_affected_messages(
-        [ANN], frozenset(), ANN, frozenset(), frozenset(), frozenset({"folk"}), {}, 8
+        [ANN], frozenset(), {ANN}, frozenset(), frozenset(), frozenset({"folk"}), {}, 8
     )
     assert [(one.message.version, one.remaining) for one in found] == [
         (1, {"jazz": frozenset({(BOB, 1)})}),
@@ -423,15 +423,15 @@ async def test_later_messages_that_stand_for_a_lost_attribute_are_affected(store
 
 async def test_messages_of_a_client_say_who_else_brought_what(store):
     await record_history(store)
-    (sent,) = await store.find_affected_messages([ANN], frozenset(), ANN, *NO_WORDS, {}, 8)
+    (sent,) = await store.find_affected_messages([ANN], frozenset(), {ANN}, *NO_WORDS, {}, 8)
     assert (sent.message.router, sent.lost_parts, sent.remaining) == (
         3,
         [IntegratedAttribute("jazz", ANN, 1, 1)],
         {"jazz": frozenset({(BOB, 1)})},
     )
-    assert await store.find_affected_messages([ANN], frozenset({7}), None, *NO_WORDS, {}, 8) == []
+    assert await store.find_affected_messages([ANN], frozenset({7}), (), *NO_WORDS, {}, 8) == []
     (named,) = await store.find_affected_messages(
-        [], frozenset(), None, frozenset({"more"}), *NO_WORDS[1:], {}, 8
+        [], frozenset(), (), frozenset({"more"}), *NO_WORDS[1:], {}, 8
     )
     assert (named.message.text, named.lost_parts, named.remaining) == ("more jazz", (), {})
     assert {
@@ -629,11 +629,11 @@ async def test_what_was_read_before_something_was_taken_back_is_not_committed_af
 async def test_messages_that_quote_a_title_are_found(store):
     await record_history(store)
     (quoting,) = await store.find_affected_messages(
-        [], frozenset(), None, frozenset(), frozenset({"more"}), frozenset(), {}, 8
+        [], frozenset(), (), frozenset(), frozenset({"more"}), frozenset(), {}, 8
     )
     assert quoting.message.text == "more jazz"
     assert not await store.find_affected_messages(
-        [], frozenset(), None, frozenset(), frozenset({"opera"}), frozenset(), {}, 8
+        [], frozenset(), (), frozenset(), frozenset({"opera"}), frozenset(), {}, 8
     )
 
 
@@ -656,7 +656,7 @@ async def test_messages_are_found_by_words_however_they_are_written(store, said,
     await run_round(store, versions=(message(3, 2, BOB, words=said),))
     nothing = frozenset[str]()
     for words in ((frozenset({word}), nothing), (nothing, frozenset({word}))):
-        found = await store.find_affected_messages([], frozenset(), None, *words, nothing, {}, 8)
+        found = await store.find_affected_messages([], frozenset(), (), *words, nothing, {}, 8)
         assert said in [one.message.text for one in found]
 
 
@@ -666,9 +666,7 @@ async def test_messages_are_found_by_an_attribute_with_a_quotation_mark(store):
     await run_round(store, versions=(named,))
     nothing = frozenset[str]()
     words = frozenset({'12" mix'})
-    found = await store.find_affected_messages(
-        [], frozenset(), None, words, nothing, nothing, {}, 8
-    )
+    found = await store.find_affected_messages([], frozenset(), (), words, nothing, nothing, {}, 8)
     assert [one.message.router for one in found] == [named.router]
 
 

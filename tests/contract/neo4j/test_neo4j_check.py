@@ -19,6 +19,14 @@ DAMAGES = {
         "MATCH (b:LearnedBlock) WITH b ORDER BY b.through LIMIT 1 DELETE b",
         "does not start where the one before it ends",
     ),
+    "a client's search words": (
+        f"MATCH (c:Client {{ref: {ANN}}}) REMOVE c.words",
+        f"client {ANN} lacks 1 search words of its texts, and has 0 others",
+    ),
+    "search words that a client no longer has": (
+        f"MATCH (c:Client {{ref: {ANN}}}) SET c.words = c.words + ' gone'",
+        f"client {ANN} lacks 0 search words of its texts, and has 1 others",
+    ),
     "a client's texts": (
         f"MATCH (p:ProfileVersion) WHERE p.ref = {ANN} DETACH DELETE p",
         "of its profile, the current one, is missing|versions of profiles were written",

@@ -136,7 +136,8 @@ async def test_a_database_of_schema_1_gets_the_words_of_its_clients(server):
     )
     await record_pairs(store, ("ann", "b-17"))
     await store.close()
-    server.run("MATCH (c:Client) REMOVE c.words")
+    server.run("MATCH (c:Client) REMOVE c.words, c.only_in_events")
+    server.run("MATCH (m:Meta) REMOVE m.word_rules")
     for name in ("user_words", "item_words", "log_entry_kind"):
         server.run(f"DROP INDEX {name}")
     server.run("MATCH (m:Meta) SET m.schema = 1")
@@ -147,6 +148,32 @@ async def test_a_database_of_schema_1_gets_the_words_of_its_clients(server):
     assert await store.find_clients_by_words(ClientKind.USER, ["an"], -1, 9) == [user(0)]
     await store.close()
     assert server.run("MATCH (m:Meta) RETURN m.schema") == [[max(load_schema_steps())]]
+
+
+@pytest.mark.neo4j
+async def test_an_older_database_tells_clients_of_events_and_of_upserts_apart(server):
+    clock = TurnedClock()
+    store = Neo4jStore(server.settings, clock)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "named"), change(ClientKind.USER, "bob")])
+    clock.ms += 5
+    await record_pairs(store, ("ann", "red"), ("ann", "blue"), ("bob", "named"), ("bob", "blue"))
+    await store.upsert_clients([change(ClientKind.ITEM, "blue", title="Blue")])
+    await store.close()
+    server.run("MATCH (c:Client) REMOVE c.only_in_events")
+    for sequence, kind, refs in ((8, "clients", "[98, 0, 96, 1]"), (9, "erasure", "[98]")):
+        server.run(
+            f"CREATE (:LogEntry {{sequence: {sequence}, kind: '{kind}', refs: {refs}, number: 0,"
+            " at: 1})"
+        )
+    server.run("MATCH (m:Meta) SET m.schema = 2 REMOVE m.word_rules")
+    store = Neo4jStore(server.settings, clock)
+    await store.open()
+    clients = await store.get_clients([item(0), item(1), item(2), user(0), user(1)])
+    assert {client.key.id for client in clients if client.only_in_events} == {"red", "ann"}
+    assert await store.find_orphans(user(1)) == [item(1)]
+    assert [entry.refs for entry in await store.read_entries(7, 9)] == [(0, 1), (98,)]
+    await store.close()
 
 
 @pytest.mark.neo4j

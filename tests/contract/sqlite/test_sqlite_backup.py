@@ -345,15 +345,19 @@ async def test_a_list_that_cannot_be_written_harms_no_back_up(database, tmp_path
     await store.close()
 
 
-@pytest.mark.parametrize("exported_by_schema", [1, schema.get_newest_version()])
+@pytest.mark.parametrize("exported_by_schema", [1, 2, schema.get_newest_version()])
 async def test_clients_of_a_restored_export_are_found(tmp_path, exported_by_schema):
     database = tmp_path / "graph.db"
     store = make_store(database)
     await store.open()
     await store.upsert_clients([change(ClientKind.ITEM, "b-17", title="Kind of Blue")])
     await store.close()
-    if exported_by_schema == 1:
-        with closing(sqlite3.connect(database)) as older, older:
+    with closing(sqlite3.connect(database)) as older, older:
+        if exported_by_schema < 3:
+            older.executescript(
+                "ALTER TABLE client DROP COLUMN only_in_events; PRAGMA user_version = 2;"
+            )
+        if exported_by_schema == 1:
             older.executescript(
                 "DROP TABLE client_word; DROP INDEX log_operation; PRAGMA user_version = 1;"
             )

@@ -41,6 +41,14 @@ DAMAGES = {
         "INSERT INTO client_word VALUES (0, 'word', 98)",
         "a search word belongs to client 98, which the graph does not have",
     ),
+    "a search word": (
+        f"DELETE FROM client_word WHERE ref = {ANN}",
+        f"the search word 'u0' of client {ANN} is missing",
+    ),
+    "a client's text, but not its search words": (
+        f"INSERT INTO client_word VALUES (0, 'gone', {ANN})",
+        f"client {ANN} has 2 search words, and its texts have 1",
+    ),
     "the routers of an epoch": (
         "INSERT INTO epoch VALUES (1, 1, 4, 4, NULL, 'e', 0)",
         "an edge leads from router 4, which no epoch has, to client 2",

@@ -314,6 +314,46 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
     await open_and_close(path)
 
 
+def make_schema_2(older):
+    older.executescript(
+        "ALTER TABLE client DROP COLUMN only_in_events;"
+        " DELETE FROM meta WHERE name = 'search_words'; PRAGMA user_version = 2;"
+    )
+
+
+def make_schema_1(older):
+    make_schema_2(older)
+    older.executescript(
+        "DROP TABLE client_word; DROP INDEX log_operation; PRAGMA user_version = 1;"
+    )
+
+
+@pytest.mark.parametrize("make_older", [make_schema_1, make_schema_2])
+async def test_an_older_database_tells_clients_of_events_and_of_upserts_apart(path, make_older):
+    store = make_store(path)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "named"), change(ClientKind.USER, "bob")])
+    await record_pairs(store, ("ann", "red"), ("ann", "blue"), ("bob", "named"), ("bob", "blue"))
+    await store.upsert_clients([change(ClientKind.ITEM, "blue", title="Blue")])
+    await store.close()
+    with closing(sqlite3.connect(path)) as older, older:
+        older.execute("UPDATE log SET at = at - 1000 WHERE sequence = 1")
+        older.execute("INSERT INTO log VALUES (9, 'clients', '[98,0,96,1]', 0, 1)")
+        older.execute("INSERT INTO log VALUES (10, 'retraction', '[98]', 0, 1)")
+        older.execute("INSERT INTO log VALUES (11, 'erasure', '[98]', 0, 1)")
+        make_older(older)
+    store = make_store(path)
+    await store.open()
+    clients = await store.get_clients([item(0), item(1), item(2), user(0), user(1)])
+    marked = {client.key.id for client in clients if client.only_in_events}
+    assert marked == {"red", "ann"}
+    assert await store.find_orphans(user(1)) == [item(1)]
+    entries = await store.read_entries(8, 11)
+    assert [entry.refs for entry in entries] == [(0, 1), (), (98,)]
+    assert await store.find_clients_by_words(ClientKind.ITEM, ["blu"], -1, 9) == [item(2)]
+    await store.close()
+
+
 async def test_a_database_of_schema_1_gets_the_words_of_its_clients(path):
     store = make_store(path)
     await store.open()
@@ -324,9 +364,7 @@ async def test_a_database_of_schema_1_gets_the_words_of_its_clients(path):
     await run_round(store)
     await store.close()
     with closing(sqlite3.connect(path)) as older, older:
-        older.executescript(
-            "DROP TABLE client_word; DROP INDEX log_operation; PRAGMA user_version = 1;"
-        )
+        make_schema_1(older)
     store = make_store(path)
     await store.open()
     words = ["blue", "modal", "b"]

@@ -5,7 +5,7 @@ import time
 import grpc
 import pytest
 
-from propagation.model import NewInteraction
+from propagation.model import ClientChange, ClientKey, ClientKind, NewInteraction
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.scenarios import ITEM, USER, catch_code, propagate_opera, record_choices
@@ -183,3 +183,50 @@ async def test_a_search_among_many_clients_is_fast(service):
         assert await search(service, ITEM, f"item-{number}77", page_size=20)
         assert await search(service, ITEM, f"series {number}", page_size=20)
     assert time.perf_counter() - begun < 40 * 0.1
+
+
+@pytest.mark.parametrize("roles", [(Role.READ,), (Role.PERSONS,), (Role.ADMIN,), (Role.ANALYST,)])
+async def test_an_item_of_one_user_is_unknown_to_readers(start_service, roles):
+    async with start_service(roles, auto_create=True) as service:
+        engine = service.engine
+        await engine.upsert_clients(
+            [
+                ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=id_), title=f"wugga {id_}")
+                for id_ in ("first", "last")
+            ]
+        )
+        await engine.record(
+            [
+                choice("wugga one", "ann"),
+                choice("wugga two", "ann"),
+                choice("wugga two", "bob"),
+                choice("first", "ann"),
+            ]
+        )
+        await service.worker.wait_until_applied(await engine.store.get_recorded_through(), 30)
+        knows = Role.ANALYST in roles
+        shown = ["first", "last", *(["wugga one"] * knows), "wugga two"]
+        assert await search(service, ITEM, "wugga") == shown
+        found, token = [], ""
+        while token or not found:
+            answer = await service.stub.SearchClients(
+                pb.SearchClientsRequest(kind=ITEM, text="wug", page_size=1, page_token=token)
+            )
+            assert len(answer.clients) == 1, "no page is short"
+            found += [one.key.id for one in answer.clients]
+            token = answer.next_page_token
+        assert found == shown
+        assert await search(service, ITEM, "wugga one") == ["wugga one"] * knows, "the exact id"
+        key = pb.ClientKey(kind=ITEM, id="wugga one")
+        calls = (
+            service.stub.GetProfile(pb.GetProfileRequest(key=key)),
+            service.stub.SimilarClients(pb.SimilarClientsRequest(key=key)),
+            service.stub.TracePropagation(pb.TracePropagationRequest(client=key)),
+        )
+        codes = [await catch_code(call) for call in calls]
+        expected = grpc.StatusCode.OK if knows else grpc.StatusCode.NOT_FOUND
+        assert codes == [expected] * 3
+        of_first = pb.SimilarClientsRequest(key=pb.ClientKey(kind=ITEM, id="first"), limit=10)
+        neighbours = (await service.stub.SimilarClients(of_first)).neighbours
+        assert ("wugga one" in {one.key.id for one in neighbours}) == knows
+        assert {one.key.id for one in neighbours} >= {"wugga two", "last"}

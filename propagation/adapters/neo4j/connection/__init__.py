@@ -4,6 +4,8 @@ from propagation.adapters.neo4j.connection.database import Neo4jDatabase, StoreP
 from propagation.adapters.neo4j.connection.leases import Neo4jLeases
 from propagation.adapters.neo4j.connection.schema import (
     check_version,
+    join_search_words,
+    join_words,
     load_schema_steps,
     open_database,
 )

@@ -1,20 +1,28 @@
 """Checks of the server and the database, and updates of the schema."""
 
+import logging
 import re
+import time
+from collections.abc import Sequence
+from typing import Any
 
-from propagation.adapters.neo4j.connection.database import Neo4jDatabase
+from propagation.adapters.neo4j.connection.database import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.connection.statements import (
     SUFFIX,
     find_cypher_folder,
     split_statements,
 )
-from propagation.graph_rules import list_search_words
+from propagation.graph_rules import list_search_words, name_word_rules
 from propagation.model import SchemaTooNew, StoreCorrupt, StoreForeign, StoreUnsupported
 
 SUPPORTED = "5.26"
-FIRST_WITH_WORDS = 2
-"""The first schema in which clients have words to be found by."""
-CLIENTS_A_COMMIT = 2_000
+FIRST_WITH_MARKS = 3
+"""The first schema that marks clients which only events named."""
+ROW_STEPS = ("maintenance/upgrade/mark_clients_of_events", "maintenance/upgrade/strip_log")
+"""Statements that bring the rows of an older schema to that one, some at a time."""
+ROWS_A_COMMIT = 2_000
+REPORT_SECONDS = 5.0
+log = logging.getLogger(__name__)
 INDEX_NAME = re.compile(r"CREATE\s+(?:FULLTEXT\s+)?(?:INDEX|CONSTRAINT)\s+(\w+)")
 
 
@@ -56,19 +64,34 @@ async def open_database(database: Neo4jDatabase) -> None:
             f"{uri} has schema {stored}, and this release knows up to {newest}; upgrade the service"
         )
     statements = [statement for step in steps.values() for statement in step]
-    if stored == newest and not await _find_missing_indexes(database, statements):
-        return
+    if stored != newest or await _find_missing_indexes(database, statements):
+        await _migrate(database, stored, newest, statements)
+    await _renew_client_words(database)
+
+
+async def _migrate(
+    database: Neo4jDatabase, stored: int | None, newest: int, statements: list[str]
+) -> None:
+    """Bring the database to the newest schema.
+
+    The version is set last, so what was interrupted is done again.
+
+    Raises:
+        StoreCorrupt: An index cannot be created.
+    """
     for statement in statements:
         await database.define(statement)
     await database.rows("connection/await_indexes", seconds=300)
-    if stored is not None and stored < FIRST_WITH_WORDS:
-        await _fill_client_words(database)
+    if stored is not None and stored < FIRST_WITH_MARKS:
+        for name in ROW_STEPS:
+            await _run_row_step(database, name)
     await database.write(
         lambda transaction: transaction.execute("connection/set_schema_version", schema=newest)
     )
     if missing := await _find_missing_indexes(database, statements):
         raise StoreCorrupt(
-            f"{uri} did not create the indexes {', '.join(missing)}; look at its log"
+            f"{database.settings.uri} did not create the indexes {', '.join(missing)}; look at its"
+            " log"
         )
 
 
@@ -114,25 +137,54 @@ async def _read_stored_version(database: Neo4jDatabase) -> int | None:
     return stored
 
 
-async def _fill_client_words(database: Neo4jDatabase) -> None:
-    """Set the words of an older database's clients, in several commits.
+async def _run_row_step(database: Neo4jDatabase, name: str) -> None:
+    """Run a statement for all its rows, in several commits."""
+    after: int | None = -1
 
-    The schema's version is set afterwards, so what was interrupted is done again.
+    async def work(transaction: Transaction) -> int | None:
+        last: int | None = await transaction.value(name, after=after, limit=ROWS_A_COMMIT)
+        return last
+
+    while after is not None:
+        after = await database.write(work)
+
+
+async def _renew_client_words(database: Neo4jDatabase) -> None:
+    """Make the words of all clients anew if other rules made them, in several commits.
+
+    The name of the rules is stored last, so what was interrupted is done again. A client that
+    changes meanwhile keeps the words of its change. What takes longer than some seconds says in the
+    log how far it is.
     """
-    after = -1
+    rules = name_word_rules()
+    if await database.value("record/search/word_rules") == rules:
+        return
+    done, after, reported = 0, -1, time.monotonic()
     while rows := await database.table(
-        "record/search/clients_by_ref", after=after, limit=CLIENTS_A_COMMIT
+        "record/search/clients_by_ref", after=after, limit=ROWS_A_COMMIT
     ):
-        words = [
-            [
-                ref,
-                " ".join(list_search_words(id_, title or "", attributes or (), categories or ()))
-                or None,
-            ]
-            for ref, id_, title, attributes, categories in rows
-        ]
+        words = [[ref, sequence, join_search_words(row)] for ref, sequence, *row in rows]
         await database.execute("record/search/set_words", rows=words)
-        after = rows[-1][0]
+        done, after = done + len(rows), rows[-1][0]
+        if time.monotonic() - reported > REPORT_SECONDS:
+            reported = time.monotonic()
+            log.info("the search words of %d clients are made anew", done)
+    await database.execute("record/search/set_word_rules", rules=rules)
+
+
+def join_words(words: Sequence[str]) -> str | None:
+    """Join a client's words for the full-text index; None without words."""
+    return " ".join(words) or None
+
+
+def join_search_words(row: Sequence[Any]) -> str | None:
+    """Find and join a client's words.
+
+    Args:
+        row: Id, title, attributes and categories; missing ones are None.
+    """
+    id_, title, attributes, categories = row[:4]
+    return join_words(list_search_words(id_, title or "", attributes or (), categories or ()))
 
 
 async def _find_missing_indexes(database: Neo4jDatabase, statements: list[str]) -> list[str]:

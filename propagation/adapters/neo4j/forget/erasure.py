@@ -1,7 +1,7 @@
 """Searches for what a withdrawal must change (ErasureStore); withdrawal.py makes the commit."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
@@ -66,6 +66,7 @@ OTHER_STATEMENTS = (
     "forget/events/event_states",
     "forget/events/interactions_of_clients",
     "forget/events/user_choices",
+    "forget/events/orphans",
     "learn/blocks/list_blocks",
     "learn/blocks/blocks_of_sequences",
     "forget/learned_rows/block_sizes",
@@ -128,6 +129,9 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
             )
         ]
 
+    async def find_orphans(self, ref: int) -> Sequence[int]:
+        return [orphan for (orphan,) in await self._database.rows("forget/events/orphans", ref=ref)]
+
     async def get_user_choices(self, users: Sequence[int]) -> UserChoices:
         return UserChoices.from_rows(
             await self._database.table("forget/events/user_choices", refs=sorted(set(users)))
@@ -180,7 +184,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: int | None,
+        erased: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -190,7 +194,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         of = {
             "refs": sorted(set(refs)),
             "sequences": sorted(sequences),
-            "erased": -1 if erased is None else erased,
+            "erased": sorted(erased),
         }
         rows = await self._database.table("forget/messages/parts_of_clients", **of)
         lost_parts = group_pairs(

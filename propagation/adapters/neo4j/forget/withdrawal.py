@@ -28,9 +28,12 @@ from propagation.adapters.neo4j.record.record import store_forgotten_events
 from propagation.adapters.neo4j.rounds.rounds import ROWS_PER_COMMIT, discard_staged_round
 from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.graph_rules import (
+    KINDS_WITH_OTHERS,
     WithdrawalStep,
+    check_orphans,
     check_uncited,
     find_lost_attributes,
+    list_entries,
     list_held_attributes,
     names_one,
     order_withdrawal_steps,
@@ -44,6 +47,7 @@ from propagation.model import (
     WithdrawalResult,
     find_lone_sender,
     get_kind,
+    group_pairs,
     split_into_batches,
 )
 from propagation.ports import CACHED, COLLECTIONS, POSTPONED_ARRIVALS, Collection, Lease
@@ -63,6 +67,7 @@ COMMIT_STATEMENTS = (
     "reason/claims/delete_claims",
     "reason/texts/lock_clients",
     "reason/texts/texts_after",
+    "forget/events/orphans",
     "learn/blocks/discard_staged_blocks",
     "forget/events/events_of_client",
     "record/events/create_hash_key",
@@ -80,6 +85,7 @@ COMMIT_STATEMENTS = (
     "reason/texts/take_commit_numbers",
     "reason/texts/create_versions",
     "index/outbox/delete_changes_of_client",
+    "forget/client/strip_log",
     "forget/client/detach_texts",
     "forget/client/delete_parts",
     "forget/client/delete_client",
@@ -229,7 +235,7 @@ class WithdrawalCommit:
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
             WithdrawalStep.MARK_FOR_WIPING: lambda: self.transaction.execute(
-                "forget/wiping/add_pending_client", ref=self.withdrawal.erased
+                "forget/wiping/add_pending_client", gone=list(self.withdrawal.gone)
             ),
             WithdrawalStep.RECORD_SEQUENCE: lambda: self.transaction.execute(
                 "forget/progress/set_last_withdrawal", sequence=self.sequence
@@ -253,7 +259,8 @@ class WithdrawalCommit:
         A newer text is one that was committed since the search. The first read locks the commit
         numbers of texts, which every commit of a text needs.
         """
-        await lock_clients(self.transaction, self.withdrawal.texts, self.withdrawal.refs)
+        gone = (*self.withdrawal.refs, *self.withdrawal.orphans)
+        await lock_clients(self.transaction, self.withdrawal.texts, gone)
         number = self.withdrawal.texts_read_through
         while rows := await self.transaction.table(
             "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ
@@ -263,6 +270,9 @@ class WithdrawalCommit:
             )
             check_uncited(self.withdrawal, map(build_text, newer))
             number = rows[-1][0]
+        if (ref := self.withdrawal.erased) is not None:
+            found = await self.transaction.rows("forget/events/orphans", ref=ref)
+            check_orphans(self.withdrawal, [orphan for (orphan,) in found])
 
     async def _discard_staged(self) -> None:
         while await discard_staged_round(self.transaction):
@@ -303,13 +313,9 @@ class WithdrawalCommit:
         await transaction.execute("forget/events/delete_commits", sequences=self.sequences)
 
     async def _append_log_entry(self) -> None:
-        self.sequence = await append_entry(
-            self.transaction,
-            self.end,
-            self.withdrawal.kind,
-            self.withdrawal.refs,
-            self.barrier.sequence,
-        )
+        for kind, refs in list_entries(self.withdrawal):
+            number = self.barrier.sequence if kind is self.withdrawal.kind else 0
+            self.sequence = await append_entry(self.transaction, self.end, kind, refs, number)
 
     async def _change_texts(self) -> None:
         """Create the next versions, and rewrite those which were current until now.
@@ -333,13 +339,16 @@ class WithdrawalCommit:
         )
 
     async def _erase_client(self) -> None:
-        ref = self.withdrawal.erased
-        assert ref is not None, "this step is an erasure's"
-        transaction = self.transaction
-        await self._dequeue(COLLECTIONS[get_kind(ref)], [ref])
-        await transaction.execute("forget/client/detach_texts", ref=ref)
-        await transaction.execute("forget/client/delete_parts", ref=ref)
-        await transaction.execute("forget/client/delete_client", ref=ref)
+        transaction, gone = self.transaction, list(self.withdrawal.gone)
+        by_collection = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in gone)
+        for collection, refs in by_collection.items():
+            await self._dequeue(collection, refs)
+        await transaction.execute(
+            "forget/client/strip_log", gone=gone, kinds=[kind.value for kind in KINDS_WITH_OTHERS]
+        )
+        await transaction.execute("forget/client/detach_texts", gone=gone)
+        await transaction.execute("forget/client/delete_parts", gone=gone)
+        await transaction.execute("forget/client/delete_client", gone=gone)
 
     async def _reduce_messages(self) -> None:
         rows = [[*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()]

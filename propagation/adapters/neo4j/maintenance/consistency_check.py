@@ -1,7 +1,16 @@
 """Searches a database for inconsistencies."""
 
-from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
+from collections.abc import AsyncIterator
+
+from propagation.adapters.neo4j.connection import (
+    Neo4jDatabase,
+    Transaction,
+    join_search_words,
+)
 from propagation.errors import REBUILD
+
+FINDINGS_A_QUESTION = 5
+CLIENTS_A_READ = 2_000
 
 QUERIES = {
     "maintenance/check/log/double_sequences": (
@@ -74,14 +83,37 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     found = [
         text.format(*row)
         for name, text in QUERIES.items()
-        for row in await database.rows(name, limit=5)
+        for row in await database.rows(name, limit=FINDINGS_A_QUESTION)
     ]
+    found.extend([finding async for finding in _find_wrong_words(database)])
     counts = await database.write(_count_log)
     return found + [
         text.format(count)
         for text, count in zip(LOG_FAULTS, counts, strict=True)
         if count is not None
     ]
+
+
+async def _find_wrong_words(database: Neo4jDatabase) -> AsyncIterator[str]:
+    """Yield the first clients whose search words are not those of their texts."""
+    after, wrong = -1, 0
+    while wrong < FINDINGS_A_QUESTION and (
+        rows := await database.table(
+            "record/search/clients_by_ref", after=after, limit=CLIENTS_A_READ
+        )
+    ):
+        after = rows[-1][0]
+        for ref, _, *row, words in rows:
+            stored, expected = (
+                set((words or "").split()),
+                set((join_search_words(row) or "").split()),
+            )
+            if stored != expected and wrong < FINDINGS_A_QUESTION:
+                wrong += 1
+                yield (
+                    f"client {ref} lacks {len(expected - stored)} search words of its texts, and"
+                    f" has {len(stored - expected)} others"
+                )
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:

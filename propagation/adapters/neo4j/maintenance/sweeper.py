@@ -37,11 +37,11 @@ class Neo4jSweeper(StorePart):
     async def sweep(self) -> None:
         """Delete everything that commits dropped, and gradients of forgotten clients' modules."""
         async with self._sweeping:
-            for ref in await self._database.value("forget/wiping/pending_clients") or ():
+            if refs := await self._database.value("forget/wiping/pending_clients"):
                 await self._delete_all(
                     "maintenance/sweep/delete_gradients_of_client",
                     SMALL_ROWS,
-                    ref=ref,
+                    refs=refs,
                     modules=CLIENT_MODULES,
                 )
             for name, limit in SWEEPS.items():

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.neo4j.connection import StorePart, Transaction, join_words
 from propagation.graph_rules import NamedClient, list_words_of
 from propagation.model import Client, ClientKey, ClientKind, get_kind
 
@@ -148,16 +148,12 @@ def _build_content(client: Client) -> Mapping[str, object]:
         "hidden": client.hidden or None,
         "metadata": orjson.dumps(dict(client.metadata)).decode() if client.metadata else None,
         "words": join_words(list_words_of(client)),
+        "only_in_events": client.only_in_events or None,
     }
 
 
-def join_words(words: Sequence[str]) -> str | None:
-    """Join a client's words for the full-text index; None without words."""
-    return " ".join(words) or None
-
-
 def _build_client(row: Sequence[Any]) -> Client:
-    ref, id_, title, description, attributes, categories, hidden, metadata, sequence = row
+    ref, id_, title, description, attributes, categories, hidden, metadata, sequence, events = row
     return Client(
         ref=ref,
         key=ClientKey(kind=get_kind(ref), id=id_),
@@ -168,4 +164,5 @@ def _build_client(row: Sequence[Any]) -> Client:
         hidden=bool(hidden),
         metadata=orjson.loads(metadata) if metadata else {},
         sequence=sequence,
+        only_in_events=bool(events),
     )

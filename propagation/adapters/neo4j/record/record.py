@@ -144,7 +144,11 @@ async def _record_calls(
         created.append({(int(kind), id_): ref for (kind, id_), ref in new.items()})
     if decisions.created:
         new_clients = [
-            Client(ref=refs[client], key=ClientKey(kind=client[0], id=client[1]))
+            Client(
+                ref=refs[client],
+                key=ClientKey(kind=client[0], id=client[1]),
+                only_in_events=True,
+            )
             for client in decisions.created
         ]
         entry = await append_entry(

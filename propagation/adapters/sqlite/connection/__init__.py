@@ -10,6 +10,7 @@ from propagation.adapters.sqlite.connection.client_ids import (
     get_sequence_at,
     read_recorded_through,
 )
+from propagation.adapters.sqlite.connection.client_words import make_words
 from propagation.adapters.sqlite.connection.database import Database, free_all
 from propagation.adapters.sqlite.connection.json_rows import (
     LAST_WITHDRAWAL,
@@ -28,7 +29,8 @@ from propagation.adapters.sqlite.connection.json_rows import (
 from propagation.adapters.sqlite.connection.leases import SqliteLeases
 from propagation.adapters.sqlite.connection.lock import hold_database
 from propagation.adapters.sqlite.connection.schema import (
-    FILL_CLIENT_WORDS,
+    NEW_COLUMNS,
+    ROW_STEPS,
     ReadConnection,
     check_ours,
     check_schema,

@@ -2,37 +2,52 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar
 
-import orjson
-
 from propagation.adapters.sqlite.connection.backup_digest import is_backup
-from propagation.graph_rules import list_search_words
+from propagation.adapters.sqlite.connection.client_words import find_search_words, renew_words
 from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
 
 APPLICATION_ID = 0x50525032
-# The words of all clients. `search_words` is a function of each connection (`connect`).
-FILL_CLIENT_WORDS = (
-    "INSERT INTO client_word SELECT c.ref & 1, w.value, c.ref FROM client c CROSS JOIN"
-    " json_each(search_words(c.id, c.title, c.attributes, c.categories)) w;"
+# What a step does to rows, by the schema that it leads to. An export of an earlier schema needs it,
+# too. The first marks clients that an event created: nothing was ever said of them, and an event
+# that names them is of the entry's own commit, which takes milliseconds.
+NAMES_CLIENT = (
+    "EXISTS (SELECT 1 FROM log l JOIN interaction i ON i.{} = client.ref AND i.sequence >"
+    " l.sequence AND i.at - l.at <= 20 WHERE l.sequence = client.sequence AND l.kind = 'clients')"
 )
+ROW_STEPS: Mapping[int, Sequence[str]] = {
+    3: (
+        "UPDATE client SET only_in_events = 1 WHERE title = '' AND description = '' AND"
+        " attributes = '[]' AND categories = '[]' AND metadata = '{}' AND NOT hidden"
+        " AND NOT EXISTS (SELECT 1 FROM client_before b WHERE b.ref = client.ref)"
+        f" AND ({' OR '.join(map(NAMES_CLIENT.format, ('user', 'item', 'negative')))})",
+        # Refs of clients that were erased before, beside those of others.
+        "UPDATE log SET refs = (SELECT json_group_array(value) FROM json_each(log.refs) WHERE value"
+        " IN (SELECT ref FROM client)) WHERE kind <> 'erasure' AND EXISTS (SELECT 1 FROM"
+        " json_each(log.refs) WHERE value NOT IN (SELECT ref FROM client))",
+    ),
+}
+NEW_COLUMNS: Mapping[int, Mapping[str, Sequence[str]]] = {3: {"client": ("only_in_events",)}}
+"""Columns that a step adds at the end of tables, with a default."""
 MIGRATIONS: tuple[str, ...] = (
-    f"""
+    """
     CREATE TABLE client_word (
       kind INTEGER NOT NULL, word TEXT NOT NULL, ref INTEGER NOT NULL,
       PRIMARY KEY (kind, word, ref)
     ) STRICT, WITHOUT ROWID;
-    {FILL_CLIENT_WORDS}
     CREATE INDEX log_operation ON log (sequence) WHERE kind <> 'clients';
     """,
+    "ALTER TABLE client ADD COLUMN only_in_events INTEGER NOT NULL DEFAULT 0;"
+    + "".join(f"\n{statement};" for statement in ROW_STEPS[3]),
 )
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on.
 
-schema.sql has the newest schema.
+schema.sql has the newest schema. `renew_words` fills client_word.
 """
 # A start can check a file of this size within a second; `propagation doctor` checks larger files.
 CHECKED_AT_START_BYTES = 256 << 20
@@ -93,6 +108,7 @@ def open_file(path: Path) -> sqlite3.Connection:
             connection.execute("INSERT INTO progress VALUES ('texts_forgotten', 0)")
         else:
             migrate(connection)
+        renew_words(connection)
     except BaseException:
         connection.close()
         raise
@@ -187,13 +203,8 @@ def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.C
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
-    connection.create_function("search_words", 4, _find_search_words, deterministic=True)
+    connection.create_function("search_words", 4, find_search_words, deterministic=True)
     return connection
-
-
-def _find_search_words(id_: str, title: str, attributes: str, categories: str) -> str:
-    words = list_search_words(id_, title, orjson.loads(attributes), orjson.loads(categories))
-    return orjson.dumps(words).decode()
 
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:

@@ -21,7 +21,7 @@ from propagation.adapters.sqlite.forget.citation_search import (
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import SqliteWiping
-from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit
+from propagation.adapters.sqlite.forget.withdrawal import WithdrawalCommit, find_orphans
 from propagation.adapters.sqlite.reason.reason import read_event, read_interactions_where
 from propagation.adapters.sqlite.reason.texts import pack_bodies
 from propagation.adapters.sqlite.record.record import find_forgotten
@@ -80,10 +80,12 @@ BROUGHT = (
 PARTS_OF = (
     "SELECT i.router, i.version, v.round, i.attribute, i.ref, i.profile_version, i.sequence FROM"
     " json_each(?1) e CROSS JOIN integrated i ON i.ref = e.value AND i.profile_version >="
-    f" iif(e.value IS ?2 OR (SELECT value FROM progress WHERE name = '{OLDEST_KEPT}') > 0, 0,"
+    " iif(e.value IN (SELECT value FROM json_each(?2)) OR (SELECT value FROM progress WHERE name ="
+    f" '{OLDEST_KEPT}') > 0, 0,"
     " (SELECT min(version) FROM profile_version WHERE ref = e.value"
     " AND sequence >= ?3)) CROSS JOIN router_version v ON v.router = i.router AND v.version ="
-    " i.version WHERE i.ref IS ?2 OR i.sequence IN (SELECT value FROM json_each(?4))"
+    " i.version WHERE i.ref IN (SELECT value FROM json_each(?2))"
+    " OR i.sequence IN (SELECT value FROM json_each(?4))"
 )
 PARTS = (
     "SELECT attribute, ref, sequence FROM integrated WHERE router = ? AND version = ?"
@@ -118,6 +120,10 @@ class SqliteErasure(SqliteWiping):
         self, connection: sqlite3.Connection, refs: Sequence[int]
     ) -> Sequence[InteractionRow]:
         return read_interactions_where(connection, OF_CLIENTS, to_json(sorted(set(refs))))
+
+    @reads
+    def find_orphans(self, connection: sqlite3.Connection, ref: int) -> Sequence[int]:
+        return find_orphans(connection, ref)
 
     @reads
     def get_user_choices(self, connection: sqlite3.Connection, users: Sequence[int]) -> UserChoices:
@@ -181,7 +187,7 @@ class SqliteErasure(SqliteWiping):
         connection: sqlite3.Connection,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: int | None,
+        erased: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -189,7 +195,8 @@ class SqliteErasure(SqliteWiping):
         limit: int,
     ) -> Sequence[AffectedMessage]:
         first = min(sequences, default=0)  # PARTS_OF begins there in an index
-        asked = to_json(sorted(set(refs))), erased, first, to_json(sorted(sequences))
+        gone = to_json(sorted(erased))
+        asked = to_json(sorted(set(refs))), gone, first, to_json(sorted(sequences))
         rows = connection.execute(PARTS_OF, asked).fetchall()
         lost_parts = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
         rounds = {(router, version): number for router, version, number, *_ in rows}

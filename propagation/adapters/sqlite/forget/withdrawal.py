@@ -28,15 +28,18 @@ from propagation.adapters.sqlite.reason.texts import (
     build_texts_from,
     put_texts,
 )
-from propagation.adapters.sqlite.record.clients import drop_words
+from propagation.adapters.sqlite.record.clients import erase_words
 from propagation.adapters.sqlite.record.log import append_entry
 from propagation.adapters.sqlite.record.record import store_forgotten_events
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
 from propagation.graph_rules import (
+    KINDS_WITH_OTHERS,
     WithdrawalStep,
+    check_orphans,
     check_uncited,
     find_lost_attributes,
+    list_entries,
     list_held_attributes,
     names_one,
     order_withdrawal_steps,
@@ -107,6 +110,30 @@ MOVE_MERGES = (
     f" WHERE m.sequence {IN}"
 )
 
+# ?1: the refs of clients that are erased. ?2: kinds of entries that are few, and are read.
+STRIP_LOG = (
+    "UPDATE log SET refs = (SELECT json_group_array(value) FROM json_each(log.refs) WHERE value NOT"
+    f" {IN.replace('?', '?1')}) WHERE sequence IN (SELECT sequence FROM client WHERE ref"
+    f" {IN.replace('?', '?1')} UNION SELECT sequence FROM client_before WHERE ref"
+    f" {IN.replace('?', '?1')} UNION SELECT sequence FROM log INDEXED BY log_operation"
+    f" WHERE kind <> 'clients' AND refs <> '[]' AND kind {IN.replace('?', '?2')})"
+)
+ORPHANS = (
+    "SELECT c.ref FROM (SELECT item AS ref FROM interaction WHERE {of} = ?1 UNION SELECT negative"
+    " FROM interaction WHERE {of} = ?1 UNION SELECT item FROM retracted WHERE {of} = ?1) named"
+    " CROSS JOIN client c ON c.ref = named.ref WHERE c.only_in_events AND c.ref <> ?1"
+    " AND NOT EXISTS (SELECT 1 FROM interaction i WHERE i.item = c.ref AND i.{of} <> ?1)"
+    " AND NOT EXISTS (SELECT 1 FROM interaction i WHERE i.negative = c.ref AND i.{of} <> ?1)"
+    " AND NOT EXISTS (SELECT 1 FROM retracted r WHERE r.item = c.ref AND r.{of} <> ?1)"
+    " ORDER BY c.ref"
+)
+
+
+def find_orphans(connection: sqlite3.Connection, ref: int) -> list[int]:
+    """Find the items that exist only because of a client's events."""
+    rows = connection.execute(ORPHANS.format(of=get_kind(ref).name.lower()), (ref,))
+    return [orphan for (orphan,) in rows]
+
 
 @dataclass
 class WithdrawalCommit:
@@ -174,6 +201,8 @@ class WithdrawalCommit:
                 self.withdrawal.texts_read_through,
             ),
         )
+        if self.withdrawal.erased is not None:
+            check_orphans(self.withdrawal, find_orphans(self.connection, self.withdrawal.erased))
 
     def _discard_staged(self) -> None:
         discard_unpublished(self.connection, find_last_round(self.connection))
@@ -218,13 +247,9 @@ class WithdrawalCommit:
         promote_rows(self.connection, self.withdrawal.promoted)
 
     def _append_log_entry(self) -> None:
-        self.sequence = append_entry(
-            self.connection,
-            self.directory,
-            self.withdrawal.kind,
-            self.withdrawal.refs,
-            self.barrier.sequence,
-        )
+        for kind, refs in list_entries(self.withdrawal):
+            number = self.barrier.sequence if kind is self.withdrawal.kind else 0
+            self.sequence = append_entry(self.connection, self.directory, kind, refs, number)
 
     def _change_texts(self) -> None:
         """Add texts, and rewrite stored ones in place.
@@ -251,32 +276,36 @@ class WithdrawalCommit:
         self._execute(MOVE_MERGES, self.sequence, erased)
 
     def _erase_client(self) -> None:
-        ref = self.withdrawal.erased
-        assert ref is not None, "this step is an erasure's"
-        kind, name = self._execute("SELECT kind, id FROM client WHERE ref = ?", ref).fetchone()
-        self._execute(
+        gone = to_json(self.withdrawal.gone)
+        clients = self._execute(f"SELECT ref, kind, id FROM client WHERE ref {IN}", gone).fetchall()
+        self.connection.executemany(
             "DELETE FROM outbox WHERE collection = ? AND key = ?",
-            COLLECTIONS[get_kind(ref)].value,
-            str(ref),
+            [(COLLECTIONS[get_kind(ref)].value, str(ref)) for ref in self.withdrawal.gone],
         )
         self._execute(
-            "UPDATE progress SET value = value + (SELECT coalesce(max(version), 0) FROM"
-            " profile_version WHERE ref = ?) WHERE name = 'texts_forgotten'",
-            ref,
+            "UPDATE progress SET value = value + (SELECT coalesce(sum(newest), 0) FROM (SELECT"
+            f" max(version) AS newest FROM profile_version WHERE ref {IN} GROUP BY ref))"
+            " WHERE name = 'texts_forgotten'",
+            gone,
         )
-        drop_words(self.connection, [ref])
+        self._execute(STRIP_LOG, gone, to_json(KINDS_WITH_OTHERS))
+        erase_words(self.connection, self.withdrawal.gone)
         for table in OF_CLIENT:
-            self._execute(f"DELETE FROM {table} WHERE ref = ?", ref)
+            self._execute(f"DELETE FROM {table} WHERE ref {IN}", gone)
         self._execute(
-            "DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner = ?", ref
+            f"DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner {IN}",
+            gone,
         )
         # The content hash is removed where the content named the client. Any further event with
         # such an id then counts as a repeat.
         self._execute(
-            "UPDATE interaction SET negative = NULL, content_hash = '' WHERE negative = ?", ref
+            "UPDATE interaction SET negative = NULL, content_hash = ''"
+            f" WHERE negative IS NOT NULL AND negative {IN}",
+            gone,
         )
-        self.directory.forget(kind, name)
-        raise_progress(self.connection, f"refs_given_{kind}", index_of(ref) + 1)
+        for ref, kind, name in clients:
+            self.directory.forget(kind, name)
+            raise_progress(self.connection, f"refs_given_{kind}", index_of(ref) + 1)
 
     def _change_attributes(self) -> None:
         lost = find_lost_attributes(self.withdrawal)

@@ -18,9 +18,11 @@ import orjson
 
 from propagation.adapters.shared.text_bodies import decompress_body, pack_body
 from propagation.adapters.sqlite.connection import (
-    FILL_CLIENT_WORDS,
+    NEW_COLUMNS,
+    ROW_STEPS,
     create_tables,
     get_newest_version,
+    make_words,
 )
 from propagation.model import BrokenData, SchemaTooNew
 
@@ -122,7 +124,7 @@ def read_export(
             " upgrade the service"
         )
     create_tables(new)
-    if tables != _read_tables(new):
+    if tables != _leave_out_columns(_read_tables(new), schema):
         raise lines.build_refusal("tables", f"are not those of schema {schema}")
     new.execute("PRAGMA journal_mode=OFF")
     new.execute("PRAGMA synchronous=OFF")
@@ -140,8 +142,26 @@ def read_export(
                     table, f"{error}, in this line or the {len(part) - 1:,} before it"
                 ) from error
             progress(lines.done, total)
-    new.execute(FILL_CLIENT_WORDS)
+    for version, statements in ROW_STEPS.items():
+        for statement in statements if version > schema else ():
+            new.execute(statement)
+    make_words(new)
     new.execute("COMMIT")
+
+
+def _leave_out_columns(tables: Tables, schema: int) -> dict[str, list[str]]:
+    """Return the columns of each table without those that came after a schema."""
+    later = {
+        (table, column)
+        for version, added in NEW_COLUMNS.items()
+        if version > schema
+        for table, columns in added.items()
+        for column in columns
+    }
+    return {
+        table: [column for column in columns if (table, column) not in later]
+        for table, columns in tables.items()
+    }
 
 
 def _list_columns(columns: Sequence[str]) -> str:

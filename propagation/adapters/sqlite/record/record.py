@@ -118,7 +118,11 @@ class SqliteRecords(SqliteLog):
             for event in events:
                 decisions.decide(event, auto_create=auto_create)
             new = [
-                Client(ref=self._directory.add(kind, id_), key=ClientKey(kind, id_))
+                Client(
+                    ref=self._directory.add(kind, id_),
+                    key=ClientKey(kind, id_),
+                    only_in_events=True,
+                )
                 for kind, id_ in decisions.created
             ]
             for client in new:

@@ -1,0 +1,201 @@
+"""With auto_create, a service that forgot a user shows what one shows that never saw it.
+
+Source: docs/erasure.md.
+"""
+
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+
+from propagation.model import ClientKind, EntryKind
+from propagation.workflow.read.client_search import BEFORE_ALL, search_catalogue
+from propagation.workflow.read.recommend import RecommendRequest
+from tests.unit.workflow.small_database import (
+    GENRES,
+    ITEMS,
+    STORES,
+    USERS,
+    assert_sound,
+    event,
+    find_strange_points,
+    item_key,
+    make_engine,
+    open_engine,
+    record_history,
+    user_key,
+)
+
+LONER = USERS + 1
+OWN = (ITEMS + 50, ITEMS + 51, ITEMS + 52)
+SHARED = ITEMS + 60
+BY_OTHERS = ITEMS + 70
+
+
+def list_events_of_loner(seed):
+    """List events: its own items as item and as negative, one that others name, known ones."""
+    draw = np.random.default_rng(seed)
+    chosen = [OWN[0], SHARED, *draw.integers(0, ITEMS, 4).tolist(), OWN[1], OWN[0]]
+    events = [event(9_000 + n, LONER, int(item)) for n, item in enumerate(chosen)]
+    return [*events, event(9_100, LONER, 3, negative_id=item_key(OWN[2]).id)]
+
+
+def list_events_of_others():
+    return [
+        event(8_000, 1, SHARED),
+        event(8_001, 2, BY_OTHERS),
+        event(8_002, 5, 2, negative_id=item_key(BY_OTHERS + 1).id),
+    ]
+
+
+@asynccontextmanager
+async def open_two_services(folder, store, seed, *, others_go_on):
+    """Yield two services with the same events of others.
+
+    Only the first one saw, and forgot, those of the loner, which created it and three items.
+    """
+    services = [folder / "saw", folder / "never"]
+    for path in services:
+        path.mkdir()
+    async with (
+        open_engine(make_engine(services[0], store)) as saw,
+        open_engine(make_engine(services[1])) as never,
+    ):
+        for engine in (saw, never):
+            await record_history(engine, seed, 60)
+            await engine.record(list_events_of_others())
+            if engine is saw:
+                await engine.record(list_events_of_loner(seed))
+            await engine.drain()
+            await engine.run_round()
+            if others_go_on:
+                await record_history(engine, seed + 1, 60)
+        await saw.forget(user_key(LONER))
+        for engine in (saw, never):
+            await engine.drain()
+            await engine.run_round()
+        yield saw, never
+
+
+async def read_answers(engine):
+    """Read what SearchClients, ListRouters and Recommend build on, and the counts."""
+    store = engine.store
+
+    async def list_nobody(clients):
+        return ()
+
+    found = {}
+    for text in ("record", "person", *GENRES, item_key(OWN[0]).id, item_key(SHARED).id):
+        for kind in ClientKind:
+            page = await search_catalogue(store, kind, text, BEFORE_ALL, 200, list_nobody)
+            found[text, kind] = {one.client.key.id for one in page.found}
+    recommended = {}
+    for n in (1, 2, 5, LONER):
+        request = RecommendRequest(user_id=user_key(n).id, limit=100, exclude_seen=False)
+        answer = await engine.recommend(request)
+        recommended[n] = {one.item_id for one in answer.items}
+    routers = await store.get_router_versions(engine.vectors.routers)
+    members = {}
+    through = await store.get_recorded_through()
+    for router in engine.vectors.routers:
+        edges = await store.get_members(router, 999, through)
+        keys = await store.find_keys([edge.ref for edge in edges])
+        members[router] = {(int(key.kind), key.id) for key in keys}
+    return {
+        "found": found,
+        "recommended": recommended,
+        "counts": [await store.count_clients(kind) for kind in ClientKind],
+        "names in routers": {name for one in routers for name, _ in one.standing},
+        "attributes": {name for one in routers for name in one.attributes},
+        "members": members,
+    }
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("seed", [1, 5])
+async def test_answers_are_those_of_a_service_that_never_saw_it(tmp_path, store, seed):
+    async with open_two_services(tmp_path, store, seed, others_go_on=False) as (saw, never):
+        one, other = await read_answers(saw), await read_answers(never)
+        assert {name for name in one if one[name] != other[name]} == set()
+        assert item_key(SHARED).id in one["found"]["record", ClientKind.ITEM]
+        await assert_sound(saw)
+        assert await find_strange_points(saw) == []
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_nothing_of_the_items_is_left_though_others_went_on(tmp_path, store):
+    async with open_two_services(tmp_path, store, 3, others_go_on=True) as (saw, never):
+        one, other = await read_answers(saw), await read_answers(never)
+        for name in ("found", "recommended", "counts"):
+            assert one[name] == other[name], name
+        await assert_sound(saw)
+        (orphans,) = [
+            entry.refs
+            for entry in await saw.store.read_entries(0, await saw.store.get_recorded_through())
+            if entry.kind == EntryKind.ORPHANS
+        ]
+        state = saw.numbers.view.state
+        rows = [ref >> 1 for ref in orphans]
+        assert len(rows) == len(OWN)
+        assert not state.visible[rows].any()
+        for array in (state.adoptions, state.content, state.adopters, state.recent):
+            assert not array[rows].any()
+        for bank in (state.session, state.taste):
+            assert not bank.mass[rows].any()
+            assert bank.total == pytest.approx(bank.mass[: saw.numbers.view.items].sum(0), rel=1e-4)
+        before = {name: array.copy() for name, array in list_arrays(state, rows).items()}
+        await saw.learner.reload()
+        await saw.learner.catch_up()
+        after = list_arrays(saw.numbers.view.state, rows)
+        assert [name for name in before if not np.array_equal(before[name], after[name])] == []
+
+
+def list_arrays(state, rows):
+    names = ("adoptions", "content", "attributes", "adopters", "recent", "visible")
+    return {name: getattr(state, name)[rows] for name in names}
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_an_item_that_somebody_takes_during_the_erasure_stays(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.record(list_events_of_loner(1))
+        await engine.drain()
+        withdraw, tries = engine.store.withdraw, []
+
+        async def withdraw_late(*arguments):
+            if not tries:
+                await engine.record([event(9_500, 2, OWN[0])])
+            tries.append(arguments)
+            return await withdraw(*arguments)
+
+        engine.store.withdraw = withdraw_late
+        await engine.forget(user_key(LONER))
+        del engine.store.withdraw
+        assert len(tries) == 2
+        await engine.drain()
+        stays, *gone = await engine.store.find_refs([item_key(n) for n in OWN])
+        assert gone == [None, None]
+        view = engine.numbers.view
+        assert view.state.visible[stays >> 1]
+        assert view.state.adoptions[stays >> 1] == 1
+        answer = await engine.recommend(
+            RecommendRequest(user_id=user_key(5).id, limit=100, exclude_seen=False)
+        )
+        assert item_key(OWN[0]).id in {one.item_id for one in answer.items}
+        await assert_sound(engine)
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_a_retraction_keeps_the_items_until_the_user_is_forgotten(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        events = list_events_of_loner(1)
+        await engine.record(events)
+        await engine.drain()
+        await engine.retract([one.event_id for one in events])
+        assert None not in await engine.store.find_refs([item_key(n) for n in OWN])
+        await engine.forget(user_key(LONER))
+        refs = await engine.store.find_refs([item_key(n) for n in OWN])
+        assert refs[:2] == [None, None], "a retracted event keeps its item"
+        assert refs[2] is not None, "and not its negative"
+        await assert_sound(engine)
