@@ -203,7 +203,8 @@ async def test_an_item_of_one_user_is_unknown_to_readers(start_service, roles):
                 choice("first", "ann"),
             ]
         )
-        await service.worker.wait_until_applied(await engine.store.get_recorded_through(), 30)
+        through = await engine.store.get_recorded_through()
+        await service.worker.wait_until_applied(through, 30, texts=False)
         knows = Role.ANALYST in roles
         shown = ["first", "last", *(["wugga one"] * knows), "wugga two"]
         assert await search(service, ITEM, "wugga") == shown

@@ -57,5 +57,6 @@ def make_words(connection: sqlite3.Connection) -> None:
             reported = time.monotonic()
             log.info("the search words of %d of %d clients are made anew", done, count)
     connection.execute(
-        "INSERT OR REPLACE INTO meta VALUES (?, ?)", (RULES_FACT, name_word_rules().encode())
+        "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (RULES_FACT, name_word_rules().encode()),
     )
