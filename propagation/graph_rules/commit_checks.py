@@ -137,7 +137,7 @@ def check_uncited(withdrawal: Withdrawal, texts: Iterable[ClientText]) -> None:
 
 
 def check_orphans(withdrawal: Withdrawal, found: Iterable[int]) -> None:
-    """Check that an erasure takes exactly the items that only its events name.
+    """Check that an erasure takes the right items with it.
 
     Args:
         found: Result of ErasureStore.find_orphans now.

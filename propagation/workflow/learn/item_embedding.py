@@ -43,7 +43,9 @@ async def apply_clients(
     part: LogSlice,
     catalogue: Catalogue | None = None,
 ) -> None:
-    """Add the clients of a part of the log to the numbers, and empty those that it erases.
+    """Add the clients of a part of the log to the numbers.
+
+    Those that it erases are emptied.
 
     Their texts are read as they were at the end of the part, so that a replay of the same parts
     reads the same texts.

@@ -150,7 +150,7 @@ class DescriptionQueue:
         self._drop_gone()
 
     def _drop_gone(self) -> None:
-        """Drop the marks of erased clients; the next `save` writes those that are left."""
+        """Drop the marks of erased clients; the next `save` stores the rest."""
         for ref in self._gone:
             self._ahead.pop(ref, None)
         self.failed -= self._gone

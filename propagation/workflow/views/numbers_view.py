@@ -178,7 +178,7 @@ class NumbersView:
             self.copy_totals()
 
     def copy_totals(self) -> None:
-        """Copy the banks' totals, which tells readers to look at all items again."""
+        """Copy the banks' totals, so that readers look at all items again."""
         session, taste = self.state.session, self.state.taste
         self.state = self.state._replace(
             session=session._replace(total=session.total.copy()),

@@ -50,7 +50,10 @@ class Servicer:
         )
 
     async def _find_unlisted(self, clients: Sequence[Client]) -> frozenset[int]:
-        """Find the items (refs) that the caller may not know of; see Engine.find_unlisted."""
+        """Find the items (refs) that the caller may not know of.
+
+        See Engine.find_unlisted.
+        """
         return await self._engine.find_unlisted(clients, self._get_least_users())
 
     async def _find_listed_ref(self, key: ClientKey) -> int:

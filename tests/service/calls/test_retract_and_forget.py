@@ -159,9 +159,11 @@ async def test_events_of_a_forgotten_client_are_rejected(service_without_ann):
 
 
 async def test_the_id_of_a_forgotten_client_starts_anew(service_without_ann):
-    assert await record(service_without_ann, event("new")) == [ACCEPTED]
+    events = event("new"), event("other", "bob", "i3")
+    assert await record(service_without_ann, *events) == [ACCEPTED] * 2
     await drain(service_without_ann)
-    assert (await list_recommended(service_without_ann, "ann")) == ({"i2"}, False)
+    recommended = await list_recommended(service_without_ann, "ann")
+    assert recommended == ({"i3"}, False), "i2 went with Ann, whose event created it"
     answer = await service_without_ann.stub.GetProfile(pb.GetProfileRequest(key=user("ann")))
     assert answer.profile.version > 0
 

@@ -150,11 +150,11 @@ async def _run_row_step(database: Neo4jDatabase, name: str) -> None:
 
 
 async def _renew_client_words(database: Neo4jDatabase) -> None:
-    """Make the words of all clients anew if other rules made them, in several commits.
+    """Make the words of all clients anew if other rules made them.
 
-    The name of the rules is stored last, so what was interrupted is done again. A client that
-    changes meanwhile keeps the words of its change. What takes longer than some seconds says in the
-    log how far it is.
+    It takes several commits. The name of the rules is stored last, so what was interrupted is done
+    again. A client that changes meanwhile keeps the words of its change. What takes longer than
+    some seconds says in the log how far it is.
     """
     rules = name_word_rules()
     if await database.value("record/search/word_rules") == rules:

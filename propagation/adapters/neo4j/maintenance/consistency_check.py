@@ -95,7 +95,7 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
 
 
 async def _find_wrong_words(database: Neo4jDatabase) -> AsyncIterator[str]:
-    """Yield the first clients whose search words are not those of their texts."""
+    """Yield clients whose search words are not those of their texts."""
     after, wrong = -1, 0
     while wrong < FINDINGS_A_QUESTION and (
         rows := await database.table(

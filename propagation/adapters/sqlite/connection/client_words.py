@@ -1,4 +1,4 @@
-"""The words by which clients are found, made anew when their rules change."""
+"""The words of clients, made anew when their rules change."""
 
 import logging
 import sqlite3
@@ -23,13 +23,16 @@ log = logging.getLogger(__name__)
 
 
 def find_search_words(id_: str, title: str, attributes: str, categories: str) -> str:
-    """Return the words of a client, from four columns, as a JSON array."""
+    """Return the words of a client as a JSON array."""
     words = list_search_words(id_, title, orjson.loads(attributes), orjson.loads(categories))
     return orjson.dumps(words).decode()
 
 
 def renew_words(connection: sqlite3.Connection) -> None:
-    """Make the words of all clients anew if other rules made them, in one transaction."""
+    """Make the words of all clients anew if other rules made them.
+
+    One transaction does it.
+    """
     rules = name_word_rules().encode()
     found = connection.execute("SELECT value FROM meta WHERE name = ?", (RULES_FACT,)).fetchone()
     if found == (rules,):

@@ -150,7 +150,7 @@ def read_export(
 
 
 def _leave_out_columns(tables: Tables, schema: int) -> dict[str, list[str]]:
-    """Return the columns of each table without those that came after a schema."""
+    """Return the columns of each table that a schema had."""
     later = {
         (table, column)
         for version, added in NEW_COLUMNS.items()
