@@ -123,7 +123,7 @@ class WithdrawalRequest:
 
     @property
     def erased_refs(self) -> frozenset[int]:
-        """Refs of the erased client and of the items that go with it."""
+        """Refs of the erased client, and of items that go too."""
         return frozenset() if self.erased is None else frozenset(self.erased.refs)
 
     @property

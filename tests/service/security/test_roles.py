@@ -286,8 +286,14 @@ async def take_item(engine, user, item):
     await engine.run_round()
 
 
+async def name_item(engine, id_):
+    """Let readers know of an item, however few users take it."""
+    await engine.upsert_clients([ClientChange(key=ClientKey(kind=ClientKind.ITEM, id=id_))])
+
+
 async def test_the_role_persons_reads_of_an_item_nothing_of_its_only_user(start_service):
     async with start_service(roles=(Role.PERSONS,), auto_create=True) as client:
+        await name_item(client.engine, "i3")
         await take_item(client.engine, "v", "i3")
         await take_item(client.engine, "v", "i3")
         item = await client.stub.GetProfile(
@@ -434,7 +440,7 @@ async def test_reasons_of_dead_letters_may_quote_persons(start_service, monkeypa
 @MAY_QUOTE
 async def test_the_error_of_a_call_may_quote_persons(start_service, monkeypatch, roles, shown):
     async with start_service(roles=roles, auto_create=True) as client:
-        await client.engine.record([choice("i", "own")])
+        await name_item(client.engine, "i")
 
         async def fail(*_, **__):
             raise ReasonerGaveUp("400: cannot read: likes jazz")
