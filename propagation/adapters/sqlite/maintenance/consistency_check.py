@@ -18,7 +18,7 @@ from propagation.model import pluralize
 
 FINDINGS_A_QUESTION = 5
 EXPECTED_WORDS = "search_words(c.id, c.title, c.attributes, c.categories)"
-# Each takes 10 µs a client, for the words are computed.
+# Each takes 16 µs a client, for the words are computed.
 WORD_QUESTIONS = (
     (
         "the search word {!r} of client {} is missing",
