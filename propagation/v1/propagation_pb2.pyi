@@ -1010,7 +1010,7 @@ class UpsertClientsResponse(_message.Message):
         created: _builtins.bool
         """The client is new."""
         changed: _builtins.bool
-        """Its content changed, or the client is new."""
+        """Its content changed, the client is new, or only events named it so far."""
         sequence: _builtins.int
         """The sequence of this commit; if nothing changed, of the client's last change."""
         @_builtins.property

@@ -358,7 +358,9 @@ class PropagationServiceServicer:
         A client is found if each word of the text begins one of its words. Words are made of letters
         and digits; case, accents and format characters, such as direction marks, do not count. Role:
         read for items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
-        need analyst, because an item's lines tell what single users chose.
+        need analyst, because an item's lines tell what single users chose. Without analyst, an item that
+        only events named is found once min_support users took it; until then the calls that read an item
+        answer as if it were unknown.
 
         INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
         to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
