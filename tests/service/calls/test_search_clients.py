@@ -146,6 +146,8 @@ async def test_users_are_found_as_far_as_the_role_reaches(start_service, role, u
     refused = grpc.StatusCode.PERMISSION_DENIED
     async with start_service(roles=(role,), auto_create=True) as service:
         await service.engine.record([choice("i1", "ann"), choice("i1", "anna")])
+        through = await service.engine.store.get_recorded_through()
+        await service.worker.wait_until_applied(through, 30, texts=False)
         assert await search(service, ITEM, "i1") == ["i1"]
         request = pb.SearchClientsRequest(kind=USER, text="ann")
         if users == "refused":
