@@ -209,6 +209,17 @@ class EndpointUnavailable(ReasonerUnavailable):
     """
 
 
+class WrongEndpoint(ReasonerUnavailable):
+    """Another server answers at the address, or this one lacks the model.
+
+    The message says what answered, and which setting to correct.
+    """
+
+
+class RoundAbandoned(PropagationError):
+    """A round gave way to an activity that replaces its routers; it has no effect."""
+
+
 class BrokenData(PropagationError):
     """A data file cannot be used.
 

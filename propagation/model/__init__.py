@@ -18,6 +18,7 @@ from propagation.errors import (
     ReasonerGaveUp,
     ReasonerStopping,
     ReasonerUnavailable,
+    RoundAbandoned,
     SchemaTooNew,
     StoreBusy,
     StoreCorrupt,
@@ -28,6 +29,7 @@ from propagation.errors import (
     StoreUnsupported,
     TooNew,
     TooOld,
+    WrongEndpoint,
 )
 from propagation.grouping import group_pairs, keep_first, split_into_batches, sum_pairs
 from propagation.loss_reasons import LossReason, describe_loss

@@ -240,6 +240,16 @@ class Reasoner(Protocol):
     def expenses(self) -> Expenses:
         """Costs by prompt, and the budgets."""
 
+    def keep_for(self, interactions: int) -> None:
+        """Keep room for the next questions of interactions under way.
+
+        Questions of other kinds of work leave them this room (ModelWork). The last count is valid
+        until the next one.
+
+        Args:
+            interactions: How many are under way, and how many follow those that just ended.
+        """
+
     def stop_within(self, seconds: float) -> None:
         """Start no more calls, and end running ones within `seconds`.
 

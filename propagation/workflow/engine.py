@@ -283,6 +283,7 @@ class Engine:
 
         Raises:
             LeaseHeld: Another process runs a round.
+            RoundAbandoned: The round gave way to the first epoch.
         """
         if not self.propagates:
             return None

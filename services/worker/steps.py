@@ -7,8 +7,8 @@ server and run rounds. Steps run in loops while there is work; jobs run at an in
 import asyncio
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +20,7 @@ from propagation.model import (
     LeaseHeld,
     NotFound,
     Round,
+    RoundAbandoned,
     StoreRefused,
     StoreUnreachable,
 )
@@ -275,15 +276,41 @@ async def run_round(context: WorkerContext) -> Round | None:
 
     Returns:
         None if nothing had changed.
+
+    Raises:
+        LeaseHeld: Another process runs a round.
+        RoundAbandoned: The round gave way.
     """
     start = time.monotonic()
-    done = await context.engine.run_round()
+    with note_abandoned_round(context):
+        done = await context.engine.run_round()
     context.failures.clear(INTERVAL_JOB)
     if done is not None:
         context.timings["round"].add(time.monotonic() - start)
         _show_postponed(context, done.number)
     context.progress.advance()
     return done
+
+
+@contextmanager
+def note_abandoned_round(context: WorkerContext) -> Iterator[None]:
+    """Log and count a round that is abandoned within the block.
+
+    It is timed as a step of its own, which the status shows.
+    """
+    start = time.monotonic()
+    try:
+        yield
+    except RoundAbandoned as abandoned:
+        seconds = time.monotonic() - start
+        context.timings["round abandoned"].add(seconds)
+        context.failures.counters["rounds_abandoned_total", ""] += 1
+        log.warning(
+            "a round was abandoned; the next one begins anew",
+            reason=str(abandoned),
+            after_seconds=round(seconds, 1),
+        )
+        raise
 
 
 async def run_due_round(context: WorkerContext) -> int:
@@ -307,7 +334,7 @@ async def run_round_unless_held(context: WorkerContext) -> bool:
         Whether this process ran it.
     """
     if context.engine.propagates:
-        with suppress(LeaseHeld):
+        with suppress(LeaseHeld, RoundAbandoned):
             await run_round(context)
             return True
     return False

@@ -23,6 +23,7 @@ from services.worker.steps import (
     follow,
     learn,
     merge,
+    note_abandoned_round,
     prepare_withdrawal,
     queue_merge,
     repeat_job,
@@ -107,6 +108,7 @@ class Worker:
         # If a counter starts at zero, Prometheus sees its first increase.
         named = [
             ("round_routers_skipped_total", ""),
+            ("rounds_abandoned_total", ""),
             *(("steps_failed_total", name) for name in steps),
             *(
                 (name, job.name)
@@ -178,10 +180,15 @@ class Worker:
 
         Args:
             drain: First learn and reason everything that waits.
+
+        Raises:
+            LeaseHeld: Another process runs a round.
+            RoundAbandoned: The round gave way.
         """
         with self._context.priority.waiting():
             if drain:
-                await self._context.engine.drain()
+                with note_abandoned_round(self._context):
+                    await self._context.engine.drain()
             return await run_round(self._context)
 
     async def note_run(self, name: str) -> None:

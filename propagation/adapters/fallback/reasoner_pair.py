@@ -38,6 +38,10 @@ class ReasonerPair:
     def expenses(self) -> Expenses:
         return self._first.expenses
 
+    def keep_for(self, interactions: int) -> None:
+        self._first.keep_for(interactions)
+        self._other.keep_for(interactions)
+
     def stop_within(self, seconds: float) -> None:
         self._first.stop_within(seconds)
         self._other.stop_within(seconds)

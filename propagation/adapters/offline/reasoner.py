@@ -53,6 +53,9 @@ class OfflineReasoner:
         self._heard = max(1, profile_lines // 4)
         self._not_heard = max(1, profile_lines - self._heard)
 
+    def keep_for(self, interactions: int) -> None:
+        """Do nothing: no question waits for another one."""
+
     def stop_within(self, seconds: float) -> None:
         """Do nothing: no call is under way."""
 

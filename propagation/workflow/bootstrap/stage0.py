@@ -132,7 +132,7 @@ class Stage0:
         Raises:
             LeaseLost: Another process keeps the learner's lease for too long.
         """
-        with self.rounds.give_way():
+        with self.rounds.give_way("the first epoch replaces its routers"):
             async with self.exclusion.run(Activity.OPEN_FIRST_EPOCH):
                 async with self.learner.hold_lease(synchronize=not self.data.outdated) as lease:
                     if self.numbers.view.epoch:

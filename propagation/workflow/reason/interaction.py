@@ -117,7 +117,11 @@ class DraftedInteraction:
 
 
 class InteractionReasoning:
-    """Drafts the texts of interactions, in sequence order."""
+    """Drafts the texts of interactions, in sequence order.
+
+    Attributes:
+        keep_for: As in ports/reasoner.py.
+    """
 
     def __init__(
         self,
@@ -128,6 +132,7 @@ class InteractionReasoning:
     ) -> None:
         self._store = store
         self._reasoner = reasoner
+        self.keep_for = reasoner.keep_for
         self._settings = settings
         self.yield_to_calls = yield_to_calls
         self.cache = create_client_text_cache(store)

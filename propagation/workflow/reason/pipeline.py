@@ -117,6 +117,7 @@ class Pipeline:
     """Keeps as many interactions under way as the reasoner takes.
 
     Args:
+        keep_for: Told for how many interactions the reasoner is to keep room.
         pace: Learns when there is work.
         on_committed: Called with each interaction that is committed.
 
@@ -131,11 +132,13 @@ class Pipeline:
     settings: WorkflowSettings
     claims: ClaimRenewal
     concurrency: int
+    keep_for: Callable[[int], None]
     pace: Pace
     on_committed: OnCommitted
     _commit_lock: CommitLock = field(default_factory=CommitLock)
     _receiving: set[int] = field(default_factory=set)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
+    _kept: int = 0
     done: int = 0
     redone: int = 0
 
@@ -162,9 +165,13 @@ class Pipeline:
         while len(self._running) < self.concurrency:
             claim = await self.claims.take(1)
             if claim is None:
+                self._keep(len(self._running))
                 break
             with asking_for(ModelWork.INTERACTION):
                 self._running.add(asyncio.create_task(self._run(claim, describe_first)))
+            # Those that ended are not subtracted until no claim takes their place: between two
+            # interactions of one user, another kind of work would take the slot.
+            self._keep(max(self._kept, len(self._running)))
         if not self._running:
             self.pace.pause()
             return 0
@@ -183,12 +190,19 @@ class Pipeline:
         """
         await asyncio.gather(*self._running, return_exceptions=True)
         self._running = set()
+        self._keep(0)
 
     async def close(self) -> None:
         """Cancel all interactions under way, as if they had not begun."""
         for task in self._running:
             task.cancel()
         await self.settle()
+
+    def _keep(self, interactions: int) -> None:
+        """Tell the reasoner for how many interactions it keeps room, if that changed."""
+        if interactions != self._kept:
+            self._kept = interactions
+            self.keep_for(interactions)
 
     async def _run(self, claim: ReasonClaim, describe_first: DescribeFirst) -> None:
         """Reason and commit the only interaction of a claim."""

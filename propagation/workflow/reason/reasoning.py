@@ -87,6 +87,7 @@ class Reasoning:
             settings,
             self._claims,
             concurrency,
+            interactions.keep_for,
             self.pace,
             self._note_committed,
         )

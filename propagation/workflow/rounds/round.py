@@ -6,12 +6,11 @@ runs the optimisation when it is due.
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from propagation.model import Round, RouterVersion
+from propagation.model import Round, RoundAbandoned, RouterVersion
 from propagation.ports import (
     POSTPONED_ARRIVALS,
     GraphStore,
@@ -37,8 +36,6 @@ from propagation.workflow.rounds.attribute_perception import (
 )
 from propagation.workflow.rounds.router_integration import RouterIntegration
 from propagation.workflow.settings import WorkflowSettings
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class PropagationRound:
         self._find_end = find_end
         self.postponed: dict[int, str] = {}
         self._abandonable: asyncio.Task[Round | None] | None = None
-        self._giving_way = False
+        self._giving_way_to = self._abandoned_for = ""
 
     async def is_due(self, clients: int) -> bool:
         """Tell whether enough clients have changed.
@@ -139,17 +136,18 @@ class PropagationRound:
         """Run one round over everything reasoned so far.
 
         Returns:
-            The round; None if nothing had changed, or if rounds give way (`give_way`).
+            The round; None if nothing had changed, or if rounds give way before it begins.
 
         Raises:
             LeaseHeld: Another process runs a round.
+            RoundAbandoned: It had begun, and gave way (`give_way`).
         """
         async with self._leases.require(ROUND_LEASE) as lease:
             # Under the lease, so that another process' round cannot come between.
             pending = await self.find_pending()
             perception = self._perception.perceive_by_centres() if pending.first else self.policy
             # Last before the round begins, so that none begins unseen by `give_way`.
-            if self._giving_way:
+            if self._giving_way_to:
                 return None
             try:
                 with asking_for(ModelWork.ROUTERS):
@@ -161,27 +159,30 @@ class PropagationRound:
                 caller = asyncio.current_task()
                 assert caller is not None, "rounds run in tasks"
                 if isinstance(error, asyncio.CancelledError) and not caller.cancelling():
-                    log.info("a round was abandoned, because its routers are replaced")
-                    return None
+                    raise RoundAbandoned(self._abandoned_for) from None
                 raise
             finally:
                 self._abandonable = None
 
     @contextmanager
-    def give_way(self) -> Iterator[None]:
+    def give_way(self, reason: str) -> Iterator[None]:
         """Abandon the round that runs here, and begin none meanwhile.
 
         An abandoned round has no effect. A slow model may write routers' texts for many minutes. A
         round that publishes already is not abandoned: it asks no model any more, and part of it may
         be durable.
+
+        Args:
+            reason: Why, for the message of RoundAbandoned.
         """
-        self._giving_way = True
+        self._giving_way_to = reason
         if self._abandonable is not None:
+            self._abandoned_for = reason  # that round may end after this block
             self._abandonable.cancel()
         try:
             yield
         finally:
-            self._giving_way = False
+            self._giving_way_to = ""
 
     async def _run(
         self, lease: Lease, pending: PendingChanges, perception: Perception

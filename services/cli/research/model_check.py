@@ -74,11 +74,11 @@ def _run(settings: "Settings", data: Path | None, questions: int, seed: int) -> 
     """Measure the model.
 
     Raises:
-        Unreachable: The endpoint does not answer.
+        Unreachable: The endpoint does not answer, or is no endpoint of this model.
     """
     from propagation.datasets.generated_town import generate_town
     from propagation.datasets.load import load_dataset
-    from propagation.model import EndpointUnavailable, ReasonerUnavailable
+    from propagation.model import EndpointUnavailable, ReasonerUnavailable, WrongEndpoint
     from services.cli.exits import ExitCode
     from services.model_check.report import measure_model
     from services.model_check.run import NothingUsable
@@ -89,6 +89,8 @@ def _run(settings: "Settings", data: Path | None, questions: int, seed: int) -> 
             return asyncio.run(measure_model(settings, dataset, questions, seed, progress))
     except EndpointUnavailable as error:
         raise Unreachable(f"{settings.openai.base_url} does not answer: {error}") from error
+    except WrongEndpoint as error:
+        raise Unreachable(str(error)) from error
     except ReasonerUnavailable as error:
         asked = f"{settings.openai.model} at {settings.openai.base_url}"
         raise ReasonerUnavailable(f"{asked} cannot be asked: {error}") from error

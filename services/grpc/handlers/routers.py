@@ -7,6 +7,7 @@ from propagation.model import (
     InvalidInput,
     LeaseHeld,
     NotFound,
+    RoundAbandoned,
     RouterVersion,
     RoutingEdge,
     get_kind,
@@ -226,6 +227,10 @@ class RoutersHandler(Servicer):
         except LeaseHeld:
             return pb.RunRoundResponse(
                 note="another process is running a round; GetStatus shows it when it is done"
+            )
+        except RoundAbandoned as abandoned:
+            return pb.RunRoundResponse(
+                note=f"the round was abandoned: {abandoned}; the next one begins anew"
             )
         if done is not None:
             return pb.RunRoundResponse(round=round_to_proto(done))

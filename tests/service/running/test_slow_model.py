@@ -3,6 +3,8 @@
 import time
 from contextlib import asynccontextmanager
 
+from structlog.testing import capture_logs
+
 from propagation.adapters.openai.options import OpenAIOptions
 from propagation.v1 import propagation_pb2 as pb
 from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
@@ -85,31 +87,42 @@ async def test_what_a_model_described_late_reaches_the_index_and_the_routers(tmp
 
 
 async def test_the_first_epoch_does_not_wait_for_a_round_that_asks_the_model(tmp_path):
-    async with (
-        fake_llm() as model,
-        start_service(tmp_path, model, bootstrap_items=30) as service,
-    ):
-        engine = service.engine
-        await plant_two_communities(service, items=20)
-        await wait_until(lambda: not engine.cold_start.outstanding, 30)
-        await wait_until_reasoned(service)
-        model.script = Script(latency=ANSWER_SECONDS)
-        round_ = service.stub.RunRound(pb.RunRoundRequest())
-        await wait_until(lambda: model.seen.calls["summarize"], 20)
-        started = time.monotonic()
-        await upsert_records(service, [(f"new{n}", "Folk", None) for n in range(15)])
-        await wait_until(lambda: engine.numbers.view.epoch == 1, 20)
-        event = pb.Interaction(event_id="late", user_id="late", item_id="i0")
-        recorded = await service.stub.RecordInteractions(
-            pb.RecordInteractionsRequest(interactions=[event])
-        )
-        answer = await service.stub.Recommend(
-            pb.RecommendRequest(user_id="late", min_sequence=recorded.sequence),
-            timeout=PROMISED_SECONDS,
-        )
-        assert answer.reflects.applied_through >= recorded.sequence
-        assert time.monotonic() - started < ANSWER_SECONDS, "no answer can have come yet"
-        assert not (await round_).HasField("round"), "its routers are replaced"
+    with capture_logs() as logs:
+        async with (
+            fake_llm() as model,
+            start_service(tmp_path, model, bootstrap_items=30) as service,
+        ):
+            engine = service.engine
+            await plant_two_communities(service, items=20)
+            await wait_until(lambda: not engine.cold_start.outstanding, 30)
+            await wait_until_reasoned(service)
+            model.script = Script(latency=ANSWER_SECONDS)
+            round_ = service.stub.RunRound(pb.RunRoundRequest())
+            await wait_until(lambda: model.seen.calls["summarize"], 20)
+            started = time.monotonic()
+            await upsert_records(service, [(f"new{n}", "Folk", None) for n in range(15)])
+            await wait_until(lambda: engine.numbers.view.epoch == 1, 20)
+            event = pb.Interaction(event_id="late", user_id="late", item_id="i0")
+            recorded = await service.stub.RecordInteractions(
+                pb.RecordInteractionsRequest(interactions=[event])
+            )
+            answer = await service.stub.Recommend(
+                pb.RecommendRequest(user_id="late", min_sequence=recorded.sequence),
+                timeout=PROMISED_SECONDS,
+            )
+            assert answer.reflects.applied_through >= recorded.sequence
+            assert time.monotonic() - started < ANSWER_SECONDS, "no answer can have come yet"
+            ended = await round_
+            assert not ended.HasField("round"), "its routers are replaced"
+            reason = "the first epoch replaces its routers"
+            assert ended.note == f"the round was abandoned: {reason}; the next one begins anew"
+            [line] = [line for line in logs if line["event"].startswith("a round was abandoned")]
+            assert (line["log_level"], line["reason"]) == ("warning", reason)
+            assert service.worker.counters["rounds_abandoned_total", ""] == 1
+            status = await service.stub.GetStatus(pb.GetStatusRequest())
+            [part] = [part for part in status.parts if part.name == "round abandoned"]
+            assert part.calls == 1
+            assert part.seconds > 0
 
 
 async def wait_until_reasoned(service):

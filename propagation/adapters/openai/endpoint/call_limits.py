@@ -4,13 +4,13 @@ These limits decide when calls may begin and when they must end.
 """
 
 import asyncio
-import math
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from propagation.adapters.openai.endpoint.call_queue import CallQueue, WaitingCall
+from propagation.adapters.openai.endpoint.concurrency_limits import ConcurrencyLimits
 from propagation.model import EndpointUnavailable, ReasonerStopping, pluralize
 from propagation.ports import ModelWork, current_work
 
@@ -18,24 +18,19 @@ MINUTE = 60.0
 FAILURES = 12
 OPEN_SECONDS = 3.0
 STOPPING = "the service is stopping; this work goes on after the next start"
-BURST = 10.0
-KEEP_SECONDS = 0.5
-"""How long a slot that an interaction's call leaves is kept for the next one.
-
-An interaction asks one question after another, and commits between them.
-"""
 
 
 class RateLimiter:
-    """Gives slots to waiting calls, at most `concurrency` at once.
+    """Gives slots to waiting calls, at most as many at once as `limits` allow.
 
     Kinds of work share the slots (ModelWork): a call is of the kind for which its task asks. The
-    limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in flight,
-    since a slow server still works on calls that timed out, and the next ones wait behind them.
+    limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in flight
+    (ConcurrencyLimits).
 
     Turns do not bound time: a router's call may take a thousand times as long as an interaction's.
-    So while an interaction's call waits, or ended less than KEEP_SECONDS ago, a call of another
-    kind begins only if these then hold at most half of the slots. A single slot goes by turns.
+    So up to half of the slots are kept for interactions, and a call of another kind begins only if
+    these stay free of other kinds: one slot for each interaction under way (`keep_for`), or the
+    whole half while a question of one waits. A single slot goes by turns.
 
     Every attempt of every call takes exactly one slot of its endpoint's limiter.
     """
@@ -47,9 +42,8 @@ class RateLimiter:
         tokens_per_minute: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.concurrency = self._most = in_flight
-        self._answers = 0
-        self._slower_at = -math.inf
+        self.limits = ConcurrencyLimits(in_flight)
+        self._interactions = 0
         self._queue = CallQueue()
         self._later: asyncio.TimerHandle | None = None
         self._calls = calls_per_minute
@@ -58,19 +52,30 @@ class RateLimiter:
         self._recent: deque[tuple[float, int]] = deque()
         self._not_before = 0.0
         self._running = Counter[ModelWork]()
-        self._keeping: asyncio.TimerHandle | None = None
 
     @property
     def running(self) -> int:
         """How many calls hold a slot."""
         return self._running.total()
 
+    def keep_for(self, interactions: int) -> None:
+        """Keep slots for interactions under way.
+
+        An interaction asks one question after another, and commits between them. A call of another
+        kind would take the slot that it leaves, and hold it for as long as its own answer takes.
+        """
+        self._interactions = interactions
+        self._admit()
+
     @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[None]:
+    async def slot(self, tokens: int) -> AsyncIterator[WaitingCall]:
         """Wait for a slot, and hold it during an attempt.
 
         Args:
             tokens: About how many tokens the prompt and the answer have.
+
+        Yields:
+            The call, for `note_answer` or `note_timeout` while it holds the slot.
         """
         call = WaitingCall(current_work.get(), tokens)
         self._queue.add(call)
@@ -85,31 +90,21 @@ class RateLimiter:
                 self._release(call.work)
             raise
         try:
-            yield
+            yield call
         finally:
             self._release(call.work)
 
-    def reduce(self) -> None:
-        """Halve the calls in flight, down to one, after a time-out.
+    def note_answer(self, call: WaitingCall) -> None:
+        """Note that a call was answered; its slot is released afterwards."""
+        self.limits.note_answer(call)
 
-        Further time-outs within BURST seconds do not count.
+    def note_timeout(self, call: WaitingCall) -> bool:
+        """Note that a call got no answer in time; its slot is released afterwards.
+
+        Returns:
+            Whether the server seems overloaded.
         """
-        if self._clock() >= self._slower_at + BURST:
-            self._slower_at = self._clock()
-            self.concurrency = max(self.concurrency // 2, 1)
-            self._answers = 0
-
-    def restore(self) -> None:
-        """Count an answer, and allow one more call after enough answers.
-
-        Enough answers are as many as calls are allowed in flight.
-        """
-        if self.concurrency < self._most:
-            self._answers += 1
-            if self._answers >= self.concurrency:
-                self._answers = 0
-                self.concurrency += 1
-                self._admit()
+        return self.limits.note_timeout(call, self._running)
 
     def pause(self, seconds: float) -> float:
         """Let no call begin for `seconds`.
@@ -125,8 +120,8 @@ class RateLimiter:
 
     def _admit(self) -> None:
         """Let waiting calls begin, as far as slots, rates and pauses allow."""
-        while self.running < self.concurrency:
-            call = self._queue.choose(interactions_only=self._others_are_full())
+        while self.running < self.limits.total.now:
+            call = self._queue.choose(self._find_kinds())
             if call is None:
                 return
             if (wait := self._wait(call.tokens)) > 0:
@@ -135,26 +130,23 @@ class RateLimiter:
                 self._later = asyncio.get_running_loop().call_later(wait, self._admit)
                 return
             self._queue.begin(call)
+            self.limits.number(call)
             self._running[call.work] += 1
             self._recent.append((self._clock(), call.tokens))
 
-    def _others_are_full(self) -> bool:
-        """Tell whether only calls of interactions may begin now."""
+    def _find_kinds(self) -> Collection[ModelWork]:
+        """Find the kinds of which a call may begin now."""
+        kinds = {work for work in ModelWork if self._running[work] < self.limits.kinds[work].now}
+        total = self.limits.total.now
+        kept = total - max(total // 2, 1)
+        if not self._queue.has(ModelWork.INTERACTION):
+            kept = min(kept, self._interactions)
+        kept = min(kept, self.limits.kinds[ModelWork.INTERACTION].now)
         others = self.running - self._running[ModelWork.INTERACTION]
-        return others >= max(self.concurrency // 2, 1) and (
-            self._keeping is not None or self._queue.has(ModelWork.INTERACTION)
-        )
+        return kinds if others < total - kept else kinds & {ModelWork.INTERACTION}
 
     def _release(self, work: ModelWork) -> None:
         self._running[work] -= 1
-        if work is ModelWork.INTERACTION:
-            if self._keeping is not None:
-                self._keeping.cancel()
-            self._keeping = asyncio.get_running_loop().call_later(KEEP_SECONDS, self._end_keeping)
-        self._admit()
-
-    def _end_keeping(self) -> None:
-        self._keeping = None
         self._admit()
 
     def _wait(self, tokens: int) -> float:

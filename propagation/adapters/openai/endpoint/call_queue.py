@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,11 +15,13 @@ class WaitingCall:
 
     Attributes:
         tokens: About how many tokens the prompt and the answer have.
+        number: How many calls began before this one.
         begun: Done once the call may begin.
     """
 
     work: ModelWork
     tokens: int
+    number: int = -1
     begun: "asyncio.Future[None]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -45,19 +47,19 @@ class CallQueue:
         """Yield all waiting calls, kind by kind."""
         return (call for calls in self._waiting.values() for call in calls)
 
-    def choose(self, *, interactions_only: bool = False) -> WaitingCall | None:
-        """Return the next call; None if none waits that may begin.
+    def choose(self, may_begin: Collection[ModelWork] = tuple(ModelWork)) -> WaitingCall | None:
+        """Return the next call of some kinds; None if none of them waits.
 
         A call whose task was cancelled is dropped: it stays queued until that task runs.
         """
         for calls in self._waiting.values():
             while calls and calls[0].begun.done():
                 calls.popleft()
-        kinds = [work for work, calls in self._waiting.items() if calls]
-        if interactions_only:
-            for work in kinds:
+        waiting = [work for work, calls in self._waiting.items() if calls]
+        for work in waiting:
+            if work not in may_begin:
                 self._times[work] = max(self._times[work], self._now)
-            kinds = [work for work in kinds if work is ModelWork.INTERACTION]
+        kinds = [work for work in waiting if work in may_begin]
         return self._waiting[min(kinds, key=self._times.__getitem__)][0] if kinds else None
 
     def has(self, work: ModelWork) -> bool:

@@ -1,5 +1,6 @@
 """The typed client of an endpoint, and the form of its answers."""
 
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -7,18 +8,28 @@ from typing import Any, NoReturn
 
 import httpx2
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai.types.chat import ChatCompletion
 
+from propagation.adapters.openai.endpoint.error_body import read_error_message
+from propagation.adapters.openai.endpoint.event_stream import is_event_stream, join_events
 from propagation.adapters.openai.options import TEXTS_PER_CALL, OpenAIOptions
 from propagation.adapters.shared.plain_secrets import is_plain_loopback, refuse_plain_secret
 from propagation.model import NO_USAGE, Usage
 
 BODY_BYTES, NUMBER_BYTES = 8_000_000, 32
 TOKENS_MAX = 10_000_000
-ERROR_CHARS = 300
 
 
 class NoAnswer(ValueError):
-    """A response without an answer, e.g. an error with status 200."""
+    """A response without an answer, e.g. an error with status 200.
+
+    Attributes:
+        is_foreign: Whether it has neither the form of an answer nor that of an error.
+    """
+
+    def __init__(self, reason: str, *, is_foreign: bool = False) -> None:
+        super().__init__(reason)
+        self.is_foreign = is_foreign
 
 
 @dataclass(frozen=True)
@@ -86,7 +97,13 @@ class ModelClient:
         response = await self._client.chat.completions.with_raw_response.create(
             model=parameters["model"], messages=[], extra_body=parameters
         )
-        completion: Any = response.parse()
+        try:
+            completion: Any = response.parse()
+        except json.JSONDecodeError:
+            completion = response.text
+        # Some servers stream an answer whether or not that is asked for.
+        if isinstance(completion, str) and is_event_stream(completion):
+            completion = ChatCompletion.construct(None, **join_events(completion))
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list):
             _raise_error(completion, "choices")
@@ -153,21 +170,14 @@ class LimitedStream(httpx2.AsyncByteStream):
         await self.stream.aclose()
 
 
-def read_error_message(body: object) -> str:
-    """Return the message of an error's body in one line.
-
-    The body may have any form.
-    """
-    error = (body.get("error") or body) if isinstance(body, Mapping) else body
-    if isinstance(error, Mapping):
-        parts = (error.get(name) for name in ("message", "detail", "code", "type"))
-        error = " ".join(str(part) for part in parts if part)
-    return " ".join(str(error or "").split())[:ERROR_CHARS]
-
-
 def _raise_error(answer: object, missing: str) -> NoReturn:
-    message = read_error_message(getattr(answer, "error", None) or _read_string(answer))
-    raise NoAnswer(f"the response has no {missing}: {message}")
+    error = getattr(answer, "error", None)
+    message = read_error_message(
+        error or _read_string(answer) or getattr(answer, "model_extra", None)
+    )
+    raise NoAnswer(
+        f"the response has no {missing}{': ' if message else ''}{message}", is_foreign=not error
+    )
 
 
 def _read_text_of_choice(choice: object) -> str | None:

@@ -18,8 +18,10 @@ from propagation.adapters.openai.endpoint.call_limits import (
     CircuitBreaker,
     RateLimiter,
 )
+from propagation.adapters.openai.endpoint.call_queue import WaitingCall
 from propagation.adapters.openai.endpoint.client import ModelClient, Response
 from propagation.adapters.openai.endpoint.failures import (
+    AFTER_TIMEOUT,
     SYSTEM,
     Failure,
     classify_failure,
@@ -37,6 +39,7 @@ from propagation.model import (
     ReasonerGaveUp,
     ReasonerUnavailable,
     Usage,
+    WrongEndpoint,
 )
 from propagation.ports import GraphStore
 
@@ -169,6 +172,7 @@ class Endpoint:
             if await self._do_roles_explain(call, outcome, usage):
                 continue
             if outcome.then == "later":
+                self._raise_if_wrong(outcome, call, usage)
                 raise ReasonerUnavailable(outcome.reason, usage)
             if outcome.then == "never" and (outcome.sure or not call.is_chat):
                 raise ReasonerGaveUp(outcome.reason, usage)
@@ -182,6 +186,7 @@ class Endpoint:
                 seconds = BACKOFF_SECONDS if outcome.pause else longest
                 await asyncio.sleep(random.uniform(0, seconds))
         if outcome.busy or not (outcome.parameter or await self._is_alive(call)):
+            self._raise_if_wrong(outcome, call, usage)
             raise EndpointUnavailable(f"{outcome.reason.rstrip('.')}; {EVERY_CALL}", usage)
         retried = most_attempts > 1 and outcome.then == "again"
         times = f", {most_attempts} times" if retried else ""
@@ -199,6 +204,7 @@ class Endpoint:
 
         Raises:
             EndpointUnavailable: The failure is final, and its cause stays unknown.
+            WrongEndpoint: The failure is final, and a setting explains it.
         """
         if not (failure.unexplained and has_system(call.parameters(call))):
             return False
@@ -208,8 +214,14 @@ class Endpoint:
             if self._roles_unknown and await self._does_answer(self._ping(PING)):
                 self._refused_parameters.add(SYSTEM)
         if self._roles_unknown and failure.then == "never":
+            self._raise_if_wrong(failure, call, usage)
             raise EndpointUnavailable(f"{failure.reason.rstrip('.')}; {EVERY_CALL}", usage)
         return SYSTEM in self._refused_parameters
+
+    def _raise_if_wrong(self, failure: Failure, call: Call, usage: Usage) -> None:
+        """Raise WrongEndpoint if a failure of every call shows which setting is wrong."""
+        if failure.wrong:
+            raise WrongEndpoint(failure.describe_wrong(self.options, is_chat=call.is_chat), usage)
 
     @property
     def _roles_unknown(self) -> bool:
@@ -269,13 +281,14 @@ class Endpoint:
             outcome: Response | Failure | None = None
             cost = PromptCost()
             try:
-                async with self.limiter.slot(call.prompt_tokens + call.completion_tokens):
+                async with self.limiter.slot(call.prompt_tokens + call.completion_tokens) as slot:
                     self.shutdown.check()
                     started = time.monotonic()
                     try:
                         outcome = await self._send(call, parameters)
                     finally:
                         cost = self._compute_cost(call, outcome, time.monotonic() - started)
+                    self._adapt_limits(slot, outcome)
             finally:
                 usage = self.ledger.settle(call.label, reserved, cost)
         finally:
@@ -321,8 +334,18 @@ class Endpoint:
             self._pause_reason, self._paused_until = reason, time.monotonic() + seconds
             log.warning("no calls to the endpoint for %.0f s: %s", seconds, reason)
 
+    def _adapt_limits(self, slot: WaitingCall, outcome: Response | Failure) -> None:
+        """Adapt how many calls may be in flight to an attempt's outcome.
+
+        If the server seems overloaded, the next calls wait a moment: it may still work on this one.
+        """
+        if not isinstance(outcome, Failure):
+            self.limiter.note_answer(slot)
+        elif outcome.slow and self.limiter.note_timeout(slot):
+            self._pause(AFTER_TIMEOUT, outcome.reason)
+
     def _learn(self, outcome: Response | Failure, parameters: Mapping[str, Any]) -> None:
-        """Adapt the breaker, the limiter and the parameters to an attempt's outcome."""
+        """Adapt the breaker, the pauses and the parameters to an attempt's outcome."""
         if not isinstance(outcome, Failure):
             self._pause(
                 read_requested_pause(outcome.headers, 0.0),
@@ -330,10 +353,7 @@ class Endpoint:
             )
             self._takes_system_messages = self._takes_system_messages or has_system(parameters)
             self.breaker.record_answer()
-            self.limiter.restore()
             return
-        if outcome.slow:
-            self.limiter.reduce()
         self._pause(outcome.pause, outcome.reason)
         may_refuse_system = outcome.unexplained and not self._takes_system_messages
         if outcome.counts and not (may_refuse_system and has_system(parameters)):
@@ -389,6 +409,9 @@ class EndpointAdapter:
     @property
     def expenses(self) -> Expenses:
         return self.endpoint.ledger.expenses
+
+    def keep_for(self, interactions: int) -> None:
+        self.endpoint.limiter.keep_for(interactions)
 
     def stop_within(self, seconds: float) -> None:
         self.endpoint.shutdown.begin(seconds)

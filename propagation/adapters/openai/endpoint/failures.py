@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-from propagation.adapters.openai.endpoint.client import NoAnswer, read_error_message
+from propagation.adapters.openai.endpoint.client import NoAnswer
+from propagation.adapters.openai.endpoint.error_body import is_web_page, read_error_message
+from propagation.adapters.openai.options import OpenAIOptions
 
 CONTEXT = (
     "context_length_exceeded",
@@ -28,10 +30,20 @@ TOO_MANY = re.compile(
 )
 NOT_TAKEN = re.compile(r"not support|unsupported|unknown|unrecognized|not permitted|instead")
 ROLES = re.compile(r"\broles?\b|system[ _-](?:message|prompt|instruction)")
-ADVICE = {
-    401: "is the key right?",
-    403: "is the key right?",
-    404: "are openai.base_url and openai.model right?",
+ADVICE = {401: "is the key right?", 403: "is the key right?"}
+UNKNOWN_MODEL = re.compile(
+    r"model_not_found|deploymentnotfound|(?:unknown|invalid|no such|not a valid) model|"
+    r"not have access to (?:the )?model|"
+    r"\b(?:model|deployment)\b.{0,120}?"
+    r"(?:not found|not exist|not available|not served|not loaded|not have access)",
+    re.DOTALL,
+)
+MODEL_STATUSES, NO_SUCH_PLACE = (400, 403, 404, 422), (404, 405, 410, 501)
+WRONG = {
+    "address": "{base_url} answers, but is no endpoint of {kind} ({reason}): set {base_setting} to"
+    " the address of an OpenAI-compatible server, which usually ends in /v1",
+    "model": "{base_url} does not know the model {model} ({reason}): set {model_setting} to one"
+    " that it serves",
 }
 SYSTEM = "system"
 BROKEN_OFF = "message body"  # as httpx words it where a connection ends within a body
@@ -58,6 +70,8 @@ class Failure:
         unexplained: Whether the server does not say what is wrong with the question.
         answering: Whether an answer had begun, which servers charge for.
         slow: Whether no answer came in time.
+        wrong: What is probably wrong if the smallest question fails, too: the address belongs to
+            another server, or this one does not have the model; "" if neither is seen.
     """
 
     reason: str
@@ -72,6 +86,19 @@ class Failure:
     unexplained: bool = False
     answering: bool = False
     slow: bool = False
+    wrong: Literal["", "address", "model"] = ""
+
+    def describe_wrong(self, options: OpenAIOptions, *, is_chat: bool) -> str:
+        """Say what answered and which setting to correct; `wrong` must not be empty."""
+        own = options.base_url == options.embeddings.base_url
+        return WRONG[self.wrong].format(
+            base_url=options.base_url,
+            reason=self.reason,
+            kind="chat completions" if is_chat else "embeddings",
+            model=options.model if is_chat else options.embeddings.model,
+            base_setting="openai.embeddings.base_url" if own and not is_chat else "openai.base_url",
+            model_setting="openai.model" if is_chat else "openai.embeddings.model",
+        )
 
 
 def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure:
@@ -84,13 +111,10 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
         return Failure(
             "timed out (openai.timeout; raise it for a slow model)",
             "again",
-            pause=AFTER_TIMEOUT,
             slow=True,
         )
     if isinstance(error, APIStatusError):
-        return _classify_status(
-            error.status_code, read_error_message(error.body), error.response.headers, parameters
-        )
+        return _classify_status(error.status_code, error.body, error.response.headers, parameters)
     if isinstance(error, NoAnswer):
         too_long = any(words in str(error).lower() for words in CONTEXT)
         return Failure(
@@ -98,6 +122,7 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
             "never" if too_long else "again",
             counts=not too_long,
             sure=too_long,
+            wrong="address" if error.is_foreign and not too_long else "",
         )
     if isinstance(error, APIConnectionError):
         reason = f"connection: {error.__cause__ or error}"
@@ -106,8 +131,9 @@ def classify_failure(error: Exception, parameters: Mapping[str, Any]) -> Failure
 
 
 def _classify_status(
-    status: int, message: str, headers: Mapping[str, str], sent: Mapping[str, Any]
+    status: int, body: object, headers: Mapping[str, str], sent: Mapping[str, Any]
 ) -> Failure:
+    message = read_error_message(body)
     reason = f"{status}: {message}" if message else str(status)
     lowered = message.lower()
     if status == 402 or (status == 429 and ("quota" in lowered or "billing" in lowered)):
@@ -121,6 +147,9 @@ def _classify_status(
         return Failure(
             reason, "again", pause=read_requested_pause(headers), counts=False, busy=True
         )
+    wrong = _find_wrong_setting(status, lowered, sent, is_page=is_web_page(body))
+    if status == 404 or (wrong and status == 403):
+        return Failure(reason, "later", pause=AFTER_TIMEOUT, wrong=wrong)
     if status in ADVICE:
         return Failure(f"{reason}; {ADVICE[status]}", "later", pause=AFTER_TIMEOUT)
     if status in (400, 413, 422, 500):
@@ -131,7 +160,32 @@ def _classify_status(
         return Failure(
             reason, "again", pause=read_requested_pause(headers, 0.0), unexplained=status == 500
         )
-    return Failure(reason, "never", counts=status == 501, unexplained=status in (400, 413, 422))
+    return Failure(
+        reason,
+        "never",
+        counts=status == 501,
+        unexplained=status in (400, 413, 422),
+        wrong=wrong,
+    )
+
+
+def _find_wrong_setting(
+    status: int, lowered: str, sent: Mapping[str, Any], *, is_page: bool
+) -> Literal["", "address", "model"]:
+    """Find the setting that is wrong if a server refuses every question like this.
+
+    Args:
+        lowered: The message in lower case.
+        is_page: Whether the error is a page for browsers. Such a 401 may come from a proxy before
+            the right server, which wants a key.
+    """
+    name = re.escape(str(sent.get("model", "")).lower())
+    if status in MODEL_STATUSES and not is_page:
+        is_named = re.search(rf"(?<![\w-]){name}(?![\w-])", lowered)
+        if UNKNOWN_MODEL.search(lowered) or (status == 404 and name and is_named):
+            return "model"
+    is_refusing_page = is_page and 400 <= status < 500 and status not in (401, 408, 409, 429)
+    return "address" if status in NO_SUCH_PLACE or 300 <= status < 400 or is_refusing_page else ""
 
 
 def _find_refusal(reason: str, lowered: str, sent: Mapping[str, Any]) -> Failure | None:

@@ -14,8 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from propagation.adapters.openai.prompting.item_titles import is_bare_title
 from propagation.adapters.openai.prompting.prompt_data import AFTER, HEARD_MARK
-from propagation.adapters.openai.prompting.text_subjects import ANYTHING, TextSubjects
+from propagation.adapters.openai.prompting.text_subjects import (
+    ANYTHING,
+    TextSubjects,
+)
+from propagation.adapters.openai.prompting.text_subjects import (
+    FEW_WORDS as GRADIENT_WORDS,
+)
 from propagation.model import LossReason
 
 MARKS = string.punctuation + "“”‘’«»…—–·।،؛؟。，、！？：；（）《》「」『』„‚‹›¡¿"
@@ -50,6 +57,8 @@ MANY_NUMBERS, NUMBERS_SHARE = 12, 2 / 3
 """In how many words which share of numbers says nothing."""
 BARE_YEAR, YEARS = re.compile(r"(?:1[5-9]|20)\d\d"), re.compile(r"\((?:1[5-9]|20)\d\d\)")
 """A year alone, and those that catalogues write behind titles; such a year is no subject."""
+SENTENCES = re.compile(r".*[.!?](?=\s+[^\s.!?][^.!?]*$)", re.DOTALL)
+"""The whole sentences before one that has no end."""
 YEAR = re.compile(r"\((?:1[5-9]|20)\d\d\)\W*$")
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 LOOP_OF_CHARACTERS = re.compile(r"([^\W\d_])\1{9,}|([^\W\d_].{1,19}?)\2{5,}")
@@ -61,6 +70,10 @@ MARKER = re.compile(r"\b(?:client|candidate|router)_\d+\b", re.IGNORECASE)
 SPOKEN_MARKER = re.compile(r"\bcandidate \d\b|^(?:m\d{1,3}\W*){2,}$|^m\d{1,3} is\b", re.IGNORECASE)
 FORM = re.compile(r"[{\[]\s*[\"']\w|[\"']\w+[\"']\s*:\s*[\"'{\[]|[{\[]\s*string\b", re.IGNORECASE)
 """JSON, or the form of an answer, inside of a text."""
+OF_COLOURS = re.compile(r"\bgradient\(", re.IGNORECASE)
+"""A gradient as style sheets write it."""
+QUOTED_OUTCOME = re.compile(r"\bitem ['\"`‘“](?:chosen|passed)['\"`’”]", re.IGNORECASE)
+"""The names by which the outcome speaks of items, as it writes them or much like it."""
 CHATTER = re.compile(
     r"\bas an? (?:ai|artificial intelligence|(?:large )?language model)\b"
     r"|\bhere(?:['’]s| is| are) (?:the|your|my) (?:json|answer|output|response)\b"
@@ -168,9 +181,13 @@ NOTHING = frozenset(
         "na",
         "nil",
         "no",
+        "no data",
+        "no data available",
+        "no gradient",
         "no information",
         "no information available",
         "none",
+        "not applicable",
         "not available",
         "nothing",
         "null",
@@ -297,20 +314,33 @@ class TextCheck:
 
     def keep_text(self, text: str) -> str:
         """Return a text; "" if it is degenerate or stands for nothing."""
-        if text.strip().casefold() in NOTHING:
+        if text.strip().rstrip(".").casefold() in NOTHING:
             return ""
         return self._keep(text, find_reason(text, self._asked))
 
     def keep_line(self, text: str) -> str:
-        """Return a line; "" if it is degenerate or off the subject."""
-        kept = self.keep_text(text)
+        """Return a line; "" if it is degenerate or off the subject.
+
+        A copy that breaks off within a sentence is returned without that sentence.
+        """
+        kept = self.keep_text(end_copy(text, self._asked.data))
         kept = self._keep(kept, find_profile_reason(kept, self._asked))
         return self._keep_about(kept, self._asked.subjects.are_in)
 
     def keep_gradient(self, text: str) -> str:
         """Return a gradient; "" if it is degenerate or says nothing."""
         kept = self.keep_text(text)
+        if kept and self._is_title(kept):
+            return self._keep(kept, LossReason.BARE_TITLE)
         return self._keep_about(kept, self._asked.subjects.are_in_gradient)
+
+    def _is_title(self, text: str) -> bool:
+        """Return whether a gradient says no more than a title, where it must be about something."""
+        subjects = self._asked.subjects
+        return subjects.required and (
+            any(is_bare_title(text, title) for title in subjects.titles)
+            or (len(text.split()) > GRADIENT_WORDS and is_like_title(text))
+        )
 
     def require_text(self, text: str) -> str:
         """Return a router's text.
@@ -384,9 +414,11 @@ def find_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossReason | No
         return LossReason.FORM
     if _names_fields(text, asked):
         return LossReason.FIELD_NAME
+    if OF_COLOURS.search(text):
+        return LossReason.FORM
     if _says(CHATTER, text, asked):
         return LossReason.CHATTER
-    if _echoes(words, asked):
+    if _echoes(words, asked) or QUOTED_OUTCOME.search(text):
         return LossReason.ECHO
     if _says(ABOUT_EDITS, text, asked):
         return LossReason.ABOUT_PROFILE
@@ -438,6 +470,24 @@ def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossRea
     if ABOUT_PROFILES.search(text) and not any(map(ABOUT_PROFILES.search, asked.data)):
         return LossReason.ABOUT_PROFILE
     return None
+
+
+def end_copy(text: str, data: Iterable[str]) -> str:
+    """Return a text without a sentence in which it breaks off, if it copies the data.
+
+    Models copy a message, and end their own text at the first mark of quotation in it: "A community
+    drawn to comedy. Seen around".
+
+    Args:
+        data: Texts of the question, case-folded.
+    """
+    said = " ".join(text.split())
+    whole = SENTENCES.match(said)
+    if whole is None or not any(
+        " ".join(one.split()).startswith(f"{said.casefold()} ") for one in data
+    ):
+        return text
+    return whole[0].rstrip()
 
 
 def is_same_text(one: str, other: str) -> bool:

@@ -77,6 +77,10 @@ class CountedReasoner:
     def expenses(self) -> Expenses:
         return self._reasoner.expenses
 
+    def keep_for(self, interactions: int) -> None:
+        if not self._is_shared:
+            self._reasoner.keep_for(interactions)
+
     def stop_within(self, seconds: float) -> None:
         if not self._is_shared:
             self._reasoner.stop_within(seconds)

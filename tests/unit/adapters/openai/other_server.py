@@ -131,6 +131,18 @@ def write_events(*bodies, end=b"data: [DONE]\n\n"):
     )
 
 
+def stream_completion(text, **others):
+    """Write the events of a streamed answer: a role, pieces of the text, its end, and the usage."""
+    pieces = [text[start : start + 9] for start in range(0, len(text), 9)]
+    deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces)]
+    chunks = [
+        {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas
+    ]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
+    usage = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+    return write_events(*chunks, end, usage, **others)
+
+
 def write_camel_case(name):
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
@@ -176,6 +188,21 @@ READ: dict[str, Form] = {
         text_completion(json.dumps(a))
         | {"usage": {"prompt_tokens": "11", "completion_tokens": "7"}}
     ),
+    "a stream": lambda a: stream_completion(json.dumps(a)),
+    "a stream with a fence": lambda a: stream_completion(f"```json\n{json.dumps(a)}\n```"),
+    "a stream without an end": lambda a: stream_completion(json.dumps(a), end=b""),
+    "a stream with thoughts": lambda a: stream_completion(
+        f'<think>{{"prediction": {{"choice": 2}}}}?</think>{json.dumps(a)}'
+    ),
+    "a fence and trailing commas": lambda a: text_completion(
+        f"```json\n{json.dumps(a).replace('}', ',}')}\n```"
+    ),
+    "thoughts and a fence": lambda a: text_completion(
+        f"<think>Hm. ```json\n{{}}\n``` is no answer.</think>\n```\n{json.dumps(a)}\n```",
+        finish_reason=None,
+    ),
+    "a role that is none": lambda a: completion({"role": "model", "content": json.dumps(a)}),
+    "only the message": lambda a: {"choices": [{"message": {"content": json.dumps(a)}}]},
     "the second choice": lambda a: {
         "choices": [{"message": {"content": None}}, {"message": {"content": json.dumps(a)}}]
     },
@@ -213,6 +240,10 @@ UNANSWERED: dict[str, Form] = {
     "an error as a stream": lambda a: write_events(
         {"error": {"message": "upstream", "code": "500"}}
     ),
+    "an error within a stream": lambda a: write_events(
+        {"choices": [{"index": 0, "delta": {"content": "{"}}]}, {"error": {"message": "upstream"}}
+    ),
+    "a stream without an answer": lambda a: write_events({"object": "chat.completion.chunk"}),
 }
 
 

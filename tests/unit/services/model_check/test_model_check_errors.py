@@ -6,13 +6,16 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import typer
 
 from services.cli.exits import CODES, ExitCode
 from services.cli.research.model_check import model_check
+from services.fake_llm.script import Refused
 
 
 def find_code(error):
@@ -53,6 +56,55 @@ async def test_a_wrong_key(open_model, monkeypatch):
     async with open_model(habits=["key_required"]) as model:
         await expect(
             ExitCode.DATA, "^planted at .* cannot be asked: 401: Incorrect API key", model.base_url
+        )
+
+
+@pytest.mark.parametrize("answers", ["an http.server", "the API of something else", "no /v1"])
+async def test_an_address_that_is_no_endpoint(answers):
+    """The address is blamed, not the model."""
+    status, content, kind = {
+        "the API of something else": (200, b'{"name": "inventory"}', "application/json"),
+        "no /v1": (404, b"404 page not found", "text/plain"),
+        "an http.server": (501, b"<html><title>Error response</title></html>", "text/html"),
+    }[answers]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        try:
+            base_url = f"http://127.0.0.1:{server.server_port}"
+            await expect(
+                ExitCode.UNREACHABLE,
+                f"^{base_url} answers, but is no endpoint of chat .*: set openai.base_url",
+                base_url,
+            )
+        finally:
+            server.shutdown()
+            serving.join()
+
+
+async def test_a_model_that_the_server_does_not_have(open_model, monkeypatch):
+    async def raise_unknown(*_):
+        raise Refused(404, "The model `planted` does not exist", code="model_not_found")
+
+    async with open_model() as model:
+        monkeypatch.setattr(model, "_answer_chat", raise_unknown)
+        await expect(
+            ExitCode.UNREACHABLE,
+            "does not know the model planted .*: set openai.model to one that it serves$",
+            model.base_url,
         )
 
 

@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+from propagation.model import RoundAbandoned
 from tests.unit.workflow.rounds.test_postponed_routers import open_engine, record_history
 
 
@@ -42,12 +45,13 @@ async def test_an_abandoned_round_is_as_if_it_had_not_begun(tmp_path):
         await record_history(engine)
         before = await engine.store.get_last_round()
         round_, answering = await hold_round(engine)
-        with engine.rounds.give_way():
-            assert await asyncio.wait_for(round_, 5) is None
+        with engine.rounds.give_way("the epoch"):
+            with pytest.raises(RoundAbandoned, match=r"^the epoch$"):
+                await asyncio.wait_for(round_, 5)
             assert await engine.store.get_last_round() == before
         answering.set()
         assert (await engine.run_round()).touched > 0
-        with engine.rounds.give_way():
+        with engine.rounds.give_way("the epoch"):
             pass
         assert await engine.run_round() is None, "nothing had changed"
 
@@ -58,8 +62,11 @@ async def test_a_round_that_waits_behind_an_abandoned_one_gives_way_too(tmp_path
         round_, answering = await hold_round(engine)
         queued = asyncio.create_task(engine.run_round())
         await asyncio.sleep(0.1)
-        with engine.rounds.give_way():
-            assert await asyncio.wait_for(asyncio.gather(round_, queued), 5) == [None, None]
+        with engine.rounds.give_way("the epoch"):
+            ended = asyncio.gather(round_, queued, return_exceptions=True)
+            abandoned, never_begun = await asyncio.wait_for(ended, 5)
+        assert isinstance(abandoned, RoundAbandoned)
+        assert never_begun is None
         assert await engine.store.get_last_round() is None
         answering.set()
         assert (await engine.run_round()).touched > 0
@@ -79,7 +86,7 @@ async def test_a_round_that_publishes_is_not_abandoned(tmp_path):
         engine.store.publish_round = publish_and_wait
         round_ = asyncio.create_task(engine.run_round())
         await asyncio.wait_for(durable.wait(), 10)
-        with engine.rounds.give_way():
+        with engine.rounds.give_way("the epoch"):
             await asyncio.sleep(0.1)
             assert not round_.done()
             ending.set()

@@ -6,11 +6,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from propagation.adapters.openai.endpoint import call_limits as limiter_module
 from propagation.adapters.openai.endpoint.call_limits import RateLimiter
 from propagation.adapters.openai.endpoint.call_queue import CallQueue, WaitingCall
 from propagation.ports import ModelWork, asking_for, current_work
-from tests.waiting import wait_until
 
 INTERACTION, READ, DESCRIPTION, ROUTERS = ModelWork
 
@@ -107,11 +105,8 @@ async def test_an_interaction_that_asks_one_question_after_another_is_not_kept_w
 
 
 @pytest.mark.parametrize("interacting", [1, 4])
-async def test_long_calls_of_other_kinds_leave_half_of_the_slots_to_short_interactions(
-    interacting, monkeypatch
-):
+async def test_long_calls_of_other_kinds_leave_half_of_the_slots_to_short_interactions(interacting):
     """While routers' calls take 1,000 steps each, interactions of 5 steps go on."""
-    monkeypatch.setattr(limiter_module, "KEEP_SECONDS", 60.0)  # no pause of this machine is longer
     limiter, begun, most = RateLimiter(4), [], 0
 
     async def interact():
@@ -125,6 +120,7 @@ async def test_long_calls_of_other_kinds_leave_half_of_the_slots_to_short_intera
     async with AsyncExitStack() as slots:
         for _ in range(4):
             await slots.enter_async_context(limiter.slot(1))
+        limiter.keep_for(interacting)
         interactions = [asyncio.create_task(interact()) for _ in range(interacting)]
         summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 12, begun, 1_000))
         await pass_steps(5)
@@ -135,20 +131,25 @@ async def test_long_calls_of_other_kinds_leave_half_of_the_slots_to_short_intera
     counts = Counter(begun)
     assert counts[INTERACTION] == 100 * interacting
     assert 2 <= counts[ROUTERS] <= 8, "they go on, too"
-    # A single first question leaves nothing waiting, nor a slot that is kept.
     assert most == (3 if interacting == 1 else 2)
     assert not summaries.done()
     await summaries
     assert limiter.running == 0
 
 
-async def test_slots_that_interactions_left_are_kept_only_for_a_moment():
+@pytest.mark.parametrize(("interactions", "others"), [(0, 4), (1, 3), (2, 2), (9, 2)])
+async def test_each_interaction_under_way_keeps_a_slot_up_to_half_of_them(interactions, others):
+    """However long it does not ask: no timer lets others have the slot."""
     limiter, begun = RateLimiter(4), []
-    await make_calls(limiter, INTERACTION, 1, begun)
+    limiter.keep_for(interactions)
     summaries = asyncio.create_task(make_calls(limiter, ROUTERS, 4, begun, 10_000_000))
+    await pass_steps(1_000)
+    assert limiter.running == others
+    if interactions:
+        await asyncio.wait_for(make_calls(limiter, INTERACTION, 1, begun), 5)
+    limiter.keep_for(0)
     await pass_steps(5)
-    assert limiter.running == 2, "half of the slots are kept"
-    await wait_until(lambda: limiter.running == 4, 5)
+    assert limiter.running == 4, "no interaction is under way"
     summaries.cancel()
     await asyncio.gather(summaries, return_exceptions=True)
     assert limiter.running == 0
@@ -160,7 +161,7 @@ async def test_calls_that_may_not_begin_earn_no_turns_for_later():
         for _ in range(200):
             queue.add(WaitingCall(work, 1))
     for _ in range(100):
-        queue.begin(queue.choose(interactions_only=True))
+        queue.begin(queue.choose({INTERACTION}))
     counts = Counter(await take(queue, 40))
     assert counts[ROUTERS] in (10, 11)
 

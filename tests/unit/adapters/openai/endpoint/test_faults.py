@@ -8,15 +8,16 @@ from unittest.mock import patch
 
 import pytest
 
-from propagation.adapters.openai.endpoint import call_limits as limiter_module
 from propagation.adapters.openai.endpoint.call_limits import CircuitBreaker, RateLimiter
-from propagation.adapters.openai.endpoint.failures import read_error_message, read_requested_pause
+from propagation.adapters.openai.endpoint.error_body import read_error_message
+from propagation.adapters.openai.endpoint.failures import read_requested_pause
 from propagation.model import (
     EndpointUnavailable,
     ReasonerFailed,
     ReasonerGaveUp,
     ReasonerUnavailable,
 )
+from propagation.ports import ModelWork
 from services.fake_llm.script import Refused
 from tests.unit.adapters.openai.other_server import READ, other_server
 from tests.unit.adapters.openai.test_answer_forms import ask_both, open_reasoner_of
@@ -306,44 +307,10 @@ def test_an_error_is_read_whatever_its_form(body, said):
     assert read_error_message(body) == said
 
 
-async def test_fewer_are_in_flight_where_calls_time_out_and_more_again_where_they_are_answered():
-    now = [0.0]
-    limiter = RateLimiter(8, clock=lambda: now[0])
-
-    async def count_most_at_once():
-        async def run_one():
-            async with limiter.slot(1):
-                running = limiter.running
-                await asyncio.sleep(0.001)
-                return running
-
-        await asyncio.gather(*(run_one() for _ in range(20)))
-        return max(await asyncio.gather(*(run_one() for _ in range(20))))
-
-    assert await count_most_at_once() == 8
-    limiter.reduce()
-    limiter.reduce()
-    assert (limiter.concurrency, await count_most_at_once()) == (4, 4), (
-        "of a burst the first counts"
-    )
-    for _ in range(5):
-        now[0] += 11
-        limiter.reduce()
-    assert (limiter.concurrency, await count_most_at_once()) == (1, 1), "at least one"
-    limiter.restore()
-    assert (limiter.concurrency, await count_most_at_once()) == (2, 2)
-    for _ in range(100):
-        limiter.restore()
-    assert (limiter.concurrency, await count_most_at_once()) == (8, 8)
-
-
 @pytest.mark.slow
-async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(
-    store, monkeypatch
-):
+async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_for_ever(store):
     """It goes on with calls that nobody waits for any more: eight at once would time out in turn
     until all are dead letters."""
-    monkeypatch.setattr(limiter_module, "BURST", 0.2)
     one_at_a_time = threading.Lock()
 
     def answer_slowly(answer):
@@ -359,5 +326,6 @@ async def test_a_server_that_answers_one_at_a_time_is_not_asked_by_all_at_once_f
             reasoner.endpoint.limiter.pause = lambda seconds: 0.0
             found = await asyncio.gather(*(ask_both(reasoner) for _ in range(4)))
             assert all(forward.prediction is True for forward, _ in found)
-            assert reasoner.endpoint.limiter.concurrency < 8
+            limits = reasoner.endpoint.limiter.limits
+            assert min(limits.total.now, limits.kinds[ModelWork.READ].now) < 8
             assert len(server.asked) < 20

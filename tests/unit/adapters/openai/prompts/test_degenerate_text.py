@@ -13,7 +13,15 @@ from propagation.adapters.openai.prompting import (
     find_reason,
     is_like_title,
 )
-from propagation.adapters.openai.prompts import backward, extract, forward, merge, summarize
+from propagation.adapters.openai.prompting.text_subjects import TextSubjects
+from propagation.adapters.openai.prompts import (
+    backward,
+    extract,
+    forward,
+    gradient,
+    merge,
+    summarize,
+)
 from propagation.adapters.openai.prompts.gradient import OUTCOMES
 from propagation.model import (
     AddLine,
@@ -750,3 +758,70 @@ def test_messages_judged_without_words_bring_no_gradient():
     )
     assert isinstance(found, DegeneratePart)
     assert found.usable == []
+
+
+# What SmolLM2 wrote in place of gradients over cds-dense.
+SMALL = TextSubjects(["Greatest Hits: Boston"], ["classic rock"], ["Seen around soul"])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Greatest Hits", LossReason.BARE_TITLE),
+        ("Roxette's Greatest Hits", LossReason.BARE_TITLE),
+        ("A Love Song Collection", LossReason.BARE_TITLE),
+        ("Yes I Am", LossReason.BARE_TITLE),
+        ("gradient(256px 2px 2px 2px, rgb(255,255,255))", LossReason.FORM),
+        ("gradient(from left, top)',", LossReason.FORM),
+        (
+            "The user chose the item 'passed', which was a favor for which it wasn't chosen",
+            LossReason.ECHO,
+        ),
+        ("no data available", None),
+        ("No data.", None),
+    ],
+)
+def test_gradients_that_say_nothing_are_left_out(text, reason):
+    check = TextCheck(AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (), subjects=SMALL))
+    assert check.keep_gradient(text) == ""
+    assert check.reasons == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Say more of classic rock and of Boston",
+        "Keep Rock",
+        "Speak less of Greatest Hits.",
+        "Trust gradients of mood (1970s) less",
+    ],
+)
+def test_gradients_that_say_something_are_kept(text):
+    check = TextCheck(AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (), subjects=SMALL))
+    assert check.keep_gradient(text) == text
+
+
+MESSAGE = 'a community drawn to soul and funk. seen around "night train". lately heard more of it.'
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            "A community drawn to soul and funk. Seen around",
+            "A community drawn to soul and funk.",
+        ),
+        ("A community drawn to soul and funk. ", "A community drawn to soul and funk. "),
+        ("A community drawn to soul", "A community drawn to soul"),
+        ("Likes soul and funk. Seen around jazz", "Likes soul and funk. Seen around jazz"),
+        (
+            'A community drawn to soul and funk. Seen around "Night Train". Lately heard',
+            'A community drawn to soul and funk. Seen around "Night Train".',
+        ),
+    ],
+)
+def test_a_copy_of_a_message_ends_with_its_last_whole_sentence(text, kept):
+    """Small models end their text where the message has a mark of quotation."""
+    check = TextCheck(AskedTexts(data=(MESSAGE,)))
+    assert check.keep_line(text) == kept
+    assert not check.reasons
