@@ -32,6 +32,9 @@ class RateLimiter:
     these stay free of other kinds: one slot for each interaction under way (`keep_for`), or the
     whole half while a question of one waits. A single slot goes by turns.
 
+    A kept slot costs the time in which an interaction commits, and gains that its next question
+    waits for no call of another kind (figures: docs/llm.md, benchmarks/llm/kept_slots.py).
+
     Every attempt of every call takes exactly one slot of its endpoint's limiter.
     """
 

@@ -81,6 +81,24 @@ class Slow(OfflineReasoner):
             self.running -= 1
 
 
+class Keeper(Slow):
+    """Notes for how many interactions it keeps room, and for how many at each question."""
+
+    def __init__(self):
+        super().__init__(4)
+        self.kept = 0
+        self.changes = []
+        self.at_questions = []
+
+    def keep_for(self, interactions):
+        self.kept = interactions
+        self.changes.append(interactions)
+
+    async def forward(self, *asked):
+        self.at_questions.append((self.kept, self.running + 1))
+        return await super().forward(*asked)
+
+
 class Scribe(Slow):
     """Writes into the item that two interactions share.
 
@@ -306,3 +324,22 @@ async def test_closing_in_the_middle_is_as_if_it_had_not_begun(tmp_path):
     _, gradients, _, reasoned = read_tables(tmp_path / "graph.db")
     assert len(reasoned) == 12
     assert len({(row[0], row[1], row[2]) for row in gradients}) == len(gradients)
+
+
+@pytest.mark.parametrize("users", [1, 3, 8])
+async def test_the_reasoner_keeps_room_while_interactions_are_under_way_or_follow(tmp_path, users):
+    """Between two interactions of one user nothing is under way for a moment."""
+    reasoner = Keeper()
+    async with open_engine(tmp_path, reasoner) as engine:
+        await engine.upsert_clients(items())
+        await engine.drain()
+        recorded = [
+            replace(event, user_id=f"u{n % users}") for n, event in enumerate(events(12 * users))
+        ]
+        await engine.record(recorded)
+        reasoner.changes.clear()
+        await engine.drain()
+    assert all(kept >= running for kept, running in reasoner.at_questions)
+    assert reasoner.changes[-1] == 0
+    assert 0 not in reasoner.changes[:-1], "they are reasoned one after another"
+    assert max(reasoner.changes) == min(users, 4)
