@@ -342,4 +342,5 @@ async def test_the_reasoner_keeps_room_while_interactions_are_under_way_or_follo
     assert all(kept >= running for kept, running in reasoner.at_questions)
     assert reasoner.changes[-1] == 0
     assert 0 not in reasoner.changes[:-1], "they are reasoned one after another"
-    assert max(reasoner.changes) == min(users, 4)
+    # One that has ended may be counted together with its successor for a moment.
+    assert min(users, 4) <= max(reasoner.changes) <= min(users + 1, 4)
