@@ -59,7 +59,8 @@ def model_check(
     both orders; items are described one, four and ten a call; whole interactions give the time and
     the money for the events of the data. Nothing is stored. docs/llm-models.md explains the table.
 
-    Exit code 1 if no answer can be used. JSON: {"model", "data", "questions", "seed", "figures":
+    Exit code 1 if no answer can be used, 4 if the address is down, is no endpoint, or lacks the
+    model. JSON: {"model", "data", "questions", "seed", "figures":
     {"validity", "choices", "names", "costs", "pace", "context_tokens"}, "settings", "estimate",
     "advice", "notes"}.
     """

@@ -26,11 +26,11 @@ async def test_the_status_says_what_answered_and_which_setting_to_correct(tmp_pa
             status = await service.stub.GetStatus(pb.GetStatusRequest())
             return status.failing.get("reason")
 
-        failure = await wait_until(find_failure, 30)
+        failure = await wait_until(find_failure, 60)
         assert failure.startswith(
             f"{model.base_url} answers, but is no endpoint of chat completions (404: Not Found"
             " error): set openai.base_url to the address of an OpenAI-compatible server"
         )
-        await wait_until(lambda: service.engine.numbers.view.epoch == 1, 30)
+        await wait_until(lambda: service.engine.numbers.view.epoch == 1, 60)
         answer = await service.stub.Recommend(pb.RecommendRequest(user_id="new"))
         assert answer.recommendations
