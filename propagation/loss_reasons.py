@@ -44,7 +44,8 @@ SENTENCES = {
     LossReason.FORM: "A text holds JSON, or the form of an answer.",
     LossReason.CHATTER: "A text speaks to whoever asked, or only fills the place.",
     LossReason.REPETITION: "A text repeats itself.",
-    LossReason.ECHO: "A text repeats the instructions, or what they say of the interaction.",
+    LossReason.ECHO: "A text repeats the instructions, what they say of the interaction, or"
+    " a message.",
     LossReason.MARKER: "A text names a part of the question.",
     LossReason.STANDING_LINE: "A line stands in the profile already.",
     LossReason.ABOUT_PROFILE: "A line or a router's text speaks of profiles, not of taste.",

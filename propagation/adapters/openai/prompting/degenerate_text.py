@@ -47,8 +47,11 @@ REFRAIN_WORDS, REFRAIN_TIMES = 4, 3
 """How many words, how many times anywhere in a text, are a loop."""
 DOUBLED_WORDS, LONG_DOUBLED_WORDS, DOUBLED_IN_WORDS = 4, 8, 32
 """How many words are a loop if they stand twice: in a row, and anywhere in a text of a line's length."""
-REMINDER_WORDS = 4
-"""How many words in a row repeat the reminder behind the data, as nobody speaks of tastes."""
+REMINDER_WORDS, COPIED_WORDS = 4, 4
+"""How many words in a row repeat the reminder behind the data, as nobody speaks of tastes.
+
+So many words of a gradient copy a text of the data.
+"""
 ARTICLE = re.compile(r"(?:the|an?) ")
 TITLE_WORDS, SHORT_WORD = 8, 3
 SMALL_WORDS = frozenset(["from", "into", "over", "with"])
@@ -332,6 +335,8 @@ class TextCheck:
         kept = self.keep_text(text)
         if kept and self._is_title(kept):
             return self._keep(kept, LossReason.BARE_TITLE)
+        if kept and self._asked.subjects.required and begins_like(kept, self._asked.data):
+            return self._keep(kept, LossReason.ECHO)
         return self._keep_about(kept, self._asked.subjects.are_in_gradient)
 
     def _is_title(self, text: str) -> bool:
@@ -470,6 +475,18 @@ def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossRea
     if ABOUT_PROFILES.search(text) and not any(map(ABOUT_PROFILES.search, asked.data)):
         return LossReason.ABOUT_PROFILE
     return None
+
+
+def begins_like(text: str, data: Iterable[str]) -> bool:
+    """Return whether a text of some words is the beginning of one of the data.
+
+    Args:
+        data: Texts of the question, case-folded.
+    """
+    said = " ".join(text.casefold().split()).rstrip(".… ")
+    return len(_split(said)) >= COPIED_WORDS and any(
+        " ".join(one.split()).startswith(said) for one in data
+    )
 
 
 def end_copy(text: str, data: Iterable[str]) -> str:

@@ -760,6 +760,7 @@ def test_messages_judged_without_words_bring_no_gradient():
     assert found.usable == []
 
 
+MESSAGE = 'a community drawn to soul and funk. seen around "night train". lately heard more of it.'
 # What SmolLM2 wrote in place of gradients over cds-dense.
 SMALL = TextSubjects(["Greatest Hits: Boston"], ["classic rock"], ["Seen around soul"])
 
@@ -777,12 +778,15 @@ SMALL = TextSubjects(["Greatest Hits: Boston"], ["classic rock"], ["Seen around 
             "The user chose the item 'passed', which was a favor for which it wasn't chosen",
             LossReason.ECHO,
         ),
+        ("A community drawn to soul and funk. Seen around", LossReason.ECHO),
+        ("A community drawn to soul and funk.", LossReason.ECHO),
         ("no data available", None),
         ("No data.", None),
     ],
 )
 def test_gradients_that_say_nothing_are_left_out(text, reason):
-    check = TextCheck(AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (), subjects=SMALL))
+    asked = AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (MESSAGE,), subjects=SMALL)
+    check = TextCheck(asked)
     assert check.keep_gradient(text) == ""
     assert check.reasons == ([reason] if reason else [])
 
@@ -792,16 +796,15 @@ def test_gradients_that_say_nothing_are_left_out(text, reason):
     [
         "Say more of classic rock and of Boston",
         "Keep Rock",
+        "A community drawn to more than soul",
         "Speak less of Greatest Hits.",
         "Trust gradients of mood (1970s) less",
     ],
 )
 def test_gradients_that_say_something_are_kept(text):
-    check = TextCheck(AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (), subjects=SMALL))
+    asked = AskedTexts(gradient.PROMPT.instructions, OUTCOMES[0], (MESSAGE,), subjects=SMALL)
+    check = TextCheck(asked)
     assert check.keep_gradient(text) == text
-
-
-MESSAGE = 'a community drawn to soul and funk. seen around "night train". lately heard more of it.'
 
 
 @pytest.mark.parametrize(
