@@ -1,4 +1,4 @@
-"""Failures: what fails now, dead letters, and what a language model gets wrong."""
+"""Failures: what fails now, dead letters, a language model's errors."""
 
 from dataclasses import dataclass
 

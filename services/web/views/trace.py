@@ -1,5 +1,6 @@
 """Traces: where a preference went, and where a profile's line came from."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -97,13 +98,25 @@ async def show_trace(request: Request) -> Response:
         if error.code() != grpc.StatusCode.NOT_FOUND:
             raise
         return await _show_form(request, visitor, 404, origin, _describe_unknown(origin))
+    profile = await _get_profile(visitor, origin)
+    # A thousand paths take a while to write; live views of others go on meanwhile.
+    return await asyncio.to_thread(_show_answer, request, origin, answer, limit, profile)
+
+
+def _show_answer(
+    request: Request,
+    origin: Origin,
+    answer: pb.TracePropagationResponse,
+    limit: int,
+    profile: pb.Profile | None,
+) -> Response:
     backward = origin.choice == "line"
     drawn = join_paths(answer.paths[:MAX_PATHS], backward=backward)
     return show(
         request,
         "trace/trace.html",
         origin=origin,
-        choices=_list_choices(visitor),
+        choices=_list_choices(get_visitor(request)),
         answer=answer,
         limit=limit,
         more=origin.link(limit=min(5 * limit, MAX_LIMIT)) if limit < MAX_LIMIT else "",
@@ -113,7 +126,7 @@ async def show_trace(request: Request) -> Response:
         branches=join_words(answer.paths, backward=backward),
         backward=backward,
         senders=list_senders(answer),
-        profile=await _get_profile(visitor, origin),
+        profile=profile,
     )
 
 
@@ -177,7 +190,7 @@ def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:
 
 
 def list_senders(answer: pb.TracePropagationResponse) -> list[pb.MessageSource]:
-    """List each message that lines on the paths rest on, with its senders, once."""
+    """List the messages behind lines on the paths, each once."""
     messages: dict[tuple[int, int], pb.MessageSource] = {}
     for path in answer.paths:
         for hop in path.hops:
