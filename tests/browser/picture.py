@@ -4,9 +4,9 @@ Run `python -m tests.browser.picture [ADDRESS]`; ADDRESS is the page of a demo t
 """
 
 import io
+import re
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from PIL import Image
@@ -16,21 +16,40 @@ from tests.browser.conftest import ROOT, run_demo
 from tests.browser.programs import install
 
 PICTURE = ROOT / "docs" / "page.png"
-VIEW = "/routers"
-WIDTH, HEIGHT = 1_200, 900
+PERSON = "nils"
+LEAST_EVENTS = 3
+WIDTH, HEIGHT = 1_200, 1_000
 COLOURS = 128
 MAX_BYTES = 200_000
 
 
+def open_trace(browser: Browser) -> None:
+    """Open the trace of a line that several people's choices led to.
+
+    Raises:
+        RuntimeError: There is none.
+    """
+    browser.open(f"/clients?kind=user&text={PERSON}")
+    users = [one.get_attribute("href") for one in browser.find_all("main table a.client")]
+    for user in users:
+        browser.open(str(user).removeprefix(browser.address))
+        links = browser.find_all("main a[href^='/trace?line=']")
+        for trace in [str(link.get_attribute("href")) for link in links]:
+            browser.open(trace.removeprefix(browser.address))
+            found = re.search(r"rests on (\d+) events and 1 message", browser.text)
+            if found and int(found[1]) >= LEAST_EVENTS:
+                return
+    raise RuntimeError(f"no line of {PERSON}'s profiles rests on {LEAST_EVENTS} events")
+
+
 def take_picture(browser: Browser, file: Path) -> None:
-    """Keep a small picture of the view.
+    """Keep a small picture of a trace.
 
     Raises:
         RuntimeError: It has MAX_BYTES or more.
     """
     browser.resize(WIDTH, HEIGHT)
-    browser.open(VIEW)
-    time.sleep(3)  # the first live frames
+    open_trace(browser)
     whole = file.with_suffix(".whole.png")
     browser.keep_picture(whole, whole=False)
     packed = io.BytesIO()
