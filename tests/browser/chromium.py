@@ -25,10 +25,13 @@ SERIOUS = ("serious", "critical")
 CHECK = """
 const [axe, done] = arguments;
 if (window.axe === undefined) (0, eval)(axe);
-window.axe.run(document, {resultTypes: ['violations']}).then((found) => done(found.violations.map((one) => ({
+const describe = (one) => ({
   rule: one.id, impact: one.impact, help: one.help,
   places: one.nodes.slice(0, 3).map((node) => node.html.slice(0, 200) + " " + node.failureSummary),
-}))), (error) => done([{rule: "axe", impact: "critical", help: String(error), places: []}]));
+});
+window.axe.run(document, {resultTypes: ["violations"]}).then(
+  (found) => done(found.violations.map(describe)),
+  (error) => done([{rule: "axe", impact: "critical", help: String(error), places: []}]));
 """
 
 
