@@ -18,7 +18,7 @@ from services.assembly import build_engine
 from services.config.settings import Settings, choose_path_redaction
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, build_server
-from services.runtime.errors import NotInstalled
+from services.runtime.errors import NoSocketFile, NotInstalled
 from services.runtime.interruption import STOP_SIGNALS, interruption
 from services.runtime.kernel_cache import (
     StartCancelled,
@@ -187,10 +187,16 @@ def _open_socket_file(server: grpc.aio.Server, stack: contextlib.AsyncExitStack)
 
     Only this user can open the file. So the process needs neither a certificate nor a name that the
     service's certificate has. Returns the file's address.
+
+    Raises:
+        NoSocketFile: The folder cannot hold one.
     """
     folder = stack.enter_context(create_temporary_folder("propagation-page-"))
     address = f"unix:{folder / 'service'}"
-    server.add_insecure_port(address)
+    try:
+        server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise NoSocketFile(folder) from error
     return address
 
 

@@ -1,1 +1,1 @@
-"""The web page: how fast its views are, and what its visitors cost the service."""
+"""The web page: how fast it is, and what its visitors cost."""

@@ -1,4 +1,4 @@
-"""The page with 100,000 clients and 80 routers, alone and with 20 visitors.
+"""The page with 100,000 clients, alone and with 20 visitors.
 
 Visitors and no visitors take turns, while 500 events a second are recorded. Without tokens all
 visitors share one feed.
@@ -40,7 +40,7 @@ ON = ("--auto-create", "--web", "--set", "web.port=0")
 
 
 def measure(run: Run) -> Figures:
-    """Measure views of a page that nobody opened before, then what visitors cost."""
+    """Measure the first views, then what visitors cost."""
     town = town_of_100k_clients(run.short)
     with serving(copy_of(town, run), *ON) as service:
         assert service.process.stdout is not None
@@ -61,7 +61,7 @@ def measure(run: Run) -> Figures:
 
 
 def _open_first(page: str) -> float:
-    """Return the seconds of the first view with its files, for the first visitor."""
+    """Return the seconds of the first visitor's first view, with its files."""
     started = time.perf_counter()
     with httpx2.Client(base_url=page, trust_env=False, timeout=60) as http:
         for path in ("/", *FILES):

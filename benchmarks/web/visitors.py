@@ -26,7 +26,7 @@ CALL_SECONDS = 30.0
 
 @contextmanager
 def visiting(address: str, visitors: int, run: Run) -> Iterator[None]:
-    """Let visitors look at the page while the body runs, then note what they saw."""
+    """Let visitors look while the body runs, then note what they saw."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.web.visitors", address, str(visitors)],
         stdin=subprocess.PIPE,

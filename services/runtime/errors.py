@@ -1,5 +1,7 @@
 """Errors of a running service, in addition to those of the library."""
 
+from pathlib import Path
+
 from propagation.errors import PropagationError
 
 
@@ -40,6 +42,16 @@ class Stopping(PropagationError):
 
 class OutOfTime(PropagationError):
     """The caller's deadline leaves no time to do anything."""
+
+
+class NoSocketFile(PropagationError):
+    """The temporary folder cannot hold the socket file of the page's process."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"no socket file can be opened in {folder}, whose name may be too long; let TMPDIR name"
+            " a folder of less than 70 characters"
+        )
 
 
 class NotInstalled(PropagationError):

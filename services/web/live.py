@@ -130,7 +130,7 @@ class Feed:
             tasks.create_task(self._watch())
 
     async def wait_newer(self, number: int, seconds: float) -> Snapshot:
-        """Return a newer snapshot, or the last after some seconds or at the end."""
+        """Return a newer snapshot, or the last one after some seconds."""
         async with self._changed:
             try:
                 async with asyncio.timeout(seconds):

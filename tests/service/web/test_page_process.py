@@ -200,3 +200,13 @@ def test_without_its_packages_one_sentence_names_them(tmp_path):
         code, said = run_refused(tmp_path, *command, path=[missing])
         assert code != 0
         assert re.search(r"needs a package.*pip install 'preference-propagation\[web\]'", said)
+
+
+def test_a_temporary_folder_with_a_long_name_is_named(tmp_path, monkeypatch):
+    long = tmp_path / ("a" * 100)
+    long.mkdir()
+    monkeypatch.setenv("TMPDIR", str(long))
+    command = ("serve", "--port", "0", "--web", "--set", "web.port=0", *SMALL)
+    code, said = run_refused(tmp_path, *command)
+    assert code != 0
+    assert "let TMPDIR name a folder" in said
