@@ -217,7 +217,7 @@ class WrongEndpoint(ReasonerUnavailable):
 
 
 class RoundAbandoned(PropagationError):
-    """A round gave way to an activity that replaces its routers; it has no effect."""
+    """A round gave way to an activity that replaces its routers."""
 
 
 class BrokenData(PropagationError):

@@ -1,4 +1,4 @@
-"""Kept slots: what they cost routers' calls, and what interactions gain by them.
+"""Kept slots: what they cost routers' calls, and bring interactions.
 
 `python -m benchmarks.llm.kept_slots` prints a line for each latency, number of users and length of
 routers' answers, without kept slots and with them. The limiter is the service's own. A call is a
@@ -19,7 +19,7 @@ PAUSE_WITHIN, PAUSE_BEHIND = 0.005, 0.015
 
 
 class WaitingClock(selectors.SelectSelector):
-    """Waits for nothing, and adds up the seconds that it was asked to wait."""
+    """A clock that adds up the seconds asked for, without waiting."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class Workload:
         self._used = 0.0
 
     async def run(self) -> str:
-        """Run all interactions; return their pace, that of routers, and the share of slots used."""
+        """Run all interactions; return paces and the share of slots used."""
         asking = [asyncio.ensure_future(self._ask_for_routers()) for _ in range(2 * IN_FLIGHT)]
         await asyncio.sleep(self._router_seconds / 3)
         began, routers, used = self._loop.time(), self._routers, self._used

@@ -199,7 +199,7 @@ class Pipeline:
         await self.settle()
 
     def _keep(self, interactions: int) -> None:
-        """Tell the reasoner for how many interactions it keeps room, if that changed."""
+        """Tell the reasoner for how many interactions it keeps room."""
         if interactions != self._kept:
             self._kept = interactions
             self.keep_for(interactions)

@@ -21,7 +21,7 @@ STOPPING = "the service is stopping; this work goes on after the next start"
 
 
 class RateLimiter:
-    """Gives slots to waiting calls, at most as many at once as `limits` allow.
+    """Gives slots to waiting calls, as far as `limits` allow.
 
     Kinds of work share the slots (ModelWork): a call is of the kind for which its task asks. The
     limiter also bounds calls and tokens a minute. Time-outs lower the number of calls in flight
@@ -102,7 +102,7 @@ class RateLimiter:
         self.limits.note_answer(call)
 
     def note_timeout(self, call: WaitingCall) -> bool:
-        """Note that a call got no answer in time; its slot is released afterwards.
+        """Note that a call got no answer in time.
 
         Returns:
             Whether the server seems overloaded.

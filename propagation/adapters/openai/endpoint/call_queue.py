@@ -48,7 +48,7 @@ class CallQueue:
         return (call for calls in self._waiting.values() for call in calls)
 
     def choose(self, may_begin: Collection[ModelWork] = tuple(ModelWork)) -> WaitingCall | None:
-        """Return the next call of some kinds; None if none of them waits.
+        """Return the next call of some kinds, if one waits.
 
         A call whose task was cancelled is dropped: it stays queued until that task runs.
         """

@@ -1,4 +1,4 @@
-"""How many calls may be in flight at once, as answers and time-outs show it."""
+"""How many calls may be in flight, by answers and time-outs."""
 
 from collections.abc import Mapping
 

@@ -219,7 +219,7 @@ class Endpoint:
         return SYSTEM in self._refused_parameters
 
     def _raise_if_wrong(self, failure: Failure, call: Call, usage: Usage) -> None:
-        """Raise WrongEndpoint if a failure of every call shows which setting is wrong."""
+        """Raise WrongEndpoint if a failure shows which setting is wrong."""
         if failure.wrong:
             raise WrongEndpoint(failure.describe_wrong(self.options, is_chat=call.is_chat), usage)
 

@@ -30,7 +30,7 @@ def is_web_page(body: object) -> bool:
 
 
 def _describe_page(page: str) -> str:
-    """Return the title of a page, or else its first words, marked as a page's."""
+    """Return the title or the first words of a page."""
     page = page[:PAGE_READ_CHARS]
     found = TITLE.search(page)
     words = unescape(MARKUP.sub(" ", found[2] if found else page)).split()

@@ -1,4 +1,4 @@
-"""Answers that come as an event stream, though they were asked for in one piece."""
+"""Answers that come as an event stream without being asked to."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def join_events(body: str) -> dict[str, Any]:
 
 
 def _read_events(body: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a stream; what is no object is passed over."""
+    """Yield the objects of a stream, and nothing else of it."""
     for event in re.split(r"\r?\n\r?\n|\r\r", body):
         lines = (line for line in event.splitlines() if line.startswith("data:"))
         data = "\n".join(line.removeprefix("data:").removeprefix(" ") for line in lines)

@@ -89,7 +89,7 @@ class Failure:
     wrong: Literal["", "address", "model"] = ""
 
     def describe_wrong(self, options: OpenAIOptions, *, is_chat: bool) -> str:
-        """Say what answered and which setting to correct; `wrong` must not be empty."""
+        """Say what answered, and which setting to correct."""
         own = options.base_url == options.embeddings.base_url
         return WRONG[self.wrong].format(
             base_url=options.base_url,
@@ -172,7 +172,7 @@ def _classify_status(
 def _find_wrong_setting(
     status: int, lowered: str, sent: Mapping[str, Any], *, is_page: bool
 ) -> Literal["", "address", "model"]:
-    """Find the setting that is wrong if a server refuses every question like this.
+    """Find the wrong setting if a server refuses every such question.
 
     Args:
         lowered: The message in lower case.

@@ -340,7 +340,7 @@ class TextCheck:
         return self._keep_about(kept, self._asked.subjects.are_in_gradient)
 
     def _is_title(self, text: str) -> bool:
-        """Return whether a gradient says no more than a title, where it must be about something."""
+        """Return whether a gradient says no more than a title."""
         subjects = self._asked.subjects
         return subjects.required and (
             any(is_bare_title(text, title) for title in subjects.titles)
@@ -478,7 +478,7 @@ def find_profile_reason(text: str, asked: AskedTexts = NOTHING_ASKED) -> LossRea
 
 
 def begins_like(text: str, data: Iterable[str]) -> bool:
-    """Return whether a text of some words is the beginning of one of the data.
+    """Return whether a text is the beginning of one of the data.
 
     Args:
         data: Texts of the question, case-folded.
@@ -490,7 +490,7 @@ def begins_like(text: str, data: Iterable[str]) -> bool:
 
 
 def end_copy(text: str, data: Iterable[str]) -> str:
-    """Return a text without a sentence in which it breaks off, if it copies the data.
+    """Cut a sentence that breaks off from a copy of the data.
 
     Models copy a message, and end their own text at the first mark of quotation in it: "A community
     drawn to comedy. Seen around".
