@@ -156,8 +156,8 @@ def test_forget_this_user(browser):
     browser.type("Type its id to confirm", user)
     browser.click("Forget this user")
     browser.wait_for("forgotten")
-    browser.open(f"/clients?kind=user&text={user}")
-    browser.wait_for("Nothing has these words")
+    browser.open(f"/client?kind=user&id={user}")
+    browser.wait_for("There is no such thing")
     keep(browser, "forget-this-user")
 
 
