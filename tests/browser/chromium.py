@@ -9,6 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from selenium.common.exceptions import (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    TimeoutException,
+)
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -21,6 +26,8 @@ HEIGHT = 900
 WAIT_SECONDS = 15
 SLOWEST_SECONDS = 120  # axe-core on a long page, on a busy machine
 MAX_PICTURE_HEIGHT = 4_000
+# While the next page is loaded.
+CHANGING = (NoSuchElementException, StaleElementReferenceException)
 SERIOUS = ("serious", "critical")
 CHECK = """
 const [axe, done] = arguments;
@@ -104,10 +111,12 @@ class Browser:
 
     def wait_for(self, words: str) -> None:
         """Wait until the page says something."""
-        WebDriverWait(self.driver, WAIT_SECONDS).until(
-            lambda _: words.lower() in self.text.lower(),
-            f"{self.path} does not say {words!r}, but: {self.text[:2_000]}",
-        )
+        wait = WebDriverWait(self.driver, WAIT_SECONDS, ignored_exceptions=CHANGING)
+        try:
+            wait.until(lambda _: words.lower() in self.text.lower())
+        except TimeoutException as error:
+            said = self.text[:2_000]
+            raise AssertionError(f"{self.path} does not say {words!r}, but: {said}") from error
 
     def resize(self, width: int, height: int = HEIGHT) -> None:
         """Give the window's inside this size in CSS pixels."""

@@ -32,8 +32,9 @@ return [...document.querySelectorAll('a[href], button, input:not([type=hidden]),
 FOCUS = """
 const one = document.activeElement, style = getComputedStyle(one);
 const outlined = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
-const inside = [...one.querySelectorAll('rect, circle, text')].map((part) => getComputedStyle(part));
-const drawn = inside.some((part) => part.textDecorationLine === 'underline'
+const inside = [...one.querySelectorAll('rect, circle, text')];
+const drawn = inside.map((part) => getComputedStyle(part)).some((part) =>
+  part.textDecorationLine === 'underline'
   || (part.stroke !== 'none' && parseFloat(part.strokeWidth) >= 3));
 return [one.dataset.stop ?? null, outlined || drawn || one.type === 'datetime-local'];
 """
