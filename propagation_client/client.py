@@ -323,6 +323,17 @@ class PropagationClient:
             for event in page.events:
                 yield event
 
+    async def dead_letters(self, *, exchanges: bool = False) -> AsyncIterator[pb.DeadLetter]:
+        """Iterate over dead letters, newest first.
+
+        Args:
+            exchanges: With what the model was asked last, and answered.
+        """
+        request = pb.ListDeadLettersRequest(exchanges=exchanges)
+        async for page in pages(self.stub.ListDeadLetters, request):
+            for letter in page.dead_letters:
+                yield letter
+
     async def operations(
         self,
         kinds: Iterable[pb.OperationKind.ValueType] = (),

@@ -73,7 +73,9 @@ class WithdrawalStep(StrEnum):
     RECORD_SEQUENCE = "record sequence"
     """Store the entry's sequence as that of the last withdrawal."""
     EMPTY_CACHES = "empty caches"
-    """Delete the cached answers of language models: none says on whose texts it rests.
+    """Delete kept answers of language models: none says on whose texts it rests.
+
+    These are the cached ones, and the exchanges of dead letters.
 
     The sequence is stored before this, so that a late answer to an earlier question is not kept.
     """

@@ -101,7 +101,12 @@ from propagation.model.interactions.log import (
     to_seconds,
 )
 from propagation.model.interactions.reasoning import (
+    ANSWERED_CHARS,
+    ASKED_CHARS,
+    NO_EXCHANGE,
     DeadLetter,
+    FailedReasoning,
+    ModelExchange,
     ReasonClaim,
     ReasonedInteraction,
     ReasonedSummary,

@@ -9,6 +9,7 @@ from propagation.ports.graph.outbox import IndexChange, OutboxStore
 from propagation.ports.graph.reason import InteractionReader
 from propagation.ports.graph.record import ClientStore, RecordResult
 from propagation.ports.graph.rounds import POSTPONED_ARRIVALS, Publication, RoundStore
+from propagation.ports.model_exchange import Exchanges, note_exchange, noting_exchanges
 from propagation.ports.model_work import ModelWork, asking_for, current_work
 from propagation.ports.reasoner import (
     AnswerPart,

@@ -3724,30 +3724,179 @@ Global___ForgetClientResponse: _TypeAlias = ForgetClientResponse  # noqa: Y015
 @_typing.final
 class DeadLetter(_message.Message):
     """An interaction on which reasoning failed for good. Its numbers are learned; its texts are
-    missing. `propagation dead-letters` lists and replays them.
+    missing. `propagation dead-letters` lists and replays them. GetStatus sets only sequence and
+    reason.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SEQUENCE_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    INTERACTION_FIELD_NUMBER: _builtins.int
+    FAILED_AT_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    ASKED_FIELD_NUMBER: _builtins.int
+    ANSWERED_FIELD_NUMBER: _builtins.int
+    QUEUED_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The interaction's sequence."""
     reason: _builtins.str
     """The last error, which may quote users' texts. Empty for a caller without the role persons."""
+    attempts: _builtins.int
+    """How often it was tried, replays included. Absent if an earlier release failed."""
+    asked: _builtins.str
+    """What the model was asked last; of more than 8,000 characters, the beginning and the end. Empty
+    if it is not kept, if no model was asked, or if the request did not ask for it.
+    """
+    answered: _builtins.str
+    """What the model answered to it; of more than 4,000 characters, the beginning and the end. Empty
+    if it did not answer, and where `asked` is.
+    """
+    queued: _builtins.bool
+    """Whether it is queued, to be tried again."""
+    @_builtins.property
+    def interaction(self) -> Global___Interaction:
+        """The event, without its metadata."""
+
+    @_builtins.property
+    def failed_at(self) -> _timestamp_pb2.Timestamp:
+        """When the last attempt failed. Absent if an earlier release failed."""
+
     def __init__(
         self,
         *,
         sequence: _builtins.int = ...,
         reason: _builtins.str = ...,
+        interaction: Global___Interaction | None = ...,
+        failed_at: _timestamp_pb2.Timestamp | None = ...,
+        attempts: _builtins.int | None = ...,
+        asked: _builtins.str = ...,
+        answered: _builtins.str = ...,
+        queued: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_attempts", b"_attempts", "attempts", b"attempts", "failed_at", b"failed_at", "interaction", b"interaction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_attempts", b"_attempts", "answered", b"answered", "asked", b"asked", "attempts", b"attempts", "failed_at", b"failed_at", "interaction", b"interaction", "queued", b"queued", "reason", b"reason", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__attempts: _TypeAlias = _typing.Literal["attempts"]  # noqa: Y015
+    _WhichOneofArgType__attempts: _TypeAlias = _typing.Literal["_attempts", b"_attempts"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__attempts) -> _WhichOneofReturnType__attempts | None: ...
+
+Global___DeadLetter: _TypeAlias = DeadLetter  # noqa: Y015
+
+@_typing.final
+class ListDeadLettersRequest(_message.Message):
+    """The request of ListDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    EXCHANGES_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Dead letters a page, 1 to 1,000, with exchanges 1 to 50. Absent: 100, with exchanges 20."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    exchanges: _builtins.bool
+    """Whether to show what the model was asked last, and answered."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        exchanges: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "exchanges", b"exchanges", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListDeadLettersRequest: _TypeAlias = ListDeadLettersRequest  # noqa: Y015
+
+@_typing.final
+class ListDeadLettersResponse(_message.Message):
+    """The answer of ListDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DEAD_LETTERS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    @_builtins.property
+    def dead_letters(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeadLetter]:
+        """The dead letters, newest first."""
+
+    def __init__(
+        self,
+        *,
+        dead_letters: _abc.Iterable[Global___DeadLetter] | None = ...,
+        next_page_token: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["reason", b"reason", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dead_letters", b"dead_letters", "next_page_token", b"next_page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___DeadLetter: _TypeAlias = DeadLetter  # noqa: Y015
+Global___ListDeadLettersResponse: _TypeAlias = ListDeadLettersResponse  # noqa: Y015
+
+@_typing.final
+class ReplayDeadLettersRequest(_message.Message):
+    """The request of ReplayDeadLetters. Either `sequences` or `all` is required."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQUENCES_FIELD_NUMBER: _builtins.int
+    ALL_FIELD_NUMBER: _builtins.int
+    all: _builtins.bool
+    """Every dead letter."""
+    @_builtins.property
+    def sequences(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The sequences of dead letters, at most 1,000."""
+
+    def __init__(
+        self,
+        *,
+        sequences: _abc.Iterable[_builtins.int] | None = ...,
+        all: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all", b"all", "sequences", b"sequences"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplayDeadLettersRequest: _TypeAlias = ReplayDeadLettersRequest  # noqa: Y015
+
+@_typing.final
+class ReplayDeadLettersResponse(_message.Message):
+    """The answer of ReplayDeadLetters."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUEUED_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    queued: _builtins.int
+    """How many of them are queued now, those that were queued before included."""
+    unknown: _builtins.int
+    """How many of the sequences are of no dead letter, perhaps no longer."""
+    def __init__(
+        self,
+        *,
+        queued: _builtins.int = ...,
+        unknown: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["queued", b"queued", "unknown", b"unknown"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReplayDeadLettersResponse: _TypeAlias = ReplayDeadLettersResponse  # noqa: Y015
 
 @_typing.final
 class Budget(_message.Message):

@@ -130,6 +130,16 @@ class PropagationServiceStub:
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.SerializeToString,
                 response_deserializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.FromString,
                 _registered_method=True)
+        self.ListDeadLetters = channel.unary_unary(
+                '/propagation.v1.PropagationService/ListDeadLetters',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ListDeadLettersRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListDeadLettersResponse.FromString,
+                _registered_method=True)
+        self.ReplayDeadLetters = channel.unary_unary(
+                '/propagation.v1.PropagationService/ReplayDeadLetters',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.FromString,
+                _registered_method=True)
         self.ExportClient = channel.unary_stream(
                 '/propagation.v1.PropagationService/ExportClient',
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.ExportClientRequest.SerializeToString,
@@ -405,6 +415,31 @@ class PropagationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListDeadLetters(self, request, context):
+        """List dead letters, newest first: interactions on which reasoning failed for good.
+
+        What a model was asked last and answered is kept with each, and shown if the request asks for
+        it; a retraction or an erasure drops it. Role: admin.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayDeadLetters(self, request, context):
+        """Queue dead letters, to be tried again in the background by the processes on the graph.
+
+        Edits apply to the current profiles, as if they were written now. A queue outlives a restart.
+        Role: admin.
+
+        INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
+        there are more than 1,000.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportClient(self, request, context):
         """Export everything held on a client, as JSON lines.
 
@@ -531,6 +566,16 @@ def add_PropagationServiceServicer_to_server(servicer, server):
                     servicer.GetMeasurements,
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.FromString,
                     response_serializer=propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.SerializeToString,
+            ),
+            'ListDeadLetters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDeadLetters,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListDeadLettersRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ListDeadLettersResponse.SerializeToString,
+            ),
+            'ReplayDeadLetters': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayDeadLetters,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.SerializeToString,
             ),
             'ExportClient': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportClient,
@@ -1040,6 +1085,60 @@ class PropagationService:
             '/propagation.v1.PropagationService/GetMeasurements',
             propagation_dot_v1_dot_propagation__pb2.GetMeasurementsRequest.SerializeToString,
             propagation_dot_v1_dot_propagation__pb2.GetMeasurementsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDeadLetters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ListDeadLetters',
+            propagation_dot_v1_dot_propagation__pb2.ListDeadLettersRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ListDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayDeadLetters(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ReplayDeadLetters',
+            propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -251,6 +251,23 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
     """
+    ListDeadLetters: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListDeadLettersRequest, _propagation_pb2.ListDeadLettersResponse]
+    """List dead letters, newest first: interactions on which reasoning failed for good.
+
+    What a model was asked last and answered is kept with each, and shown if the request asks for
+    it; a retraction or an erasure drops it. Role: admin.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+    """
+    ReplayDeadLetters: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ReplayDeadLettersRequest, _propagation_pb2.ReplayDeadLettersResponse]
+    """Queue dead letters, to be tried again in the background by the processes on the graph.
+
+    Edits apply to the current profiles, as if they were written now. A queue outlives a restart.
+    Role: admin.
+
+    INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
+    there are more than 1,000.
+    """
     ExportClient: _grpc.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]
     """Export everything held on a client, as JSON lines.
 
@@ -461,6 +478,23 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
 
     INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
+    """
+    ListDeadLetters: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListDeadLettersRequest, _propagation_pb2.ListDeadLettersResponse]  # type: ignore[assignment]
+    """List dead letters, newest first: interactions on which reasoning failed for good.
+
+    What a model was asked last and answered is kept with each, and shown if the request asks for
+    it; a retraction or an erasure drops it. Role: admin.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+    """
+    ReplayDeadLetters: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ReplayDeadLettersRequest, _propagation_pb2.ReplayDeadLettersResponse]  # type: ignore[assignment]
+    """Queue dead letters, to be tried again in the background by the processes on the graph.
+
+    Edits apply to the current profiles, as if they were written now. A queue outlives a restart.
+    Role: admin.
+
+    INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
+    there are more than 1,000.
     """
     ExportClient: _aio.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]  # type: ignore[assignment]
     """Export everything held on a client, as JSON lines.
@@ -777,6 +811,35 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         Hours are kept for 31 days; days, in UTC, for 1,000 days. Role: read.
 
         INVALID_ARGUMENT: a time is wrong, or `until` is not after `since`.
+        """
+
+    @_abc_1.abstractmethod
+    def ListDeadLetters(
+        self,
+        request: _propagation_pb2.ListDeadLettersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ListDeadLettersResponse, _abc.Awaitable[_propagation_pb2.ListDeadLettersResponse]]:
+        """List dead letters, newest first: interactions on which reasoning failed for good.
+
+        What a model was asked last and answered is kept with each, and shown if the request asks for
+        it; a retraction or an erasure drops it. Role: admin.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question.
+        """
+
+    @_abc_1.abstractmethod
+    def ReplayDeadLetters(
+        self,
+        request: _propagation_pb2.ReplayDeadLettersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ReplayDeadLettersResponse, _abc.Awaitable[_propagation_pb2.ReplayDeadLettersResponse]]:
+        """Queue dead letters, to be tried again in the background by the processes on the graph.
+
+        Edits apply to the current profiles, as if they were written now. A queue outlives a restart.
+        Role: admin.
+
+        INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
+        there are more than 1,000.
         """
 
     @_abc_1.abstractmethod

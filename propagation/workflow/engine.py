@@ -257,13 +257,29 @@ class Engine:
         self.reasoning.drafting.stop_early()
 
     async def replay_dead_letters(self) -> tuple[int, int]:
-        """Try one claim of dead letters again, marked late.
+        """Try one claim of queued dead letters again, marked late.
 
         Returns:
             How many succeeded, and how many failed again.
         """
         async with self.exclusion.run(Activity.REPLAY_DEAD_LETTERS):
             return await self.reasoning.replay_dead_letters()
+
+    async def retry_dead_letters(self, sequences: Sequence[int] | None) -> tuple[int, int]:
+        """Queue dead letters, and try all that are queued once.
+
+        Args:
+            sequences: Dead letters; None: all.
+
+        Returns:
+            How many succeeded, and how many failed again.
+        """
+        await self.store.queue_dead_letters(sequences)
+        succeeded = failed = 0
+        while any(tried := await self.replay_dead_letters()):
+            succeeded += tried[0]
+            failed += tried[1]
+        return succeeded, failed
 
     async def is_round_due(self) -> bool:
         """Return whether enough clients have changed since the last round."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from propagation.v1 import propagation_pb2 as pb
-from services.client.errors import NotReady, UsageProblem
+from services.client.errors import NotReady, Unreachable, UsageProblem
 from services.runtime.console import print_error
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from services.config.settings import Settings
     from services.config.sources import LoadedSettings
 
+LOOPBACK = "127.0.0.1:50051"
 RESULTS_ENDINGS = (".csv", ".npz")
 
 
@@ -89,6 +90,15 @@ Address = Annotated[
     str,
     typer.Option(envvar="PROPAGATION_ADDRESS", metavar="HOST:PORT", help="The service to talk to."),
 ]
+ServiceOrDatabase = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        envvar="PROPAGATION_ADDRESS",
+        metavar="HOST:PORT",
+        help=f"The service to ask; default: {LOOPBACK} if one runs there, else the database.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, for programs.")]
 Config = Annotated[
     Path | None,
@@ -130,7 +140,6 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file
 Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000, help="How many.")]
 T = TypeVar("T")
 Opened = TypeVar("Opened", "Engine", "GraphStore")
-LOOPBACK = "127.0.0.1:50051"
 WAIT_SECONDS, WAIT_PAUSE_SECONDS = 300.0, 0.5
 KINDS = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
 
@@ -184,6 +193,38 @@ def ask(
         if goes_on:
             print("propagation:", goes_on, file=sys.stderr)
         raise
+
+
+def ask_or_open(
+    address: str | None,
+    ask_service: Callable[[str], T],
+    open_database: Callable[[], T],
+    *,
+    database_named: bool,
+) -> T:
+    """Ask a service, or open the database if none runs.
+
+    Args:
+        address: The service that the caller named; None: that of this machine, if it runs.
+        ask_service: Asks the service at an address.
+        open_database: Does the same on the database.
+        database_named: Whether the caller named a database or settings: then no service is asked.
+
+    Raises:
+        UsageProblem: Both were named.
+        Unreachable: The caller named a service that does not answer.
+    """
+    if database_named:
+        if address is not None and address != os.environ.get("PROPAGATION_ADDRESS"):
+            raise UsageProblem("give either --address or a database (--database, --config, --set)")
+        return open_database()
+    if address is not None:
+        return ask_service(address)
+    try:
+        return ask_service(LOOPBACK)
+    except Unreachable:
+        print_error(f"no service answers at {LOOPBACK}: opening the database")
+        return open_database()
 
 
 async def _call_when_ready(

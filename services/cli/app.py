@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from services.cli.exits import Command
+from services.cli.operator.dead_letters import dead_letters
 from services.cli.operator.doctor import doctor
 from services.cli.operator.forget import export_client, forget, retract
 from services.cli.operator.maintenance import (
     backup,
     compact,
-    dead_letters,
     export,
     init,
     rebuild,

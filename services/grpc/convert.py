@@ -24,6 +24,7 @@ from propagation.model import (
 )
 from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.reason.dead_letters import FailedEvent
 from services.grpc.visibility import References, list_shown_senders
 
 AUTHORS = {
@@ -43,6 +44,39 @@ BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 def key_to_proto(key: ClientKey) -> pb.ClientKey:
     """Convert a client's key."""
     return pb.ClientKey(kind=CLIENT_KINDS[key.kind], id=key.id)
+
+
+def failed_event_to_proto(letter: FailedEvent, *, exchanges: bool) -> pb.DeadLetter:
+    """Convert a dead letter.
+
+    A client that was erased meanwhile has an empty id.
+
+    Args:
+        exchanges: Whether to show what a model was asked, and answered.
+    """
+
+    def name(ref: int) -> str:
+        key = letter.keys[ref]
+        return "" if key is None else key.id
+
+    failed, event = letter.failed, letter.event
+    return pb.DeadLetter(
+        sequence=failed.sequence,
+        reason=failed.reason,
+        interaction=pb.Interaction(
+            event_id=event.event_id,
+            user_id=name(event.user),
+            item_id=name(event.item),
+            negative_item_id=None if event.negative is None else name(event.negative),
+            time=time_to_proto(event.time),
+            weight=event.weight,
+        ),
+        failed_at=time_to_proto(failed.failed_at),
+        attempts=failed.attempts or None,
+        asked=failed.exchange.asked if exchanges else "",
+        answered=failed.exchange.answered if exchanges else "",
+        queued=failed.queued,
+    )
 
 
 def time_to_proto(time_ms: int) -> Timestamp | None:

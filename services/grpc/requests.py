@@ -60,13 +60,11 @@ def parse_choice(value: int, field: str, choices: Mapping[Any, T], names: str) -
     return choices[value]
 
 
-def parse_limit(request: Any, field: str, default: int) -> int:
-    """Return an optional number of results, 1 to 1,000. Raises InvalidInput."""
+def parse_limit(request: Any, field: str, default: int, most: int = LIMIT_MAX) -> int:
+    """Return an optional number of results, 1 to `most`. Raises InvalidInput."""
     limit: int = getattr(request, field) if request.HasField(field) else default
-    if not 1 <= limit <= LIMIT_MAX:
-        raise InvalidInput(
-            field, f"is {limit}; give 1 to {LIMIT_MAX}, or leave it out for {default}"
-        )
+    if not 1 <= limit <= most:
+        raise InvalidInput(field, f"is {limit}; give 1 to {most}, or leave it out for {default}")
     return limit
 
 
@@ -202,18 +200,20 @@ class Page:
         return make_token(self.question, start)
 
 
-def parse_page(request: Any, question: str) -> Page:
+def parse_page(request: Any, question: str, default: int = 100, most: int = LIMIT_MAX) -> Page:
     """Read page_size and page_token; without a token the page starts at 0.
 
     Args:
         request: The request.
         question: Names the list and all that determines its order. The token of another list is
             refused.
+        default: The page's size, if the request names none.
+        most: The largest size that the request may name.
 
     Raises:
         InvalidInput: The size is out of range, or the token belongs to another question.
     """
-    size = parse_limit(request, "page_size", default=100)
+    size = parse_limit(request, "page_size", default, most)
     if not request.page_token:
         return Page(question, 0, size)
     (start,) = read_token(request.page_token, "page_token", question, 1)

@@ -8,6 +8,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.grpc.handlers.client_search import ClientSearchHandler
 from services.grpc.handlers.clients import ClientsHandler
+from services.grpc.handlers.operator.dead_letters import DeadLettersHandler
 from services.grpc.handlers.get_status import GetStatusHandler
 from services.grpc.handlers.history import HistoryHandler
 from services.grpc.handlers.interactions import InteractionsHandler
@@ -29,6 +30,7 @@ class PropagationService(
     TracePropagationHandler,
     WatchPropagationHandler,
     HistoryHandler,
+    DeadLettersHandler,
     GetStatusHandler,
     pb_grpc.PropagationServiceServicer,
 ):

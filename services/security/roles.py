@@ -57,6 +57,8 @@ ROLES_BY_CALL: Mapping[str, tuple[Role, ...]] = {
     "ListClientEvents": (Role.ADMIN,),
     "RunRound": (Role.ADMIN,),
     "EvolveRouters": (Role.ADMIN,),
+    "ListDeadLetters": (Role.ADMIN,),
+    "ReplayDeadLetters": (Role.ADMIN,),
     "ExportClient": (Role.ADMIN,),
     "ForgetClient": (Role.ADMIN,),
 }

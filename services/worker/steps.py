@@ -220,6 +220,25 @@ async def merge(context: WorkerContext) -> int:
     return 1
 
 
+async def replay(context: WorkerContext) -> int:
+    """Try queued dead letters again, unless other work waits.
+
+    Returns:
+        How many were tried.
+    """
+    engine = context.engine
+    if context.stopping.is_set() or context.uninterrupted.running:
+        return 0
+    if not await engine.store.has_queued_dead_letters():
+        return 0
+    await context.priority.yield_to_calls()
+    done = sum(await engine.replay_dead_letters())
+    if done:
+        context.progress.advance()
+        context.wakes["round"].set()
+    return done
+
+
 async def follow(context: WorkerContext) -> int:
     """Apply the commits of other processes.
 

@@ -1,7 +1,7 @@
 """Background work of the service: learning, reasoning, rounds, upkeep and jobs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
@@ -28,6 +28,7 @@ from services.worker.steps import (
     queue_merge,
     repeat_job,
     repeat_step,
+    replay,
     retain,
     run_due_round,
     run_interval_round,
@@ -100,6 +101,7 @@ class Worker:
             "reason": ReasonStep().run,
             "round": run_due_round,
             "merge": merge,
+            "replay": replay,
             "retention": retain,
             "index": update_index,
             "follow": follow,
@@ -174,6 +176,19 @@ class Worker:
     def queue_merge(self, ref: int) -> None:
         """Merge a client's pending messages in the background, after a read."""
         queue_merge(self._context, ref)
+
+    async def queue_dead_letters(self, sequences: Sequence[int] | None) -> int:
+        """Queue dead letters, and let this process try them again.
+
+        Args:
+            sequences: Dead letters; None: all.
+
+        Returns:
+            How many of them are queued now.
+        """
+        queued = await self._context.engine.store.queue_dead_letters(sequences)
+        self._context.wakes["replay"].set()
+        return queued
 
     async def run_round(self, *, drain: bool) -> Round | None:
         """Run a round within a call, whether due or not.

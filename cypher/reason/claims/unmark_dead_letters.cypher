@@ -3,4 +3,4 @@
 // parameters: sequences
 UNWIND $sequences AS sequence
 MATCH (i:Interaction {sequence: sequence})
-REMOVE i:DeadLetter
+REMOVE i:DeadLetter, i.attempts, i.asked, i.answered, i.failed_at, i.queued

@@ -11,10 +11,12 @@ from propagation.model import (
     Author,
     ClientEvent,
     ClientText,
+    FailedReasoning,
     FilterRule,
     Gradient,
     InteractionRow,
     Line,
+    ModelExchange,
     Module,
     ReasonedInteraction,
     Source,
@@ -145,6 +147,14 @@ def build_gradient(row: Sequence[Any]) -> Gradient:
         text=row[5],
         attributes=tuple(row[6]),
         epoch=row[7],
+    )
+
+
+def build_failed_reasoning(row: Sequence[Any]) -> FailedReasoning:
+    """Build a dead letter from its stored fields, in their order."""
+    sequence, reason, attempts, failed_at, asked, answered, queued = row
+    return FailedReasoning(
+        sequence, reason, attempts, failed_at, ModelExchange(asked, answered), bool(queued)
     )
 
 

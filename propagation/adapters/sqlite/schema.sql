@@ -110,7 +110,13 @@ CREATE TABLE reasoned (
   fallback TEXT
 ) STRICT;
 CREATE INDEX reasoned_late ON reasoned (late) WHERE late IS NOT NULL;
-CREATE TABLE dead_letter (sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
+-- What a model was asked last and answered (`asked`, `answered`) is dropped at each withdrawal.
+CREATE TABLE dead_letter (
+  sequence INTEGER PRIMARY KEY, reason TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0,
+  failed_at INTEGER NOT NULL DEFAULT 0, asked TEXT NOT NULL DEFAULT '',
+  answered TEXT NOT NULL DEFAULT '', queued INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX dead_letter_queued ON dead_letter (sequence) WHERE queued;
 -- `rewritten` has bits: 1, a withdrawal changed the content; 2, see FOLLOWS_GAP in reason/texts.py.
 CREATE TABLE profile_version (
   ref INTEGER NOT NULL, version INTEGER NOT NULL, sequence INTEGER NOT NULL,

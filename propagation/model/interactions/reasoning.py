@@ -9,6 +9,44 @@ from propagation.model.clients.gradient import Gradient
 from propagation.model.clients.profile import ClientText, MessageMerge
 from propagation.usage import NO_USAGE, Usage
 
+ASKED_CHARS = 8_000
+"""How many characters of a question are kept with a dead letter."""
+ANSWERED_CHARS = 4_000
+"""How many characters of an answer are kept with a dead letter."""
+CUT = "\n[...]\n"
+
+
+class ModelExchange(NamedTuple):
+    """What a language model was asked, and what it answered.
+
+    Either is empty if it is not kept; the answer also if there was none.
+    """
+
+    asked: str = ""
+    answered: str = ""
+
+    def cut(self) -> "ModelExchange":
+        """Return the exchange as a store keeps it.
+
+        Texts that are too long lose their middle. What no store takes (U+0000, half a surrogate
+        pair) is left out or replaced.
+        """
+        return ModelExchange(
+            cut_middle(self.asked, ASKED_CHARS), cut_middle(self.answered, ANSWERED_CHARS)
+        )
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """Shorten a text to `limit` characters; both of its ends stay."""
+    text = text.replace("\0", "").encode(errors="replace").decode()
+    if len(text) <= limit:
+        return text
+    kept = limit - len(CUT)
+    return text[: kept // 2] + CUT + text[len(text) - (kept - kept // 2) :]
+
+
+NO_EXCHANGE = ModelExchange()
+
 
 @value
 class ReasonedInteraction:
@@ -18,6 +56,8 @@ class ReasonedInteraction:
         reward: 1 or 0 (eq. 7); None without a negative.
         failure: Why reasoning failed; the interaction is then a dead letter and has no texts. None
             if it succeeded.
+        attempts: How often it was tried.
+        exchange: For a dead letter, what a model was asked last, and answered.
         late: For a replayed dead letter, the last recorded sequence at the replay; else None.
         usage: What reasoning cost.
         predicted_by: Name of the reasoner that predicted in the model's stead; "" if none did.
@@ -32,6 +72,8 @@ class ReasonedInteraction:
     gradients: tuple[Gradient, ...] = ()
     merges: tuple[MessageMerge, ...] = ()
     failure: str | None = None
+    attempts: int = 1
+    exchange: ModelExchange = NO_EXCHANGE
     late: int | None = None
     usage: Usage = NO_USAGE
     predicted_by: str = ""
@@ -89,6 +131,24 @@ class DeadLetter(NamedTuple):
 
     sequence: int
     reason: str
+
+
+class FailedReasoning(NamedTuple):
+    """A dead letter with everything that is kept of its attempts.
+
+    Attributes:
+        attempts: How often it was tried, replays included; 0: not known.
+        failed_at: When the last attempt was stored, in milliseconds since 1970; 0: not known.
+        exchange: What a model was asked last, and answered.
+        queued: Whether it waits to be tried again.
+    """
+
+    sequence: int
+    reason: str
+    attempts: int
+    failed_at: int
+    exchange: ModelExchange
+    queued: bool
 
 
 @value

@@ -10,6 +10,7 @@ from propagation.model import (
     Client,
     ClientText,
     DeadLetter,
+    FailedReasoning,
     Gradient,
     InteractionRow,
     MessageMerge,
@@ -121,16 +122,30 @@ class ReasonStore(InteractionReader, Protocol):
         """
 
     async def claim_dead_letters(self, worker: str, limit: int, ttl_ms: int) -> ReasonClaim | None:
-        """Claim the oldest free dead letters, to try them again.
+        """Claim the oldest free queued dead letters, to try them again.
 
-        A dead letter is free if no worker holds it, nor an earlier dead letter of its user.
+        A dead letter is free if no worker holds it, nor an earlier queued one of its user.
 
         Commit the results like those of any claim, with `late` set. An interaction that succeeds is
-        no longer a dead letter; one that fails again gets the newest reason.
+        no longer a dead letter. One that fails again gets the newest reason and exchange, counts
+        all attempts, and is queued no more.
 
         Returns:
             The claim; None if there is nothing to claim.
         """
+
+    async def queue_dead_letters(self, sequences: Sequence[int] | None) -> int:
+        """Queue dead letters, to be tried again.
+
+        Args:
+            sequences: Dead letters; None: all. Sequences of other interactions are skipped.
+
+        Returns:
+            How many of them are queued now, earlier ones included.
+        """
+
+    async def has_queued_dead_letters(self) -> bool:
+        """Tell whether a dead letter waits to be tried again."""
 
     async def commit_texts(
         self,
@@ -260,3 +275,13 @@ class ReasonStore(InteractionReader, Protocol):
 
     async def get_dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         """Return at most `limit` interactions whose reasoning failed for good, oldest first."""
+
+    async def get_failed_reasoning(self, before: int, limit: int) -> Sequence[FailedReasoning]:
+        """Return at most `limit` dead letters with their attempts, newest first.
+
+        A retraction or an erasure drops the exchanges of all dead letters: a question may quote any
+        client's text.
+
+        Args:
+            before: The sequences of the dead letters are smaller than this one.
+        """

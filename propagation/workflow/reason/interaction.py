@@ -34,11 +34,13 @@ from propagation.optimization.credit_assignment import keep_gradients_of_partici
 from propagation.optimization.prediction import ForwardResult, receive_and_predict
 from propagation.ports import (
     AnswerPart,
+    Exchanges,
     InteractionReader,
     MergeAnswer,
     OptimizeAnswer,
     Party,
     Reasoner,
+    noting_exchanges,
 )
 from propagation.reception.merge import Inbox, apply_merge, fill_inbox
 from propagation.workflow.index import create_client_text_cache
@@ -186,12 +188,15 @@ class InteractionReasoning:
         Raises:
             ReasonerUnavailable: The reasoner answers nothing now; no attempt is counted.
         """
-        failure, usage = "", NO_USAGE
-        for number in range(self._settings.reason_attempts):
-            if number:
-                await asyncio.sleep(self._settings.reason_backoff * 2 ** (number - 1))
+        failure, usage, attempts = "", NO_USAGE, 0
+        exchanges = Exchanges()
+        while attempts < self._settings.reason_attempts:
+            if attempts:
+                await asyncio.sleep(self._settings.reason_backoff * 2 ** (attempts - 1))
+            attempts += 1
             try:
-                return await self._draft_once(work, working_set, usage)
+                with noting_exchanges(exchanges):
+                    return await self._draft_once(work, working_set, usage)
             except ReasonerUnavailable:
                 raise
             except ReasonerFailed as error:
@@ -203,7 +208,12 @@ class InteractionReasoning:
                 failure = f"the answer edits a line that the profile does not have: {error}"
         return DraftedInteraction(
             ReasonedInteraction(
-                sequence=work.sequence, user=work.user, failure=failure, usage=usage
+                sequence=work.sequence,
+                user=work.user,
+                failure=failure,
+                attempts=attempts,
+                exchange=exchanges.last.cut(),
+                usage=usage,
             )
         )
 

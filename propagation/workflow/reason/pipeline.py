@@ -55,7 +55,7 @@ class ClaimRenewal:
         return await self.store.claim_reason(self.leases.holder, limit, self.leases.ttl_ms)
 
     async def take_dead_letters(self, limit: int) -> ReasonClaim | None:
-        """Claim the oldest dead letters (see ReasonStore.claim_dead_letters)."""
+        """Claim the oldest queued dead letters (see ReasonStore.claim_dead_letters)."""
         return await self.store.claim_dead_letters(self.leases.holder, limit, self.leases.ttl_ms)
 
     @asynccontextmanager

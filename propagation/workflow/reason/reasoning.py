@@ -129,7 +129,7 @@ class Reasoning:
         return len(await self._reason_claim(claim, self.drafting))
 
     async def replay_dead_letters(self) -> tuple[int, int]:
-        """Try the oldest dead letters again.
+        """Try the oldest queued dead letters again.
 
         Their edits apply to the current texts, and count as written at the newest recorded
         sequence.

@@ -1,7 +1,7 @@
 """Commands that open the database themselves.
 
-`propagation backup`, `restore`, `export` and `compact` copy it; `init`, `rebuild`, `reindex` and
-`dead-letters` compute derived data again.
+`propagation backup`, `restore`, `export` and `compact` copy it; `init`, `rebuild` and `reindex`
+compute derived data again.
 """
 
 import os
@@ -25,12 +25,10 @@ from services.cli.access import (
     with_engine,
     with_store,
 )
-from services.cli.exits import Command
-from services.runtime.console import print_result, print_rows, print_text, show_progress
+from services.runtime.console import print_result, show_progress
 
 if TYPE_CHECKING:
     from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
-    from propagation.workflow.engine import Engine
     from services.config.settings import Settings
 
 
@@ -246,82 +244,3 @@ def reindex(
         f"The index holds {points:,} points, built in {seconds:.1f} s.",
         json=json,
     )
-
-
-dead_letters = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Interactions whose reasoning failed for good; their numbers were learned all the same.",
-)
-
-
-@dead_letters.command("list", cls=Command)
-def list_dead_letters(
-    count: Annotated[
-        int,
-        typer.Option("-n", "--count", "--limit", min=1, help="At most this many, oldest first."),
-    ] = 100,
-    database: Database = None,
-    config: Config = None,
-    assignments: Assignments = None,
-    json: AsJson = False,
-) -> None:
-    """List what failed, and why; opens the database.
-
-    GetStatus has the newest dead letters of a running service (`propagation status --json`).
-
-    JSON: {"dead_letters": [{"sequence", "reason"}]}.
-    """
-    letters = with_store(
-        get_settings(config, assignments, database=database),
-        lambda store: store.get_dead_letters(count),
-    )
-    if letters or json:
-        print_rows(
-            {
-                "dead_letters": [
-                    {"sequence": sequence, "reason": reason} for sequence, reason in letters
-                ]
-            },
-            ("sequence", "reason"),
-            letters,
-            ("sequence",),
-            json=json,
-        )
-    else:
-        print_text("No dead letters.")
-
-
-@dead_letters.command("replay", cls=Command)
-def replay_dead_letters(
-    database: Database = None,
-    config: Config = None,
-    assignments: Assignments = None,
-    json: AsJson = False,
-) -> None:
-    """Try dead letters again.
-
-    Their edits apply to the current profiles, and are marked late.
-
-    JSON: {"mended", "failed"}.
-    """
-    mended, failed = with_engine(get_settings(config, assignments, database=database), _replay_all)
-    print_result(
-        {"mended": mended, "failed": failed},
-        f"{mended:,} mended, {failed:,} failed again.",
-        json=json,
-    )
-
-
-async def _replay_all(engine: "Engine") -> tuple[int, int]:
-    """Replay claim after claim, until one repairs nothing.
-
-    Returns:
-        How many dead letters were repaired in all, and how many failed in the last claim.
-    """
-    mended = 0
-    while True:
-        done, failed = await engine.replay_dead_letters()
-        mended += done
-        if not done:
-            return mended, failed

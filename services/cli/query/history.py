@@ -80,7 +80,8 @@ def search(
         ],
         json=json,
     )
-    _print_next(answer.next_page_token, json=json)
+    if not json:
+        print_next_page(answer.next_page_token)
 
 
 def events(
@@ -108,7 +109,7 @@ def events(
                 event.interaction.event_id,
                 event.interaction.user_id,
                 event.interaction.item_id,
-                _format_time(event.recorded_at) if event.HasField("recorded_at") else "",
+                format_time(event.recorded_at) if event.HasField("recorded_at") else "",
                 "taken back" if event.retracted else "",
             )
             for event in answer.events
@@ -116,7 +117,8 @@ def events(
         ("sequence",),
         json=json,
     )
-    _print_next(answer.next_page_token, json=json)
+    if not json:
+        print_next_page(answer.next_page_token)
 
 
 def history(
@@ -147,13 +149,14 @@ def history(
         answer,
         ("time (UTC)", "sequence", "what"),
         [
-            (_format_time(one.time), one.sequence or "", describe_operation(one))
+            (format_time(one.time), one.sequence or "", describe_operation(one))
             for one in answer.operations
         ],
         ("sequence",),
         json=json,
     )
-    _print_next(answer.next_page_token, json=json)
+    if not json:
+        print_next_page(answer.next_page_token)
 
 
 def measurements(
@@ -183,7 +186,7 @@ def _print_gauge(answer: pb.GetMeasurementsResponse) -> None:
         ("from (UTC)", "hours", *columns),
         [
             (
-                _format_time(one.start),
+                format_time(one.start),
                 one.seconds // 3_600,
                 f"{one.interactions:,}",
                 f"{one.with_propagation:.4f}",
@@ -203,7 +206,7 @@ def _print_spending(answer: pb.GetMeasurementsResponse) -> None:
         ("from (UTC)", "hours", *columns),
         [
             (
-                _format_time(one.start),
+                format_time(one.start),
                 one.seconds // 3_600,
                 f"{one.calls:,}",
                 f"{one.cached:,}",
@@ -218,10 +221,12 @@ def _print_spending(answer: pb.GetMeasurementsResponse) -> None:
     )
 
 
-def _print_next(token: str, *, json: bool) -> None:
-    if token and not json:
+def print_next_page(token: str) -> None:
+    """Say how to read the next page, if there is one."""
+    if token:
         print_text(f"There is more: add --page {token}", wrap=False)
 
 
-def _format_time(time: Timestamp) -> str:
+def format_time(time: Timestamp) -> str:
+    """Write a time for a table, in UTC."""
     return f"{time.ToDatetime():%Y-%m-%d %H:%M}"

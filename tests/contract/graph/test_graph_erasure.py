@@ -24,6 +24,7 @@ from propagation.model import (
     IntegratedAttribute,
     LeaseLost,
     MessageMerge,
+    ModelExchange,
     Module,
     Profile,
     PromotedRepeat,
@@ -700,6 +701,30 @@ async def test_reasons_of_dead_letters_lose_words_however_they_are_written(store
     assert list(await store.get_dead_letters(9)) == list(zip(sequences[1:], reasons, strict=True))
 
 
+@pytest.mark.parametrize("erases", [True, False])
+async def test_exchanges_of_all_dead_letters_go_at_a_withdrawal(store, erases):
+    """A question may quote anybody, in whatever words."""
+    sequences = await record_pairs(store, ("ann", "blue"), ("bob", "red"))
+    await learn_all(store)
+    claim = await store.claim_reason("w", 9, 1_000)
+    exchange = ModelExchange("ann likes jazz", "so she does")
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned_interaction(one, failure="no answer", attempts=3, exchange=exchange)
+            for one in sequences
+        ],
+    )
+    await store.queue_dead_letters(None)
+    rows = await store.get_interactions_of_clients([ANN])
+    made = erasure(ANN, rows) if erases else retraction(rows)
+    await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
+    [letter] = await store.get_failed_reasoning(99, 9)
+    assert (letter.sequence, letter.reason, letter.attempts) == (sequences[1], "no answer", 3)
+    assert letter.exchange == ModelExchange()
+    assert letter.queued, "it is tried again all the same"
+
+
 @pytest.mark.parametrize("lost", ["everywhere", "by a message"])
 async def test_gradients_lose_an_attribute_in_either_case_of_letters(store, lost):
     sequences = await record_history(store)
@@ -737,6 +762,7 @@ async def test_gradients_of_a_reader_whose_dead_letter_was_replayed_lose_an_attr
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     await store.commit_reasoned(claim, [reasoned_interaction(dead, failure="no answer")])
+    await store.queue_dead_letters([dead])
     await record_pairs(store, ("cid", "green"))
     given = [
         replace(gradient(dead, owner, module), text=words, attributes=())
@@ -772,6 +798,7 @@ async def test_what_was_reasoned_late_is_found_after_the_interaction_at_its_sequ
     await learn_all(store)
     claim = await store.claim_reason("w", 9, 1_000)
     await store.commit_reasoned(claim, [reasoned_interaction(dead, failure="no answer")])
+    await store.queue_dead_letters([dead])
     (other,) = await record_pairs(store, ("cid", "green"))
     written = text(BOB, 2)
     (line,) = written.profile.lines

@@ -8,11 +8,13 @@ import pytest
 from propagation.model import (
     Author,
     ClientText,
+    FailedReasoning,
     FilterRule,
     LeaseLost,
     Line,
     MessageMerge,
     MessageReach,
+    ModelExchange,
     Module,
     Profile,
     PromptCost,
@@ -107,6 +109,7 @@ async def test_what_wrote_an_interactions_texts_is_kept(store, sequences):
     [row] = await store.get_interactions(sequences[1:2])
     assert (row.prompts, row.fallback) == (wrote, "offline")
     assert await find_event(store, row.event_id) == row
+    assert await store.queue_dead_letters([third]) == 1
     late = await store.claim_dead_letters("w", 10, 1_000)
     await store.commit_reasoned(late, [reasoned_interaction(third, late=99, usage=asked)])
     [mended] = await store.get_interactions([third])
@@ -359,6 +362,8 @@ async def letters(store, sequences):
 
 
 async def test_dead_letters_are_claimed_oldest_first_and_held_by_one(store, letters, clock):
+    assert await store.claim_dead_letters("a", 2, 1_000) is None, "none is queued"
+    assert await store.queue_dead_letters(None) == 3
     first = await store.claim_dead_letters("a", 2, 1_000)
     assert list_sequences(first) == letters[:2]
     second = await store.claim_dead_letters("b", 2, 5_000)
@@ -376,6 +381,7 @@ async def test_a_dead_letter_waits_for_an_earlier_one_of_its_user(store, sequenc
     await finish(
         store, claim, *(reasoned_interaction(sequence, failure="away") for sequence in sequences)
     )
+    await store.queue_dead_letters(None)
     first = await store.claim_dead_letters("a", 1, 1_000)
     assert list_sequences(first) == sequences[:1]
     others = await store.claim_dead_letters("b", 10, 1_000)
@@ -391,6 +397,7 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
     store, letters
 ):
     late = await store.get_recorded_through()
+    await store.queue_dead_letters(None)
     claim = await store.claim_dead_letters("a", 9, 1_000)
     await store.commit_reasoned(
         claim,
@@ -406,7 +413,56 @@ async def test_what_succeeds_late_is_a_dead_letter_no_more_and_what_fails_again_
     assert await store.get_text_at(user(1), late - 1) is None
     assert (await store.get_text_at(user(1), late)).profile.lines[0].text == "late"
     assert await store.get_reasoned_through() == await store.get_learned_through()
-    assert list_sequences(await store.claim_dead_letters("a", 9, 1_000)) == letters[1:]
+    assert list_sequences(await store.claim_dead_letters("a", 9, 1_000)) == letters[2:], (
+        "what failed again is queued no more"
+    )
+
+
+async def test_only_what_was_queued_is_tried_again(store, sequences, letters):
+    assert not await store.has_queued_dead_letters()
+    assert await store.queue_dead_letters([letters[1], sequences[0], 999]) == 1
+    assert await store.queue_dead_letters([letters[1]]) == 1, "it is queued already"
+    assert await store.has_queued_dead_letters()
+    claim = await store.claim_dead_letters("a", 9, 1_000)
+    assert list_sequences(claim) == letters[1:2]
+    await store.commit_reasoned(claim, [reasoned_interaction(letters[1], failure="no", late=99)])
+    assert not await store.has_queued_dead_letters()
+    assert await store.queue_dead_letters([]) == 0
+
+
+async def test_dead_letters_are_listed_with_their_attempts_newest_first(store, sequences, clock):
+    claim = await store.claim_reason("a", 10, 1_000)
+    exchange = ModelExchange("[user]\nWhich is “better”?", "neither")
+    first, second, third, *_ = sequences
+    await finish(
+        store,
+        claim,
+        reasoned_interaction(first, failure="no answer", attempts=3, exchange=exchange),
+        reasoned_interaction(second),
+        reasoned_interaction(third, failure="away"),
+    )
+    at = clock.now_ms()
+    assert list(await store.get_failed_reasoning(99, 9)) == [
+        FailedReasoning(third, "away", 1, at, ModelExchange(), queued=False),
+        FailedReasoning(first, "no answer", 3, at, exchange, queued=False),
+    ]
+    assert [one.sequence for one in await store.get_failed_reasoning(third, 9)] == [first]
+    assert [one.sequence for one in await store.get_failed_reasoning(99, 1)] == [third]
+    await store.queue_dead_letters(None)
+    assert all(one.queued for one in await store.get_failed_reasoning(99, 9))
+    clock.ms += 5_000
+    claim = await store.claim_dead_letters("a", 9, 1_000)
+    again = ModelExchange("and now?", "")
+    late = await store.get_recorded_through()
+    await store.commit_reasoned(
+        claim,
+        [
+            reasoned_interaction(first, failure="still", attempts=2, exchange=again, late=late),
+            reasoned_interaction(third, late=late),
+        ],
+    )
+    [stays] = await store.get_failed_reasoning(99, 9)
+    assert stays == FailedReasoning(first, "still", 5, clock.now_ms(), again, queued=False)
 
 
 async def test_versions_of_many_and_of_nobody(store, sequences):

@@ -10,7 +10,13 @@ import pytest
 
 from propagation.adapters.neo4j.connection import load_statements
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model import Attribute, ClientChange, EvolutionKind, RouterDecision
+from propagation.model import (
+    Attribute,
+    ClientChange,
+    EvolutionKind,
+    ModelExchange,
+    RouterDecision,
+)
 from propagation.ports import Collection, IndexChange
 from propagation.usage import PromptCost, Usage
 from tests.contract.graph_store import (
@@ -173,9 +179,13 @@ async def write_marks_of_a_model(store, look) -> None:
         claim,
         [
             reasoned_interaction(sequences[0], usage=asked, gradients=(gradient(sequences[0], 1),)),
-            reasoned_interaction(sequences[1], failure="nothing usable"),
+            reasoned_interaction(
+                sequences[1], failure="nothing usable", exchange=ModelExchange("well?", "no")
+            ),
         ],
     )
+    await store.queue_dead_letters(None)
+    look()
     await store.commit_texts(
         [text(ref, versions[ref] + 1)], [], sequences[1], written_by="extract@2"
     )

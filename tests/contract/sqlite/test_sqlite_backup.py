@@ -45,6 +45,7 @@ from tests.contract.graph_store import (
     text,
     user,
 )
+from tests.contract.sqlite.older_schemas import TO_SCHEMA_3
 
 
 def check_progress(done, total):
@@ -354,6 +355,7 @@ async def test_clients_of_a_restored_export_are_found(tmp_path, exported_by_sche
     await store.close()
     with closing(sqlite3.connect(database)) as older, older:
         if exported_by_schema < 3:
+            older.executescript(TO_SCHEMA_3)
             older.executescript(
                 "ALTER TABLE client DROP COLUMN only_in_events; PRAGMA user_version = 2;"
             )

@@ -39,6 +39,7 @@ from tests.contract.graph_store import (
     user,
     withdraw,
 )
+from tests.contract.sqlite.older_schemas import TO_SCHEMA_3
 
 
 @pytest.fixture
@@ -315,6 +316,7 @@ async def test_a_database_is_migrated_to_the_next_version_with_its_rows(path, mo
 
 
 def make_schema_2(older):
+    older.executescript(TO_SCHEMA_3)
     older.executescript(
         "ALTER TABLE client DROP COLUMN only_in_events;"
         " DELETE FROM meta WHERE name = 'search_words'; PRAGMA user_version = 2;"

@@ -113,6 +113,7 @@ COMMIT_STATEMENTS = (
     "forget/wiping/add_pending_client",
     "forget/progress/set_last_withdrawal",
     "forget/withdrawal/empty_caches",
+    "forget/withdrawal/clear_exchanges",
     "record/log/set_log_end",
 )
 """The statements of a withdrawal, in the order of their first use.
@@ -240,9 +241,7 @@ class WithdrawalCommit:
             WithdrawalStep.RECORD_SEQUENCE: lambda: self.transaction.execute(
                 "forget/progress/set_last_withdrawal", sequence=self.sequence
             ),
-            WithdrawalStep.EMPTY_CACHES: lambda: self.transaction.execute(
-                "forget/withdrawal/empty_caches", prefix=CACHED
-            ),
+            WithdrawalStep.EMPTY_CACHES: self._empty_caches,
         }
         self.end = await lock_log(self.transaction)
         for step in order_withdrawal_steps(self.withdrawal):
@@ -455,6 +454,10 @@ class WithdrawalCommit:
                 if names_one(failure, (), withdrawal.words)
             ]
             await self.transaction.execute("forget/withdrawal/clear_failures", sequences=sequences)
+
+    async def _empty_caches(self) -> None:
+        await self.transaction.execute("forget/withdrawal/empty_caches", prefix=CACHED)
+        await self.transaction.execute("forget/withdrawal/clear_exchanges")
 
     async def _publish_barrier(self) -> None:
         await publish_barrier(self.transaction, self.barrier)

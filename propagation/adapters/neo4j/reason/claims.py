@@ -61,6 +61,17 @@ class Neo4jClaims(StorePart):
 
         return await self._claim(worker, limit, ttl_ms, find)
 
+    async def queue_dead_letters(self, sequences: Sequence[int] | None) -> int:
+        async def work(transaction: Transaction) -> int:
+            return int(
+                await transaction.value(
+                    "reason/claims/queue_dead_letters",
+                    sequences=None if sequences is None else list(sequences),
+                )
+            )
+
+        return await self._database.write(work)
+
     async def _claim(self, worker: str, limit: int, ttl_ms: int, find: Find) -> ReasonClaim | None:
         async def work(transaction: Transaction) -> ReasonClaim | None:
             reasoned, last_token, now, held, learned = await transaction.read_single_row(
@@ -143,12 +154,20 @@ async def _store_outcomes(
             ],
         )
     failed, recovered = find_dead_letters(reasoned)
-    for statement, results in (
-        ("reason/claims/mark_dead_letters", failed),
-        ("reason/claims/unmark_dead_letters", recovered),
-    ):
-        if results:
-            await transaction.execute(statement, sequences=[result.sequence for result in results])
+    if failed:
+        await transaction.execute(
+            "reason/claims/mark_dead_letters",
+            rows=[
+                [result.sequence, result.attempts, *(text or None for text in result.exchange)]
+                for result in failed
+            ],
+            now=transaction.now(),
+        )
+    if recovered:
+        await transaction.execute(
+            "reason/claims/unmark_dead_letters",
+            sequences=[result.sequence for result in recovered],
+        )
 
 
 async def _load_work(transaction: Transaction, sequences: Sequence[int]) -> list[ReasonWork]:

@@ -11,11 +11,16 @@ from propagation.adapters.neo4j.reason.texts import (
     read_current_texts,
     read_stored_texts,
 )
-from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
+from propagation.adapters.shared.reason_rows import (
+    build_failed_reasoning,
+    build_gradient,
+    build_interaction,
+)
 from propagation.graph_rules import check_no_withdrawal, find_reasoned_through
 from propagation.model import (
     ClientText,
     DeadLetter,
+    FailedReasoning,
     Gradient,
     InteractionRow,
     MessageMerge,
@@ -165,5 +170,16 @@ class Neo4jReason(Neo4jClaims):
             DeadLetter(sequence, reason)
             for sequence, reason in await self._database.rows(
                 "reason/interactions/list_dead_letters", limit=limit
+            )
+        ]
+
+    async def has_queued_dead_letters(self) -> bool:
+        return bool(await self._database.rows("reason/claims/oldest_dead_letters", limit=1))
+
+    async def get_failed_reasoning(self, before: int, limit: int) -> Sequence[FailedReasoning]:
+        return [
+            build_failed_reasoning(row)
+            for row in await self._database.rows(
+                "reason/interactions/newest_dead_letters", before=before, limit=limit
             )
         ]

@@ -50,7 +50,7 @@ from propagation.model import (
     ReasonerUnavailable,
     Usage,
 )
-from propagation.ports import AnswerPart, GraphStore
+from propagation.ports import AnswerPart, GraphStore, note_exchange
 
 SHOWN_AGAIN = 1_500
 THOUGHTS = 3_000
@@ -167,6 +167,7 @@ class QuestionAsker:
             return [question]
         pieces = split_to_fit(question, context)
         if (most := max(map(count_tokens_needed, pieces))) > context:
+            note_exchange(_write_plainly(_write_question(question)), "")
             raise QuestionTooLong(
                 f"{question.prompt.label} needs about {most} tokens with the longest answer that "
                 f"it allows; set openai.context_tokens (now {context}) to at least that, if the "
@@ -274,13 +275,17 @@ class QuestionAsker:
         messages = _write_messages(exchange, mode, context, exchange.question.most_tokens // share)
         room = context - _count_tokens(messages)
         tokens = exchange.tokens // share + self._for_thoughts
-        return await self._endpoint.chat(
+        asked = _write_plainly(messages)
+        note_exchange(asked, "")
+        reply = await self._endpoint.chat(
             exchange.question.prompt.label,
             messages,
             min(tokens, room),
             _format(mode, exchange.missing),
             least_temperature=AGAIN_TEMPERATURE if exchange.before else 0.0,
         )
+        note_exchange(asked, reply.text or reply.refusal or "")
+        return reply
 
     async def _from_cache(
         self, question: Question, asked: bytes
@@ -288,6 +293,7 @@ class QuestionAsker:
         blob = await self._cache.get(asked)
         if blob is None:
             return None
+        note_exchange(_write_plainly(_write_question(question)), blob.decode())
         answer = ParsedAnswer(orjson.loads(blob))
         parts = {
             name: _check_part(question, answer, name, part) for name, part in question.parts.items()
@@ -313,6 +319,18 @@ def _list_reasons(part: AnswerPart[Any]) -> Sequence[LossReason]:
     if isinstance(part, UnusablePart):
         return part.reasons
     return [LossReason.UNANSWERED] if isinstance(part, ReasonerFailed) else []
+
+
+def _write_question(question: Question) -> Messages:
+    return [
+        {"role": "system", "content": question.prompt.instructions},
+        {"role": "user", "content": question.document},
+    ]
+
+
+def _write_plainly(messages: Messages) -> str:
+    """Write messages as one text, for people."""
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)
 
 
 def _count_tokens(messages: Messages) -> int:

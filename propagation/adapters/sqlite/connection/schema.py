@@ -32,7 +32,10 @@ ROW_STEPS: Mapping[int, Sequence[str]] = {
         " json_each(log.refs) WHERE value NOT IN (SELECT ref FROM client))",
     ),
 }
-NEW_COLUMNS: Mapping[int, Mapping[str, Sequence[str]]] = {3: {"client": ("only_in_events",)}}
+NEW_COLUMNS: Mapping[int, Mapping[str, Sequence[str]]] = {
+    3: {"client": ("only_in_events",)},
+    4: {"dead_letter": ("attempts", "failed_at", "asked", "answered", "queued")},
+}
 """Columns that a step adds at the end of tables, with a default."""
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -44,6 +47,14 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     "ALTER TABLE client ADD COLUMN only_in_events INTEGER NOT NULL DEFAULT 0;"
     + "".join(f"\n{statement};" for statement in ROW_STEPS[3]),
+    """
+    ALTER TABLE dead_letter ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE dead_letter ADD COLUMN failed_at INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE dead_letter ADD COLUMN asked TEXT NOT NULL DEFAULT '';
+    ALTER TABLE dead_letter ADD COLUMN answered TEXT NOT NULL DEFAULT '';
+    ALTER TABLE dead_letter ADD COLUMN queued INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX dead_letter_queued ON dead_letter (sequence) WHERE queued;
+    """,
 )
 """The SQL that leads from schema 1 to 2, from 2 to 3 and so on.
 

@@ -184,9 +184,7 @@ class WithdrawalCommit:
             WithdrawalStep.RECORD_SEQUENCE: lambda: set_progress(
                 self.connection, LAST_WITHDRAWAL, self.sequence
             ),
-            WithdrawalStep.EMPTY_CACHES: lambda: self._execute(
-                "DELETE FROM meta WHERE name GLOB ?", f"{CACHED}*"
-            ),
+            WithdrawalStep.EMPTY_CACHES: self._empty_caches,
         }
         for step in order_withdrawal_steps(self.withdrawal):
             steps[step]()
@@ -410,6 +408,10 @@ class WithdrawalCommit:
                     if names_one(reason, (), self.withdrawal.words)
                 ],
             )
+
+    def _empty_caches(self) -> None:
+        self._execute("DELETE FROM meta WHERE name GLOB ?", f"{CACHED}*")
+        self._execute("UPDATE dead_letter SET asked = '', answered = '' WHERE asked <> ''")
 
     def _delete_naming(
         self, gradients: Iterable[tuple[int, str, str]], names: Collection[str]

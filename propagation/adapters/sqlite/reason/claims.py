@@ -42,6 +42,7 @@ REASONED = "reasoned"
 
 It is as of the last commit of a claim.
 """
+QUEUED_OF = " WHERE sequence IN (SELECT value FROM json_each(?))"
 DELETE_CLAIM = "DELETE FROM claim WHERE token = ? RETURNING token"
 
 
@@ -58,7 +59,14 @@ class SqliteClaims(SqlitePart):
     def claim_dead_letters(
         self, connection: sqlite3.Connection, worker: str, limit: int, ttl_ms: int
     ) -> ReasonClaim | None:
-        return self._claim(connection, worker, limit, ttl_ms, _find_dead_letters)
+        return self._claim(connection, worker, limit, ttl_ms, _find_queued_dead_letters)
+
+    @writes
+    def queue_dead_letters(
+        self, connection: sqlite3.Connection, sequences: Sequence[int] | None
+    ) -> int:
+        which, asked = ("", ()) if sequences is None else (QUEUED_OF, (to_json(sequences),))
+        return connection.execute(f"UPDATE dead_letter SET queued = 1{which}", asked).rowcount
 
     def _claim(
         self,
@@ -142,12 +150,12 @@ def _find_pending(connection: sqlite3.Connection, limit: int) -> list[list[int]]
     )
 
 
-def _find_dead_letters(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
-    """Return [sequence, user] of the oldest dead letters."""
+def _find_queued_dead_letters(connection: sqlite3.Connection, limit: int) -> list[list[int]]:
+    """Return [sequence, user] of the oldest dead letters that are queued."""
     return read_many(
         connection,
         "SELECT json_group_array(json_array(sequence, user)) FROM (SELECT d.sequence, i.user"
-        " FROM dead_letter d CROSS JOIN interaction i ON i.sequence = d.sequence"
+        " FROM dead_letter d CROSS JOIN interaction i ON i.sequence = d.sequence WHERE d.queued"
         " ORDER BY d.sequence LIMIT ?)",
         limit,
     )

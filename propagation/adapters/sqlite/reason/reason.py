@@ -5,7 +5,11 @@ from collections.abc import Sequence
 
 import orjson
 
-from propagation.adapters.shared.reason_rows import build_gradient, build_interaction
+from propagation.adapters.shared.reason_rows import (
+    build_failed_reasoning,
+    build_gradient,
+    build_interaction,
+)
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, read_reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
@@ -24,6 +28,7 @@ from propagation.graph_rules import check_no_withdrawal
 from propagation.model import (
     ClientText,
     DeadLetter,
+    FailedReasoning,
     Gradient,
     InteractionRow,
     MessageMerge,
@@ -154,6 +159,27 @@ class SqliteReason(SqliteClaims, SqliteTexts):
             DeadLetter(*row)
             for row in connection.execute(
                 "SELECT sequence, reason FROM dead_letter ORDER BY sequence LIMIT ?", (limit,)
+            )
+        ]
+
+    @reads
+    def has_queued_dead_letters(self, connection: sqlite3.Connection) -> bool:
+        return bool(
+            connection.execute("SELECT EXISTS (SELECT 1 FROM dead_letter WHERE queued)").fetchone()[
+                0
+            ]
+        )
+
+    @reads
+    def get_failed_reasoning(
+        self, connection: sqlite3.Connection, before: int, limit: int
+    ) -> Sequence[FailedReasoning]:
+        return [
+            build_failed_reasoning(row)
+            for row in connection.execute(
+                "SELECT sequence, reason, attempts, failed_at, asked, answered, queued FROM"
+                " dead_letter WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
+                (before, limit),
             )
         ]
 

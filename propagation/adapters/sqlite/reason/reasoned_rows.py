@@ -29,6 +29,13 @@ GRADIENTS_THROUGH = (
     "INSERT OR REPLACE INTO progress SELECT 'gradient', rowid FROM gradient ORDER BY rowid DESC"
     " LIMIT 1"
 )
+# The attempts of earlier replays count, too. (SQLite needs the condition before ON CONFLICT.)
+PUT_DEAD_LETTERS = (
+    "INSERT INTO dead_letter (sequence, reason, attempts, asked, answered, failed_at) SELECT"
+    f" {spread_fields(5)}, ? FROM json_each(?) WHERE true ON CONFLICT (sequence) DO UPDATE SET"
+    " reason = excluded.reason, attempts = attempts + excluded.attempts, asked = excluded.asked,"
+    " answered = excluded.answered, failed_at = excluded.failed_at, queued = 0"
+)
 # The merges are numbered in their order; the last gets the number that MERGES_THROUGH stored.
 PUT_MERGED = (
     f"INSERT INTO merged (number, {MERGED}, sequence) SELECT (SELECT value FROM progress WHERE"
@@ -95,7 +102,12 @@ def pack_reasoned(
             ]
         ),
         recovered=to_json([result.sequence for result in recovered]),
-        dead_letters=to_json([(result.sequence, result.failure) for result in failed]),
+        dead_letters=to_json(
+            [
+                (result.sequence, result.failure, result.attempts, *result.exchange)
+                for result in failed
+            ]
+        ),
     )
 
 
@@ -140,4 +152,4 @@ def put_packed(connection: sqlite3.Connection, reasoned: PackedReasoned, at: int
         "DELETE FROM dead_letter WHERE sequence IN (SELECT value FROM json_each(?))",
         (reasoned.recovered,),
     )
-    put_json(connection, "dead_letter", 2, reasoned.dead_letters, "INSERT OR REPLACE")
+    connection.execute(PUT_DEAD_LETTERS, (at, reasoned.dead_letters))

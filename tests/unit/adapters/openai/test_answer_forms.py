@@ -16,7 +16,13 @@ from propagation.adapters.openai.paper_reasoner import create_openai_reasoner
 from propagation.model import ReasonerFailed, ReasonerGaveUp, ReasonerUnavailable
 from services.assembly import build_engine
 from services.config.settings import Settings
-from tests.unit.adapters.openai.other_server import BADLY, READ, UNANSWERED, other_server
+from tests.unit.adapters.openai.other_server import (
+    BADLY,
+    READ,
+    UNANSWERED,
+    other_server,
+    text_completion,
+)
 from tests.unit.adapters.openai.test_server_habits import parties
 from tests.unit.parties import work
 from tests.unit.workflow.reason.test_pipeline import SETTINGS, events, items
@@ -98,6 +104,33 @@ async def test_what_is_no_answer_makes_the_work_wait(server, store, form):
             await ask_both(reasoner)
 
 
+async def test_a_dead_letter_keeps_the_last_question_and_its_answer(server, tmp_path):
+    said = "I would choose the first one,\0 and that is all."
+    server.form = READ["as it should be"]
+    told = OpenAIOptions(base_url=server.base_url, model="other", timeout=5.0, cached_answers=0)
+    engine = build_engine(
+        Settings(database=tmp_path / "graph.db", reasoner="openai", openai=told, workflow=SETTINGS)
+    )
+    await engine.open()
+    try:
+        await engine.upsert_clients(items())
+        await engine.drain()
+        server.form = lambda answer: text_completion(said)
+        server.prompts.clear()
+        await engine.record(events(1))
+        await engine.drain()
+        [letter] = await engine.store.get_failed_reasoning(1 << 56, 9)
+        assert letter.attempts == SETTINGS.reason_attempts
+        assert letter.exchange.answered == said.replace("\0", "")
+        assert "<data>" in letter.exchange.asked
+        assert letter.exchange.asked.endswith(server.prompts[-1].strip()[-40:])
+        server.form = READ["as it should be"]
+        assert await engine.retry_dead_letters(None) == (1, 0)
+        assert await engine.store.get_failed_reasoning(1 << 56, 9) == []
+    finally:
+        await engine.close()
+
+
 @pytest.mark.slow
 async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
     """Each answer in a form of its own: every interaction is reasoned or a dead letter with its
@@ -136,7 +169,7 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         # answer: which call meets which form depends on their order.
         assert len(server.prompts) < 16 * 2 * 2 * 2
         server.form = READ["as it should be"]
-        assert await engine.replay_dead_letters() == (len(letters), 0)
+        assert await engine.retry_dead_letters(None) == (len(letters), 0)
         await engine.run_round()
         assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), (
             "counted at the server"

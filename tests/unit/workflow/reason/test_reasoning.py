@@ -156,12 +156,12 @@ async def test_a_replayed_dead_letter_edits_the_current_version_and_is_marked_la
     await engine.record(events("Coda", user="bob"))
     await engine.drain()
     before = await read_profile(engine)
-    assert await engine.replay_dead_letters() == (1, 0)
+    assert await engine.retry_dead_letters(None) == (1, 0)
     after = await read_profile(engine)
     assert after.version > before.version
     assert after.attributes == {"jazz", "opera"}
     assert await engine.store.get_dead_letters(10) == []
-    assert await engine.replay_dead_letters() == (0, 0)
+    assert await engine.retry_dead_letters(None) == (0, 0)
     recorded = await engine.store.get_recorded_through()
     assert (await engine.store.get_text_at(after.ref, recorded - 1)).profile == before, (
         "its texts belong to now"
@@ -173,9 +173,19 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
     await engine.record(events("Aida"))
     await engine.drain()
     engine.reasoner.strange.add("Aida")
-    assert await engine.replay_dead_letters() == (0, 1)
-    [(_, reason)] = await engine.store.get_dead_letters(10)
-    assert "line 999" in reason
+    assert await engine.retry_dead_letters(None) == (0, 1)
+    [letter] = await engine.store.get_failed_reasoning(1 << 56, 10)
+    assert "line 999" in letter.reason
+    assert letter.attempts == 6, "three tries, and three at the replay"
+
+
+async def test_only_the_named_dead_letters_are_tried_again(engine):
+    engine.reasoner.failures.update({"Aida": 3, "Blue": 3})
+    await engine.record(events("Aida", "Blue"))
+    await engine.drain()
+    first, second = [one.sequence for one in await engine.store.get_dead_letters(10)]
+    assert await engine.retry_dead_letters([second]) == (1, 0)
+    assert [one.sequence for one in await engine.store.get_dead_letters(10)] == [first]
 
 
 async def write_beside(engine, text):
