@@ -16,6 +16,7 @@ from propagation.ports import Clock
 from propagation.workflow.engine import Engine
 from services.assembly import build_engine
 from services.config.settings import Settings, choose_path_redaction
+from services.config.sources import LoadedSettings
 from services.grpc.interceptor import CallInterceptor
 from services.grpc.service import Health, PropagationService, build_server
 from services.runtime.errors import NoSocketFile, NotInstalled
@@ -88,7 +89,7 @@ async def _start(server: grpc.aio.Server) -> None:
         raise
 
 
-async def serve(settings: Settings, announce: Callable[[Running], None]) -> None:
+async def serve(loaded: LoadedSettings, announce: Callable[[Running], None]) -> None:
     """Serve until SIGTERM or SIGINT.
 
     A signal during the start ends the process within two seconds. Later, the first signal lets
@@ -104,12 +105,13 @@ async def serve(settings: Settings, announce: Callable[[Running], None]) -> None
         StoreBusy, StoreCorrupt, SchemaTooNew, StoreRefused, StoreUnsupported: The store does not
             open.
     """
+    settings = loaded.settings
     configure_logging(settings.server.log_format)
     stopping, at_once = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     interruption.exit_code = 0
     with handle_signals(stopping, at_once), contextlib.suppress(StartCancelled):
-        async with run_service(settings, stopping=stopping) as service:
+        async with run_service(settings, stopping=stopping, loaded=loaded) as service:
             server = settings.server
             interruption.drain(server.grace_seconds + server.drain_seconds)
             announce(service)
@@ -123,7 +125,10 @@ async def serve(settings: Settings, announce: Callable[[Running], None]) -> None
 
 @contextlib.asynccontextmanager
 async def run_service(
-    settings: Settings, clock: Clock | None = None, stopping: asyncio.Event | None = None
+    settings: Settings,
+    clock: Clock | None = None,
+    stopping: asyncio.Event | None = None,
+    loaded: LoadedSettings | None = None,
 ) -> AsyncIterator[Running]:
     """Run a service until the end of the block.
 
@@ -134,6 +139,7 @@ async def run_service(
     Args:
         clock: By default the system's.
         stopping: Set this event to give up the start.
+        loaded: The same settings with their sources, if they are known.
 
     Raises:
         StartCancelled: `stopping` was set before the service was ready.
@@ -152,7 +158,8 @@ async def run_service(
     stopping = stopping or asyncio.Event()
     readiness = Readiness(stopping)
     monitor = _monitor_if_on(settings)
-    service = _build(settings, clock or SystemClock(), readiness, monitor)
+    loaded = loaded or LoadedSettings.of(settings)
+    service = _build(loaded, clock or SystemClock(), readiness, monitor)
     engine, worker = service.engine, service.worker
 
     async with contextlib.AsyncExitStack() as stack:
@@ -232,19 +239,20 @@ def _serve_page(
 
 
 def _build(
-    settings: Settings, clock: Clock, readiness: Readiness, monitor: "Monitor | None"
+    loaded: LoadedSettings, clock: Clock, readiness: Readiness, monitor: "Monitor | None"
 ) -> Running:
     """Build the parts of the service and bind its port.
 
     Nothing runs yet.
     """
+    settings = loaded.settings
     priority = CallPriority()
     instrument = monitor.instrument if monitor else None
     engine = build_engine(settings, priority.yield_to_calls, clock, instrument)
     worker = Worker(engine, priority, settings.schedule, clock)
     admission = Admission(settings.server.tokens, settings.server.limits)
     redact = choose_path_redaction(settings)
-    service = PropagationService(engine, worker, redact)
+    service = PropagationService(engine, worker, loaded, redact)
     health = Health()
     server = build_server(
         service,

@@ -140,6 +140,11 @@ class PropagationServiceStub:
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.SerializeToString,
                 response_deserializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.FromString,
                 _registered_method=True)
+        self.GetSettings = channel.unary_unary(
+                '/propagation.v1.PropagationService/GetSettings',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.GetSettingsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.GetSettingsResponse.FromString,
+                _registered_method=True)
         self.ExportClient = channel.unary_stream(
                 '/propagation.v1.PropagationService/ExportClient',
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.ExportClientRequest.SerializeToString,
@@ -440,6 +445,15 @@ class PropagationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetSettings(self, request, context):
+        """Read every setting in force, with its source and meaning.
+
+        Of a secret, only whether it is set is said. Role: admin.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ExportClient(self, request, context):
         """Export everything held on a client, as JSON lines.
 
@@ -576,6 +590,11 @@ def add_PropagationServiceServicer_to_server(servicer, server):
                     servicer.ReplayDeadLetters,
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.FromString,
                     response_serializer=propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.SerializeToString,
+            ),
+            'GetSettings': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSettings,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.GetSettingsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.GetSettingsResponse.SerializeToString,
             ),
             'ExportClient': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportClient,
@@ -1139,6 +1158,33 @@ class PropagationService:
             '/propagation.v1.PropagationService/ReplayDeadLetters',
             propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersRequest.SerializeToString,
             propagation_dot_v1_dot_propagation__pb2.ReplayDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSettings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/GetSettings',
+            propagation_dot_v1_dot_propagation__pb2.GetSettingsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.GetSettingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

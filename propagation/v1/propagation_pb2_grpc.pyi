@@ -268,6 +268,11 @@ class PropagationServiceStub:
     INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
     there are more than 1,000.
     """
+    GetSettings: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.GetSettingsRequest, _propagation_pb2.GetSettingsResponse]
+    """Read every setting in force, with its source and meaning.
+
+    Of a secret, only whether it is set is said. Role: admin.
+    """
     ExportClient: _grpc.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]
     """Export everything held on a client, as JSON lines.
 
@@ -495,6 +500,11 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
     there are more than 1,000.
+    """
+    GetSettings: _aio.UnaryUnaryMultiCallable[_propagation_pb2.GetSettingsRequest, _propagation_pb2.GetSettingsResponse]  # type: ignore[assignment]
+    """Read every setting in force, with its source and meaning.
+
+    Of a secret, only whether it is set is said. Role: admin.
     """
     ExportClient: _aio.UnaryStreamMultiCallable[_propagation_pb2.ExportClientRequest, _propagation_pb2.ExportClientResponse]  # type: ignore[assignment]
     """Export everything held on a client, as JSON lines.
@@ -840,6 +850,17 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         INVALID_ARGUMENT: neither sequences nor `all` are given, or both, or a sequence is below 1, or
         there are more than 1,000.
+        """
+
+    @_abc_1.abstractmethod
+    def GetSettings(
+        self,
+        request: _propagation_pb2.GetSettingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.GetSettingsResponse, _abc.Awaitable[_propagation_pb2.GetSettingsResponse]]:
+        """Read every setting in force, with its source and meaning.
+
+        Of a secret, only whether it is set is said. Role: admin.
         """
 
     @_abc_1.abstractmethod

@@ -19,10 +19,15 @@ from pydantic_core import ErrorDetails
 
 from propagation.model import PropagationError, describe_problem
 from services.config.settings import PRESETS, Settings
+from services.config.units import UNITS
 
 PREFIX = "PROPAGATION_"
 DEFAULT_FILE = Path("propagation.toml")
 PRESET = "preset"
+# A table and a key of a TOML file, and what is left out of their names.
+TABLE_LINE = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"' -]+?)\s*\]\s*(?:#.*)?$")
+KEY_LINE = re.compile(r"\s*([A-Za-z0-9_.\"'-][A-Za-z0-9_.\"' -]*?)\s*=")
+NAME_PARTS = re.compile(r"[\"'\s]")
 OTHER_VARIABLES = frozenset(
     PREFIX + name
     for name in ("CONFIG", "ADDRESS", "TOKEN", "TLS", "TLS_CA", "TLS_CERTIFICATE", "TLS_KEY")
@@ -61,11 +66,31 @@ class Field:
         path: The attributes that lead to the setting, from Settings on.
         types: Its type; if that is a union, also the union's members.
         shown: Whether its value may be shown; else the value may be a secret.
+        meaning: Its description.
     """
 
     path: tuple[str, ...]
     types: tuple[Any, ...]
     shown: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class SettingInForce:
+    """A setting, for people.
+
+    Attributes:
+        value: As it would be written in a file; None: unset. Of a secret: set, or not set.
+        source: default, preset NAME, file PATH with the line if it is known, environment NAME, or
+            flag NAME.
+        unit: Of a number; empty for others.
+    """
+
+    key: str
+    value: str | None
+    source: str
+    meaning: str
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -78,6 +103,37 @@ class LoadedSettings:
     settings: Settings
     sources: Mapping[str, str]
 
+    @classmethod
+    def of(cls, settings: Settings) -> "LoadedSettings":
+        """Return settings that a program made.
+
+        What is no default has the source "program".
+        """
+        defaults = Settings()
+        return cls(
+            settings,
+            {
+                key: "default" if _read(settings, key) == _read(defaults, key) else "program"
+                for key in list_setting_fields()
+            },
+        )
+
+    def describe(self) -> list[SettingInForce]:
+        """Describe every setting in order of definition.
+
+        Of a secret only whether it is set is said.
+        """
+        found = []
+        for key, source in self.sources.items():
+            field, value = list_setting_fields()[key], _read(self.settings, key)
+            if SecretStr in field.types:
+                is_set = isinstance(value, SecretStr) and bool(value.get_secret_value())
+                shown: str | None = "set" if is_set else "not set"
+            else:
+                shown = _write_value(_mask(value))
+            found.append(SettingInForce(key, shown, source, field.meaning, UNITS.get(key, "")))
+        return found
+
     def rows(self) -> list[tuple[str, object, str]]:
         """List every setting in order of definition, with secrets masked.
 
@@ -85,8 +141,7 @@ class LoadedSettings:
             (key, value, source) of each setting.
         """
         return [
-            (key, _mask(reduce(getattr, list_setting_fields()[key].path, self.settings)), source)
-            for key, source in self.sources.items()
+            (key, _mask(_read(self.settings, key)), source) for key, source in self.sources.items()
         ]
 
 
@@ -104,7 +159,14 @@ def _list_fields_below(model: type[BaseModel], path: tuple[str, ...]) -> Iterato
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from _list_fields_below(info.annotation, (*path, name))
         else:
-            yield Field((*path, name), (info.annotation, *get_args(info.annotation)), info.repr)
+            types = (info.annotation, *get_args(info.annotation))
+            yield Field((*path, name), types, info.repr, info.description or "")
+
+
+def _read(settings: Settings, key: str) -> object:
+    """Return the value of a setting."""
+    value: object = reduce(getattr, list_setting_fields()[key].path, settings)
+    return value
 
 
 def load_settings(
@@ -181,14 +243,40 @@ def _read_file(config: Path | None) -> dict[str, Entry]:
     if config is None and not path.exists():
         return {}
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        tables = tomllib.loads(text)
     except OSError as error:
         raise SettingsError(
             f"{path}: {error.strerror}; name a readable settings file with --config"
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    return {key: Entry(value, f"file {path}") for key, value in _flatten(tables)}
+    lines = find_lines(text)
+    return {
+        key: Entry(
+            value, f"file {path.absolute()}" + (f", line {lines[key]}" if key in lines else "")
+        )
+        for key, value in _flatten(tables)
+    }
+
+
+def find_lines(text: str) -> dict[str, int]:
+    """Find the lines of a TOML file on which keys stand.
+
+    The parser does not tell lines, so this reads tables and keys in their usual form. Keys of
+    inline tables, and keys that seem to stand on several lines, are left out.
+
+    Returns:
+        Numbers of lines, from 1, by key with its tables.
+    """
+    found: dict[str, list[int]] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if head := TABLE_LINE.match(line):
+            table = f"{NAME_PARTS.sub('', head[1])}."
+        elif key := KEY_LINE.match(line):
+            found.setdefault(table + NAME_PARTS.sub("", key[1]), []).append(number)
+    return {key: numbers[0] for key, numbers in found.items() if len(numbers) == 1}
 
 
 def _flatten(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -270,6 +358,13 @@ def _write_sentence(error: ErrorDetails, entries: Mapping[str, Entry]) -> str:
     secret = SecretStr in field.types or not field.shown
     value = "a secret" if secret else repr(_mask(entry.value))
     return f"{key} is {value} ({entry.source}): {problem}"
+
+
+def _write_value(value: object) -> str | None:
+    """Write a value as a settings file would; None: unset."""
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _mask(value: object) -> object:

@@ -162,7 +162,7 @@ async def run_demo_service(
             loaded = load_settings(Path(os.devnull), {}, parse_assignments(assignments))
             _log_to_file()
             try:
-                async with run_service(loaded.settings) as service:
+                async with run_service(loaded.settings, loaded=loaded) as service:
                     yield service
             except (Refused, Unreachable) as error:
                 raise type(error)(f"{error}; the service's log: {LOG.resolve()}") from error

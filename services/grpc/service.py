@@ -8,10 +8,11 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from services.grpc.handlers.client_search import ClientSearchHandler
 from services.grpc.handlers.clients import ClientsHandler
-from services.grpc.handlers.operator.dead_letters import DeadLettersHandler
 from services.grpc.handlers.get_status import GetStatusHandler
 from services.grpc.handlers.history import HistoryHandler
 from services.grpc.handlers.interactions import InteractionsHandler
+from services.grpc.handlers.operator.dead_letters import DeadLettersHandler
+from services.grpc.handlers.operator.get_settings import GetSettingsHandler
 from services.grpc.handlers.recommend import RecommendHandler
 from services.grpc.handlers.routers import RoutersHandler
 from services.grpc.handlers.trace_propagation import TracePropagationHandler
@@ -31,6 +32,7 @@ class PropagationService(
     WatchPropagationHandler,
     HistoryHandler,
     DeadLettersHandler,
+    GetSettingsHandler,
     GetStatusHandler,
     pb_grpc.PropagationServiceServicer,
 ):

@@ -59,6 +59,7 @@ ROLES_BY_CALL: Mapping[str, tuple[Role, ...]] = {
     "EvolveRouters": (Role.ADMIN,),
     "ListDeadLetters": (Role.ADMIN,),
     "ReplayDeadLetters": (Role.ADMIN,),
+    "GetSettings": (Role.ADMIN,),
     "ExportClient": (Role.ADMIN,),
     "ForgetClient": (Role.ADMIN,),
 }

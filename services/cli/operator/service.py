@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,6 @@ from services.cli.access import (
     ask,
     check_ending,
     check_output_file,
-    get_settings,
     load_settings,
 )
 from services.cli.exits import ExitCode
@@ -72,7 +72,7 @@ def serve(
     It prints `listening on HOST:PORT` when it is ready, and with --web the page's address. A second
     SIGTERM or Ctrl-C does not wait for running calls. Everything that was acknowledged is on disk.
     """
-    settings = get_settings(
+    loaded = load_settings(
         config,
         assignments,
         database=database,
@@ -82,9 +82,12 @@ def serve(
         auto_create=auto_create,
         server__log_format=log_format,
     )
-    if web and settings.web.port is None:
-        settings = settings.model_copy(
-            update={"web": settings.web.model_copy(update={"port": WEB_PORT})}
+    if web and loaded.settings.web.port is None:
+        page = loaded.settings.web.model_copy(update={"port": WEB_PORT})
+        loaded = replace(
+            loaded,
+            settings=loaded.settings.model_copy(update={"web": page}),
+            sources={**loaded.sources, "web.port": "flag --web"},
         )
 
     from services.server import Running
@@ -95,7 +98,7 @@ def serve(
         if service.page is not None:
             print(f"the page is at {service.page}", flush=True)
 
-    asyncio.run(run(settings, announce))
+    asyncio.run(run(loaded, announce))
 
 
 def web(
@@ -160,14 +163,38 @@ def web(
     run_page(options, lambda address: print(f"the page is at {address}", flush=True))
 
 
-def settings(config: Config = None, assignments: Assignments = None, json: AsJson = False) -> None:
+def settings(
+    running: Annotated[
+        bool,
+        typer.Option("--running", help="Ask the running service for its settings (role admin)."),
+    ] = False,
+    config: Config = None,
+    assignments: Assignments = None,
+    address: Address = LOOPBACK,
+    json: AsJson = False,
+) -> None:
     """Show the settings in force, and where each value comes from.
 
     Later sources win: defaults, a preset, the settings file, the environment
-    (PROPAGATION_SERVER__PORT for server.port), flags.
+    (PROPAGATION_SERVER__PORT for server.port), flags. Without --running, a service is not asked: it
+    shows what a command would use here.
 
-    JSON: {key: {"value", "source"}}.
+    JSON: {key: {"value", "source"}}; with --running, the proto's GetSettingsResponse.
     """
+    if running:
+        if config or assignments:
+            raise UsageProblem("--running shows the service's settings; leave --config, --set out")
+        answer = ask(address, lambda stub: stub.GetSettings(pb.GetSettingsRequest()))
+        print_rows(
+            answer,
+            ("setting", "value", "unit", "from"),
+            [
+                (one.name, one.value if one.HasField("value") else "none", one.unit, one.source)
+                for one in answer.settings
+            ],
+            json=json,
+        )
+        return
     rows = load_settings(config, assignments).rows()
     print_rows(
         {key: {"value": value, "source": source} for key, value, source in rows},

@@ -9,6 +9,7 @@ import grpc
 from propagation.model import Client, ClientKey, ClientKind, InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from services.config.sources import LoadedSettings
 from services.security.roles import Role, admitted_caller
 from services.worker.worker import Worker
 
@@ -33,10 +34,17 @@ class Servicer:
     files and servers in texts for callers without the role admin.
     """
 
-    def __init__(self, engine: Engine, worker: Worker, redact: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        worker: Worker,
+        loaded: LoadedSettings,
+        redact: Callable[[str], str] = str,
+    ) -> None:
         self._engine = engine
         self._store, self._time_travel = engine.store, engine.time_travel
         self._worker = worker
+        self._loaded = loaded
         self._redact = redact
         self.stopping = asyncio.Event()
 

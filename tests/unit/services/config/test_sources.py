@@ -7,12 +7,15 @@ import pytest
 from services.config.settings import Settings
 from services.config.sources import (
     Entry,
+    LoadedSettings,
     SettingsError,
+    find_lines,
     list_setting_fields,
     load_settings,
     name_variable,
     parse_assignments,
 )
+from services.config.units import UNITS
 
 STORES = [repr(name) for name in get_args(Settings.model_fields["store"].annotation)]
 
@@ -39,7 +42,7 @@ def test_a_later_source_wins_and_is_named(load):
     loaded = load(toml, environment, ["seed=30"])
     workflow = loaded.settings.workflow
     assert (workflow.session.k, workflow.taste.k, workflow.seed) == (10, 20, 30)
-    assert loaded.sources["session.k"].endswith("propagation.toml")
+    assert loaded.sources["session.k"].endswith("propagation.toml, line 2")
     assert loaded.sources["taste.k"] == "environment PROPAGATION_TASTE__K"
     assert loaded.sources["seed"] == "flag --set"
 
@@ -260,3 +263,61 @@ def test_an_impossible_neo4j_address_is_refused_without_its_password(uri):
 )
 def test_neo4j_addresses_are_accepted(uri):
     assert load_settings(None, {"PROPAGATION_NEO4J__URI": uri}, {}).settings.neo4j.uri == uri
+
+
+def test_lines_are_those_of_the_file():
+    text = """# taste.k = 1
+taste.k = 10  # the routers
+[server]
+port = 1
+tls.key = 'x'
+limits = {calls_per_second = 2}
+[ openai . budget ] # of money
+"money_per_day" = 3
+"""
+    assert find_lines(text) == {
+        "taste.k": 2,
+        "server.port": 4,
+        "server.tls.key": 5,
+        "server.limits": 6,
+        "openai.budget.money_per_day": 8,
+    }
+
+
+def test_a_key_that_seems_to_stand_twice_has_no_line():
+    text = 'seed = 1\npolicy = """\nseed = 2\n"""'
+    assert find_lines(text) == {"policy": 2}
+
+
+def test_every_setting_is_described_and_no_secret_is_shown(load):
+    loaded = load(
+        'store = "neo4j"\n[neo4j]\npassword = "hunter2"\n[qdrant]\nurl = "https://u:hunter2@q:1"',
+        {"PROPAGATION_TASTE__K": "20"},
+        ["auto_create=true"],
+    )
+    described = {one.key: one for one in loaded.describe()}
+    assert list(described) == list(loaded.sources)
+    assert "hunter2" not in str(described)
+    assert described["neo4j.password"].value == "set"
+    assert described["qdrant.api_key"].value == "not set"
+    assert described["neo4j.password"].source.endswith("propagation.toml, line 3")
+    assert described["taste.k"].value == "20"
+    assert described["taste.k"].unit == "routers"
+    assert described["auto_create"].value == "true"
+    assert described["tau"].value is None
+    assert all(one.meaning.endswith(".") for one in described.values())
+
+
+def test_settings_of_a_program_say_so():
+    loaded = LoadedSettings.of(Settings(store="neo4j"))
+    assert loaded.sources["store"] == "program"
+    assert loaded.sources["index"] == "default"
+
+
+def test_every_number_has_a_unit():
+    numbers = {
+        key
+        for key, field in list_setting_fields().items()
+        if not {int, float}.isdisjoint(field.types)
+    }
+    assert UNITS.keys() == numbers
