@@ -3665,12 +3665,15 @@ class ForgetClientRequest(_message.Message):
 
     KEY_FIELD_NUMBER: _builtins.int
     WIPE_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
     wipe: _builtins.bool
     """Whether the ranker's factors are learned again without the client's events, and the traces that
     the database leaves of the client in its files are removed, before the answer. The file of a
     laptop's database is written anew, and events wait meanwhile. Absent or false: both follow in
     the night, by the settings `schedule.factors` and `schedule.wiping`.
     """
+    dry_run: _builtins.bool
+    """Only say what would be erased now, and change nothing. Not combined with `wipe`."""
     @_builtins.property
     def key(self) -> Global___ClientKey:
         """The client. Required."""
@@ -3680,10 +3683,11 @@ class ForgetClientRequest(_message.Message):
         *,
         key: Global___ClientKey | None = ...,
         wipe: _builtins.bool | None = ...,
+        dry_run: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "key", b"key", "wipe", b"wipe"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "key", b"key", "wipe", b"wipe"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_wipe", b"_wipe", "dry_run", b"dry_run", "key", b"key", "wipe", b"wipe"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__wipe: _TypeAlias = _typing.Literal["wipe"]  # noqa: Y015
     _WhichOneofArgType__wipe: _TypeAlias = _typing.Literal["_wipe", b"_wipe"]  # noqa: Y015
@@ -3700,24 +3704,41 @@ class ForgetClientResponse(_message.Message):
     SEQUENCE_FIELD_NUMBER: _builtins.int
     EVENTS_ERASED_FIELD_NUMBER: _builtins.int
     LINES_DROPPED_FIELD_NUMBER: _builtins.int
+    ROUTER_TEXTS_FIELD_NUMBER: _builtins.int
+    ITEMS_LEFT_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
-    """The sequence of the erasure."""
+    """The sequence of the erasure; 0 with `dry_run`."""
     events_erased: _builtins.int
-    """The number of the client's events that were erased."""
+    """The number of the client's events that were erased, with `dry_run` that would be."""
     lines_dropped: _builtins.int
-    """The number of lines that other clients' current profiles lost."""
+    """The number of lines that other clients' current profiles lost, with `dry_run` would lose."""
+    router_texts: _builtins.int
+    """The number of routers' texts, present and earlier, that would change. Absent without `dry_run`."""
+    items_left: _builtins.int
+    """The number of items that have no text and no other user's event: the client's events may have
+    created them (auto_create), and their ids would stay. Absent without `dry_run`.
+    """
     def __init__(
         self,
         *,
         sequence: _builtins.int = ...,
         events_erased: _builtins.int = ...,
         lines_dropped: _builtins.int = ...,
+        router_texts: _builtins.int | None = ...,
+        items_left: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_items_left", b"_items_left", "_router_texts", b"_router_texts", "items_left", b"items_left", "router_texts", b"router_texts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events_erased", b"events_erased", "lines_dropped", b"lines_dropped", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_items_left", b"_items_left", "_router_texts", b"_router_texts", "events_erased", b"events_erased", "items_left", b"items_left", "lines_dropped", b"lines_dropped", "router_texts", b"router_texts", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__items_left: _TypeAlias = _typing.Literal["items_left"]  # noqa: Y015
+    _WhichOneofArgType__items_left: _TypeAlias = _typing.Literal["_items_left", b"_items_left"]  # noqa: Y015
+    _WhichOneofReturnType__router_texts: _TypeAlias = _typing.Literal["router_texts"]  # noqa: Y015
+    _WhichOneofArgType__router_texts: _TypeAlias = _typing.Literal["_router_texts", b"_router_texts"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__items_left) -> _WhichOneofReturnType__items_left | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__router_texts) -> _WhichOneofReturnType__router_texts | None: ...
 
 Global___ForgetClientResponse: _TypeAlias = ForgetClientResponse  # noqa: Y015
 

@@ -283,10 +283,10 @@ class PropagationServiceStub:
     ForgetClient: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ForgetClientRequest, _propagation_pb2.ForgetClientResponse]
     """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
 
-    The id may be used anew afterwards. A caller that leaves does not stop the erasure. Role:
-    admin.
+    The id may be used anew afterwards. A caller that leaves does not stop the erasure. With
+    `dry_run` nothing is changed: the answer says what would be. Role: admin.
 
-    INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
+    INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
     (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
     was changed, try again.
     """
@@ -516,10 +516,10 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     ForgetClient: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ForgetClientRequest, _propagation_pb2.ForgetClientResponse]  # type: ignore[assignment]
     """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
 
-    The id may be used anew afterwards. A caller that leaves does not stop the erasure. Role:
-    admin.
+    The id may be used anew afterwards. A caller that leaves does not stop the erasure. With
+    `dry_run` nothing is changed: the answer says what would be. Role: admin.
 
-    INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
+    INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
     (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
     was changed, try again.
     """
@@ -884,10 +884,10 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_propagation_pb2.ForgetClientResponse, _abc.Awaitable[_propagation_pb2.ForgetClientResponse]]:
         """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
 
-        The id may be used anew afterwards. A caller that leaves does not stop the erasure. Role:
-        admin.
+        The id may be used anew afterwards. A caller that leaves does not stop the erasure. With
+        `dry_run` nothing is changed: the answer says what would be. Role: admin.
 
-        INVALID_ARGUMENT: the key is malformed. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
+        INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
         (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
         was changed, try again.
         """

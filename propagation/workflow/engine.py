@@ -33,7 +33,12 @@ from propagation.workflow.concurrency import Activity, Exclusion, Leases
 from propagation.workflow.data_settings import OpenData
 from propagation.workflow.evolve.evolution import Evolution
 from propagation.workflow.forget.client_export import export_lines
-from propagation.workflow.forget.erasure import ErasureResult, Forgetting, RetractionResult
+from propagation.workflow.forget.erasure import (
+    ErasurePreview,
+    ErasureResult,
+    Forgetting,
+    RetractionResult,
+)
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.measuring import MeasurementHistory
 from propagation.workflow.history.time_travel import TimeTravel
@@ -498,6 +503,10 @@ class Engine:
             StoreBusy: The client is erased; its traces are wiped later.
         """
         return await self.forgetting.forget(key, wipe=wipe)
+
+    async def preview_erasure(self, key: ClientKey) -> ErasurePreview:
+        """Say what `forget` would erase now, and change nothing. Raises NotFound."""
+        return await self.forgetting.preview(key)
 
     def prepare_withdrawal(self) -> AsyncIterator[None]:
         """Make the next retraction or erasure faster, in pieces.

@@ -11,6 +11,7 @@ from propagation.model import (
     ClientKind,
     EventStatus,
     InteractionRow,
+    RouterVersion,
 )
 from propagation.ports import GraphStore
 from propagation.workflow.concurrency import Activity, Exclusion
@@ -18,6 +19,8 @@ from propagation.workflow.forget.factor_relearning import FactorRelearning
 from propagation.workflow.forget.text_changes import ErasedClient, list_own_names
 from propagation.workflow.forget.withdrawal import CommittedWithdrawal, Withdrawer
 from propagation.workflow.views import ClientMemory, find_ref
+
+ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,34 @@ class ErasureResult:
     sequence: int
     events_erased: int
     lines_dropped: int
+
+
+@dataclass(frozen=True)
+class ErasurePreview:
+    """What an erasure would do.
+
+    Attributes:
+        client: The client as it is.
+        events: How many events would be erased.
+        lines: How many lines the current profiles of other clients would lose.
+        router_texts: How many texts of routers, present and earlier, would change.
+        items_left: How many items have no text and no other user's event. Their ids would stay.
+    """
+
+    client: Client
+    events: int
+    lines: int
+    router_texts: int
+    items_left: int
+
+
+def _says_otherwise(after: RouterVersion, before: RouterVersion | None) -> bool:
+    """Tell whether the words of a message change, not only its weights."""
+    return before is None or (after.name, after.text, after.attributes) != (
+        before.name,
+        before.text,
+        before.attributes,
+    )
 
 
 @dataclass
@@ -169,6 +200,62 @@ class Forgetting:
         return ErasureResult(
             client, result.sequence, result.interactions, withdrawn.changes.lines_dropped
         )
+
+    async def preview(self, key: ClientKey) -> ErasurePreview:
+        """Say what an erasure would do now, and change nothing.
+
+        Texts may change while it looks; then it looks again. After ATTEMPTS times it keeps other
+        activities of this process out, as an erasure does.
+
+        Raises:
+            NotFound: The client is unknown.
+        """
+        for _ in range(ATTEMPTS):
+            before = await self._read_state()
+            found = await self._preview(key)
+            if await self._read_state() == before:
+                return found
+        async with self.exclusion.run(Activity.ERASE), self.exclusion.run(Activity.WITHDRAW):
+            return await self._preview(key)
+
+    async def _read_state(self) -> tuple[int, ...]:
+        """Return numbers that grow when texts or messages change."""
+        last_round = await self.store.get_last_round()
+        runs = await self.store.get_evolution_runs(1)
+        return (
+            await self.store.get_texts_through(),
+            await self.store.get_last_withdrawal(),
+            last_round.number if last_round else 0,
+            runs[0].run if runs else 0,
+        )
+
+    async def _preview(self, key: ClientKey) -> ErasurePreview:
+        erased = await self._build_erased_client(key)
+        ref = erased.client.ref
+        rows = await self.store.get_interactions_of_clients([ref])
+        changes = await self.withdrawer.find_changes(rows, erased)
+        stored = await self.store.get_messages(
+            [(message.router, message.version) for message in changes.messages], 1
+        )
+        return ErasurePreview(
+            client=erased.client,
+            events=len(rows),
+            lines=changes.lines_dropped,
+            router_texts=sum(
+                _says_otherwise(message, stored.get((message.router, message.version)))
+                for message in changes.messages
+            ),
+            items_left=await self._count_items_left(ref, rows),
+        )
+
+    async def _count_items_left(self, ref: int, rows: Sequence[InteractionRow]) -> int:
+        """Count the items without a text that no other user chose."""
+        named = {item for row in rows for item in (row.item, row.negative) if item is not None}
+        items = await self.store.get_clients(sorted(named - {ref}))
+        bare = [item.ref for item in items if not item.has_text]
+        events = await self.store.get_interactions_of_clients(bare) if bare else ()
+        others = {row.item for row in events if row.user != ref}
+        return len(set(bare) - others)
 
     async def _remove_traces(self, *, wipe: bool) -> None:
         """Remove traces now: with `wipe` all, else those that take seconds.

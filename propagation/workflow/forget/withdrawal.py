@@ -179,17 +179,8 @@ class Withdrawer:
             VersionClash: Other processes wrote texts five times in a row meanwhile.
         """
         async with self.learner.hold_lease() as lease, self.leases.keep_rounds_out():
-            weights = await self.store.get_learned_weights([row.sequence for row in rows])
-            request = WithdrawalRequest(
-                rows, weights, erased, await self._find_unquotable(rows, erased)
-            )
-            finder = TextChangeFinder(
-                self.store,
-                self.min_support,
-                request,
-                self.vectors.routers,
-                self.vectors.canonical.targets,
-            )
+            finder = await self._create_finder(rows, erased)
+            request = finder.request
             own = self.store.stage_checkpoint(lease, await self.numbers.run(borrow_own_rows))
             async with (
                 run_in_background(finder.find()) as changes,
@@ -202,6 +193,28 @@ class Withdrawer:
                 found = await changes
                 await asyncio.wait([prepared])  # the commit is slower without it, but right
                 return await self._commit(lease, barrier, found, promoted, finder)
+
+    async def find_changes(
+        self, rows: Sequence[InteractionRow], erased: ErasedClient | None
+    ) -> TextChanges:
+        """Find the changes of texts that `withdraw` would make, and change nothing."""
+        finder = await self._create_finder(rows, erased)
+        return await finder.find()
+
+    async def _create_finder(
+        self, rows: Sequence[InteractionRow], erased: ErasedClient | None
+    ) -> TextChangeFinder:
+        weights = await self.store.get_learned_weights([row.sequence for row in rows])
+        request = WithdrawalRequest(
+            rows, weights, erased, await self._find_unquotable(rows, erased)
+        )
+        return TextChangeFinder(
+            self.store,
+            self.min_support,
+            request,
+            self.vectors.routers,
+            self.vectors.canonical.targets,
+        )
 
     async def _prepare(self) -> None:
         async for _ in self.store.prepare_withdrawal(search=False):

@@ -103,6 +103,9 @@ def forget(
     item: Item = None,
     yes: Yes = False,
     wipe: Wipe = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be erased; change nothing.")
+    ] = False,
     address: Address = LOOPBACK,
     json: AsJson = False,
 ) -> None:
@@ -114,6 +117,11 @@ def forget(
     JSON: the proto's ForgetClientResponse.
     """
     key = _parse_key(user, item)
+    if dry_run:
+        request = pb.ForgetClientRequest(key=key, wipe=wipe, dry_run=True)
+        preview = ask(address, lambda stub: stub.ForgetClient(request))
+        print_result(preview, _describe_preview(preview), json=json)
+        return
     _confirm(
         (
             f"Forget {name_kind(key.kind)} {key.id!r}, with all its events and texts? This cannot"
@@ -130,6 +138,20 @@ def forget(
         f" {pluralize(answer.lines_dropped, 'line')} of other clients were erased with it, at"
         f" sequence {answer.sequence:,}." + (WIPED if wipe else ""),
         json=json,
+    )
+
+
+def _describe_preview(answer: pb.ForgetClientResponse) -> str:
+    left = (
+        f" {pluralize(answer.items_left, 'item')} without a text, which no other user chose, would"
+        " stay."
+        if answer.items_left
+        else ""
+    )
+    return (
+        f"Would be erased: {pluralize(answer.events_erased, 'event')},"
+        f" {pluralize(answer.lines_dropped, 'line')} of other clients; would change:"
+        f" {pluralize(answer.router_texts, 'router text')}.{left}"
     )
 
 

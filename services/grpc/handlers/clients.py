@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 
-from propagation.model import ClientKind, InvalidInput
+from propagation.model import ClientKey, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, profile_to_proto
@@ -136,6 +136,8 @@ class ClientsHandler(Servicer):
         self, request: pb.ForgetClientRequest, context: Context
     ) -> pb.ForgetClientResponse:
         key = parse_key(request.key, "key")
+        if request.dry_run:
+            return await self._preview_erasure(key, request)
         done = await self._worker.run_uninterrupted(self._engine.forget(key, wipe=request.wipe))
         if request.wipe:
             await self._worker.note_run("wiping")
@@ -143,4 +145,17 @@ class ClientsHandler(Servicer):
             sequence=done.sequence,
             events_erased=done.events_erased,
             lines_dropped=done.lines_dropped,
+        )
+
+    async def _preview_erasure(
+        self, key: ClientKey, request: pb.ForgetClientRequest
+    ) -> pb.ForgetClientResponse:
+        if request.wipe:
+            raise InvalidInput("wipe", "cannot be combined with dry_run, which changes nothing")
+        found = await self._engine.preview_erasure(key)
+        return pb.ForgetClientResponse(
+            events_erased=found.events,
+            lines_dropped=found.lines,
+            router_texts=found.router_texts,
+            items_left=found.items_left,
         )

@@ -128,6 +128,25 @@ async def test_bad_requests_name_their_field(service):
     )[0] == grpc.StatusCode.NOT_FOUND
 
 
+async def test_a_dry_run_says_what_would_go_and_changes_nothing(service):
+    await record(service, event("e1"), event("e2", item_id="i2"), event("e3", "bob"))
+    await drain(service)
+    before = (await service.stub.GetStatus(pb.GetStatusRequest())).recorded_through
+    request = pb.ForgetClientRequest(key=user("ann"), dry_run=True)
+    said = await service.stub.ForgetClient(request)
+    assert (said.sequence, said.events_erased) == (0, 2)
+    assert said.HasField("router_texts")
+    assert said.items_left == 1, "i2, which only Ann chose"
+    assert (await service.stub.GetStatus(pb.GetStatusRequest())).recorded_through == before
+    done = await forget(service, user("ann"))
+    assert (done.events_erased, done.lines_dropped) == (said.events_erased, said.lines_dropped)
+    assert done.sequence > before
+    assert not done.HasField("router_texts")
+    assert (await read_failure(service.stub.ForgetClient(request)))[0] == grpc.StatusCode.NOT_FOUND
+    both = pb.ForgetClientRequest(key=user("bob"), dry_run=True, wipe=True)
+    assert "wipe" in (await read_failure(service.stub.ForgetClient(both)))[1]
+
+
 @pytest.fixture
 async def service_without_ann(service):
     """A service that forgot Ann, after she chose i1 and i2, and Bob chose i1."""
