@@ -174,8 +174,11 @@ async def test_under_all_of_it_together_nothing_is_lost(server, tmp_path):
         assert engine.reasoner.expenses.this_run.total.calls == len(server.asked), (
             "counted at the server"
         )
+        # Of the newest texts, all may have met a form that is no answer.
         assert "summarize@3" in {
-            version.written_by for version in await engine.store.get_router_versions(range(4))
+            version.written_by
+            for round_ in await engine.store.get_last_rounds(9)
+            for version in await engine.store.get_messages_of(round_.number)
         }
     finally:
         await engine.close()
