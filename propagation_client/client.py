@@ -323,6 +323,23 @@ class PropagationClient:
             for event in page.events:
                 yield event
 
+    async def profile_versions(self, key: pb.ClientKey) -> AsyncIterator[pb.ProfileVersion]:
+        """Iterate over the versions of a client's text, newest first.
+
+        `profile` with `as_of=pb.AsOf(sequence=version.sequence)` reads one.
+        """
+        request = pb.ListProfileVersionsRequest(key=key)
+        async for page in pages(self.stub.ListProfileVersions, request):
+            for version in page.versions:
+                yield version
+
+    async def router_versions(self, router: int) -> AsyncIterator[pb.RouterVersion]:
+        """Iterate over the versions of a taste router's text, newest first."""
+        request = pb.ListRouterVersionsRequest(number=router)
+        async for page in pages(self.stub.ListRouterVersions, request):
+            for version in page.versions:
+                yield version
+
     async def dead_letters(self, *, exchanges: bool = False) -> AsyncIterator[pb.DeadLetter]:
         """Iterate over dead letters, newest first.
 

@@ -211,6 +211,46 @@ INTERACTION_STATUS_REJECTED: InteractionStatus.ValueType  # 3
 """The event was not recorded; see field, reason and detail."""
 Global___InteractionStatus: _TypeAlias = InteractionStatus  # noqa: Y015
 
+class _ProfileCause:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ProfileCauseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ProfileCause.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PROFILE_CAUSE_UNSPECIFIED: _ProfileCause.ValueType  # 0
+    """Not known: the version before is not kept any more."""
+    PROFILE_CAUSE_CATALOGUE: _ProfileCause.ValueType  # 1
+    """The client's own title, description or attributes."""
+    PROFILE_CAUSE_INTERACTION: _ProfileCause.ValueType  # 2
+    """An interaction of the client."""
+    PROFILE_CAUSE_RECEPTION: _ProfileCause.ValueType  # 3
+    """Messages of routers, which `messages` lists if they are kept."""
+    PROFILE_CAUSE_RETRACTION: _ProfileCause.ValueType  # 4
+    """A retraction took something away."""
+    PROFILE_CAUSE_ERASURE: _ProfileCause.ValueType  # 5
+    """An erasure of another client took something away."""
+    PROFILE_CAUSE_EVOLUTION: _ProfileCause.ValueType  # 6
+    """An evolution of the routers changed the filter memory."""
+
+class ProfileCause(_ProfileCause, metaclass=_ProfileCauseEnumTypeWrapper):
+    """What made a version of a client's text."""
+
+PROFILE_CAUSE_UNSPECIFIED: ProfileCause.ValueType  # 0
+"""Not known: the version before is not kept any more."""
+PROFILE_CAUSE_CATALOGUE: ProfileCause.ValueType  # 1
+"""The client's own title, description or attributes."""
+PROFILE_CAUSE_INTERACTION: ProfileCause.ValueType  # 2
+"""An interaction of the client."""
+PROFILE_CAUSE_RECEPTION: ProfileCause.ValueType  # 3
+"""Messages of routers, which `messages` lists if they are kept."""
+PROFILE_CAUSE_RETRACTION: ProfileCause.ValueType  # 4
+"""A retraction took something away."""
+PROFILE_CAUSE_ERASURE: ProfileCause.ValueType  # 5
+"""An erasure of another client took something away."""
+PROFILE_CAUSE_EVOLUTION: ProfileCause.ValueType  # 6
+"""An evolution of the routers changed the filter memory."""
+Global___ProfileCause: _TypeAlias = ProfileCause  # noqa: Y015
+
 class _Similarity:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -1475,6 +1515,203 @@ class GetProfileResponse(_message.Message):
 Global___GetProfileResponse: _TypeAlias = GetProfileResponse  # noqa: Y015
 
 @_typing.final
+class ListProfileVersionsRequest(_message.Message):
+    """The request of ListProfileVersions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KEY_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Versions a page, 1 to 1,000. Absent: 100."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    @_builtins.property
+    def key(self) -> Global___ClientKey:
+        """The client. Required."""
+
+    def __init__(
+        self,
+        *,
+        key: Global___ClientKey | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "key", b"key", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_page_size", b"_page_size", "key", b"key", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListProfileVersionsRequest: _TypeAlias = ListProfileVersionsRequest  # noqa: Y015
+
+@_typing.final
+class ReceivedMessage(_message.Message):
+    """A message that a version of a client's text merged, or dropped."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUTER_FIELD_NUMBER: _builtins.int
+    ROUTER_VERSION_FIELD_NUMBER: _builtins.int
+    ROUTER_NAME_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    router: _builtins.int
+    """The router that sent the message."""
+    router_version: _builtins.int
+    """The version of the router's text."""
+    router_name: _builtins.str
+    """The router's name at that version; empty if the message is not kept any more."""
+    outcome: Global___MergeOutcome.ValueType
+    """The result; MERGE_OUTCOME_UNSPECIFIED if the message was read and left nothing."""
+    def __init__(
+        self,
+        *,
+        router: _builtins.int | None = ...,
+        router_version: _builtins.int = ...,
+        router_name: _builtins.str = ...,
+        outcome: Global___MergeOutcome.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "outcome", b"outcome", "router", b"router", "router_name", b"router_name", "router_version", b"router_version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
+    _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
+
+Global___ReceivedMessage: _TypeAlias = ReceivedMessage  # noqa: Y015
+
+@_typing.final
+class ProfileVersion(_message.Message):
+    """A version of a client's text."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    LINES_FIELD_NUMBER: _builtins.int
+    LINES_ADDED_FIELD_NUMBER: _builtins.int
+    LINES_REMOVED_FIELD_NUMBER: _builtins.int
+    LINES_CHANGED_FIELD_NUMBER: _builtins.int
+    ADDED_FIELD_NUMBER: _builtins.int
+    REMOVED_FIELD_NUMBER: _builtins.int
+    CHANGED_FIELD_NUMBER: _builtins.int
+    WRITTEN_BY_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version, from 1. Of an item 0 without the role analyst, because it would tell of each event."""
+    sequence: _builtins.int
+    """The sequence that the version belongs to. Several versions may have the same: GetProfile with
+    `as_of` this sequence shows the last of them.
+    """
+    cause: Global___ProfileCause.ValueType
+    """What made it."""
+    lines: _builtins.int
+    """The number of lines of the version."""
+    lines_added: _builtins.int
+    """The number of lines that are new. Absent if the version before is not kept any more."""
+    lines_removed: _builtins.int
+    """The number of lines that are gone. Absent as lines_added."""
+    lines_changed: _builtins.int
+    """The number of lines with other words or attributes. Absent as lines_added."""
+    written_by: _builtins.str
+    """For a version outside an interaction, the prompts that a language model answered for it, the
+    fallback reasoner, or catalogue where the catalogue's own lines stand in. Empty for others.
+    """
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was stored."""
+
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReceivedMessage]:
+        """The messages that it merged or dropped, of cause RECEPTION."""
+
+    @_builtins.property
+    def added(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The new lines, by Line.id. Empty for an item without the role analyst, as are the next two."""
+
+    @_builtins.property
+    def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The lines that are gone."""
+
+    @_builtins.property
+    def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The lines with other words or attributes."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        sequence: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        cause: Global___ProfileCause.ValueType = ...,
+        messages: _abc.Iterable[Global___ReceivedMessage] | None = ...,
+        lines: _builtins.int = ...,
+        lines_added: _builtins.int | None = ...,
+        lines_removed: _builtins.int | None = ...,
+        lines_changed: _builtins.int | None = ...,
+        added: _abc.Iterable[_builtins.int] | None = ...,
+        removed: _abc.Iterable[_builtins.int] | None = ...,
+        changed: _abc.Iterable[_builtins.int] | None = ...,
+        written_by: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added", "_lines_changed", b"_lines_changed", "_lines_removed", b"_lines_removed", "lines_added", b"lines_added", "lines_changed", b"lines_changed", "lines_removed", b"lines_removed", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added", "_lines_changed", b"_lines_changed", "_lines_removed", b"_lines_removed", "added", b"added", "cause", b"cause", "changed", b"changed", "lines", b"lines", "lines_added", b"lines_added", "lines_changed", b"lines_changed", "lines_removed", b"lines_removed", "messages", b"messages", "removed", b"removed", "sequence", b"sequence", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__lines_added: _TypeAlias = _typing.Literal["lines_added"]  # noqa: Y015
+    _WhichOneofArgType__lines_added: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added"]  # noqa: Y015
+    _WhichOneofReturnType__lines_changed: _TypeAlias = _typing.Literal["lines_changed"]  # noqa: Y015
+    _WhichOneofArgType__lines_changed: _TypeAlias = _typing.Literal["_lines_changed", b"_lines_changed"]  # noqa: Y015
+    _WhichOneofReturnType__lines_removed: _TypeAlias = _typing.Literal["lines_removed"]  # noqa: Y015
+    _WhichOneofArgType__lines_removed: _TypeAlias = _typing.Literal["_lines_removed", b"_lines_removed"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lines_added) -> _WhichOneofReturnType__lines_added | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lines_changed) -> _WhichOneofReturnType__lines_changed | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lines_removed) -> _WhichOneofReturnType__lines_removed | None: ...
+
+Global___ProfileVersion: _TypeAlias = ProfileVersion  # noqa: Y015
+
+@_typing.final
+class ListProfileVersionsResponse(_message.Message):
+    """The answer of ListProfileVersions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    OLDEST_SEQUENCE_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    oldest_sequence: _builtins.int
+    """The oldest sequence that `as_of` may name: retention keeps nothing older. 0: everything."""
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProfileVersion]:
+        """The versions that are kept, newest first."""
+
+    def __init__(
+        self,
+        *,
+        versions: _abc.Iterable[Global___ProfileVersion] | None = ...,
+        next_page_token: _builtins.str = ...,
+        oldest_sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "oldest_sequence", b"oldest_sequence", "versions", b"versions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProfileVersionsResponse: _TypeAlias = ListProfileVersionsResponse  # noqa: Y015
+
+@_typing.final
 class RecommendRequest(_message.Message):
     """The request of Recommend."""
 
@@ -2330,6 +2567,163 @@ class GetRouterResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetRouterResponse: _TypeAlias = GetRouterResponse  # noqa: Y015
+
+@_typing.final
+class ListRouterVersionsRequest(_message.Message):
+    """The request of ListRouterVersions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    CLIENTS_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """The number of a taste router. Required."""
+    page_size: _builtins.int
+    """Versions a page, 1 to 100. Absent: 20."""
+    page_token: _builtins.str
+    """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
+    clients: _builtins.int
+    """How many of the clients that merged a version are named, 1 to 100. Absent: 10."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int | None = ...,
+        page_size: _builtins.int | None = ...,
+        page_token: _builtins.str = ...,
+        clients: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_number", b"_number", "_page_size", b"_page_size", "clients", b"clients", "number", b"number", "page_size", b"page_size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_number", b"_number", "_page_size", b"_page_size", "clients", b"clients", "number", b"number", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__clients: _TypeAlias = _typing.Literal["clients"]  # noqa: Y015
+    _WhichOneofArgType__clients: _TypeAlias = _typing.Literal["_clients", b"_clients"]  # noqa: Y015
+    _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
+    _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
+    _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
+    _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__clients) -> _WhichOneofReturnType__clients | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+
+Global___ListRouterVersionsRequest: _TypeAlias = ListRouterVersionsRequest  # noqa: Y015
+
+@_typing.final
+class RouterVersion(_message.Message):
+    """A version of a router's text, which was sent as a message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    ATTRIBUTES_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    WRITTEN_BY_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    MERGED_FIELD_NUMBER: _builtins.int
+    FILTERED_FIELD_NUMBER: _builtins.int
+    EMPTY_FIELD_NUMBER: _builtins.int
+    FELL_OUT_FIELD_NUMBER: _builtins.int
+    OTHER_FIELD_NUMBER: _builtins.int
+    CLIENTS_FIELD_NUMBER: _builtins.int
+    version: _builtins.int
+    """The version, from 1."""
+    name: _builtins.str
+    """The router's name at that version."""
+    text: _builtins.str
+    """The text."""
+    sequence: _builtins.int
+    """The sequence of the round or the evolution that wrote it."""
+    written_by: _builtins.str
+    """As Router.written_by."""
+    epoch: _builtins.int
+    """The epoch whose routers sent it. After a bootstrap the number stands for another community."""
+    merged: _builtins.int
+    """The number of clients that merged it. This and the next counts are of the merges that retention
+    keeps.
+    """
+    filtered: _builtins.int
+    """The number of clients whose filter rules refused it."""
+    empty: _builtins.int
+    """The number of clients for which it contained nothing."""
+    fell_out: _builtins.int
+    """The number of clients whose full buffer it fell out of."""
+    other: _builtins.int
+    """The number of clients that read it and kept nothing for another reason."""
+    @_builtins.property
+    def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The attributes that the version integrated."""
+
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it was published."""
+
+    @_builtins.property
+    def clients(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClientKey]:
+        """The first clients that merged it, in the order in which they were created. Empty without the
+        role analyst.
+        """
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.int = ...,
+        name: _builtins.str = ...,
+        text: _builtins.str = ...,
+        attributes: _abc.Iterable[_builtins.str] | None = ...,
+        sequence: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        written_by: _builtins.str = ...,
+        epoch: _builtins.int = ...,
+        merged: _builtins.int = ...,
+        filtered: _builtins.int = ...,
+        empty: _builtins.int = ...,
+        fell_out: _builtins.int = ...,
+        other: _builtins.int = ...,
+        clients: _abc.Iterable[Global___ClientKey] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "clients", b"clients", "empty", b"empty", "epoch", b"epoch", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "name", b"name", "other", b"other", "sequence", b"sequence", "text", b"text", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RouterVersion: _TypeAlias = RouterVersion  # noqa: Y015
+
+@_typing.final
+class ListRouterVersionsResponse(_message.Message):
+    """The answer of ListRouterVersions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The token of the next page; empty on the last page."""
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___RouterVersion]:
+        """The versions, newest first."""
+
+    def __init__(
+        self,
+        *,
+        versions: _abc.Iterable[Global___RouterVersion] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "versions", b"versions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRouterVersionsResponse: _TypeAlias = ListRouterVersionsResponse  # noqa: Y015
 
 @_typing.final
 class TracePropagationRequest(_message.Message):

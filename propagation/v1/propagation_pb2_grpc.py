@@ -65,6 +65,11 @@ class PropagationServiceStub:
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.GetProfileRequest.SerializeToString,
                 response_deserializer=propagation_dot_v1_dot_propagation__pb2.GetProfileResponse.FromString,
                 _registered_method=True)
+        self.ListProfileVersions = channel.unary_unary(
+                '/propagation.v1.PropagationService/ListProfileVersions',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsResponse.FromString,
+                _registered_method=True)
         self.Recommend = channel.unary_unary(
                 '/propagation.v1.PropagationService/Recommend',
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.RecommendRequest.SerializeToString,
@@ -84,6 +89,11 @@ class PropagationServiceStub:
                 '/propagation.v1.PropagationService/GetRouter',
                 request_serializer=propagation_dot_v1_dot_propagation__pb2.GetRouterRequest.SerializeToString,
                 response_deserializer=propagation_dot_v1_dot_propagation__pb2.GetRouterResponse.FromString,
+                _registered_method=True)
+        self.ListRouterVersions = channel.unary_unary(
+                '/propagation.v1.PropagationService/ListRouterVersions',
+                request_serializer=propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsRequest.SerializeToString,
+                response_deserializer=propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsResponse.FromString,
                 _registered_method=True)
         self.TracePropagation = channel.unary_unary(
                 '/propagation.v1.PropagationService/TracePropagation',
@@ -241,6 +251,20 @@ class PropagationServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListProfileVersions(self, request, context):
+        """List the versions of a client's text, newest first, with what made and what changed each.
+
+        Read a version itself with GetProfile, `as_of` its sequence. Role: read for an item, persons for
+        a user. Without analyst, only those versions of an item are listed in which the catalogue wrote
+        a line, with the catalogue's lines alone.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+        (NOT_KNOWN): there is no such client.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Recommend(self, request, context):
         """Rank the catalogue, or given candidates, for a user.
 
@@ -290,6 +314,19 @@ class PropagationServiceServicer:
 
         INVALID_ARGUMENT, OUT_OF_RANGE, UNAVAILABLE: as for ListRouters. NOT_FOUND (NOT_KNOWN): the
         bank has no router of this number.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRouterVersions(self, request, context):
+        """List the versions of a taste router's text, newest first, with what became of each as a message.
+
+        Retired routers have versions, too, and versions before a bootstrap are listed with their epoch.
+        Role: read; the clients that merged a version are named to the role analyst.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+        (NOT_KNOWN): the bank has no router of this number.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -516,6 +553,11 @@ def add_PropagationServiceServicer_to_server(servicer, server):
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.GetProfileRequest.FromString,
                     response_serializer=propagation_dot_v1_dot_propagation__pb2.GetProfileResponse.SerializeToString,
             ),
+            'ListProfileVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProfileVersions,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsResponse.SerializeToString,
+            ),
             'Recommend': grpc.unary_unary_rpc_method_handler(
                     servicer.Recommend,
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.RecommendRequest.FromString,
@@ -535,6 +577,11 @@ def add_PropagationServiceServicer_to_server(servicer, server):
                     servicer.GetRouter,
                     request_deserializer=propagation_dot_v1_dot_propagation__pb2.GetRouterRequest.FromString,
                     response_serializer=propagation_dot_v1_dot_propagation__pb2.GetRouterResponse.SerializeToString,
+            ),
+            'ListRouterVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRouterVersions,
+                    request_deserializer=propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsRequest.FromString,
+                    response_serializer=propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsResponse.SerializeToString,
             ),
             'TracePropagation': grpc.unary_unary_rpc_method_handler(
                     servicer.TracePropagation,
@@ -764,6 +811,33 @@ class PropagationService:
             _registered_method=True)
 
     @staticmethod
+    def ListProfileVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ListProfileVersions',
+            propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ListProfileVersionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Recommend(request,
             target,
             options=(),
@@ -861,6 +935,33 @@ class PropagationService:
             '/propagation.v1.PropagationService/GetRouter',
             propagation_dot_v1_dot_propagation__pb2.GetRouterRequest.SerializeToString,
             propagation_dot_v1_dot_propagation__pb2.GetRouterResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRouterVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/propagation.v1.PropagationService/ListRouterVersions',
+            propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsRequest.SerializeToString,
+            propagation_dot_v1_dot_propagation__pb2.ListRouterVersionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -124,6 +124,16 @@ class PropagationServiceStub:
     (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
     the profile first, five times in a row; nothing was stored, try again.
     """
+    ListProfileVersions: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListProfileVersionsRequest, _propagation_pb2.ListProfileVersionsResponse]
+    """List the versions of a client's text, newest first, with what made and what changed each.
+
+    Read a version itself with GetProfile, `as_of` its sequence. Role: read for an item, persons for
+    a user. Without analyst, only those versions of an item are listed in which the catalogue wrote
+    a line, with the catalogue's lines alone.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+    (NOT_KNOWN): there is no such client.
+    """
     Recommend: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.RecommendRequest, _propagation_pb2.RecommendResponse]
     """Rank the catalogue, or given candidates, for a user.
 
@@ -161,6 +171,15 @@ class PropagationServiceStub:
 
     INVALID_ARGUMENT, OUT_OF_RANGE, UNAVAILABLE: as for ListRouters. NOT_FOUND (NOT_KNOWN): the
     bank has no router of this number.
+    """
+    ListRouterVersions: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListRouterVersionsRequest, _propagation_pb2.ListRouterVersionsResponse]
+    """List the versions of a taste router's text, newest first, with what became of each as a message.
+
+    Retired routers have versions, too, and versions before a bootstrap are listed with their epoch.
+    Role: read; the clients that merged a version are named to the role analyst.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+    (NOT_KNOWN): the bank has no router of this number.
     """
     TracePropagation: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.TracePropagationRequest, _propagation_pb2.TracePropagationResponse]
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
@@ -357,6 +376,16 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     (REASONER_FAILED): the reasoner could not merge; ABORTED (VERSION_CLASH): other writers changed
     the profile first, five times in a row; nothing was stored, try again.
     """
+    ListProfileVersions: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListProfileVersionsRequest, _propagation_pb2.ListProfileVersionsResponse]  # type: ignore[assignment]
+    """List the versions of a client's text, newest first, with what made and what changed each.
+
+    Read a version itself with GetProfile, `as_of` its sequence. Role: read for an item, persons for
+    a user. Without analyst, only those versions of an item are listed in which the catalogue wrote
+    a line, with the catalogue's lines alone.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+    (NOT_KNOWN): there is no such client.
+    """
     Recommend: _aio.UnaryUnaryMultiCallable[_propagation_pb2.RecommendRequest, _propagation_pb2.RecommendResponse]  # type: ignore[assignment]
     """Rank the catalogue, or given candidates, for a user.
 
@@ -394,6 +423,15 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
 
     INVALID_ARGUMENT, OUT_OF_RANGE, UNAVAILABLE: as for ListRouters. NOT_FOUND (NOT_KNOWN): the
     bank has no router of this number.
+    """
+    ListRouterVersions: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListRouterVersionsRequest, _propagation_pb2.ListRouterVersionsResponse]  # type: ignore[assignment]
+    """List the versions of a taste router's text, newest first, with what became of each as a message.
+
+    Retired routers have versions, too, and versions before a bootstrap are listed with their epoch.
+    Role: read; the clients that merged a version are named to the role analyst.
+
+    INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+    (NOT_KNOWN): the bank has no router of this number.
     """
     TracePropagation: _aio.UnaryUnaryMultiCallable[_propagation_pb2.TracePropagationRequest, _propagation_pb2.TracePropagationResponse]  # type: ignore[assignment]
     """Find the paths from an event, a client or an attribute to every profile that it reached, or
@@ -619,6 +657,22 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         """
 
     @_abc_1.abstractmethod
+    def ListProfileVersions(
+        self,
+        request: _propagation_pb2.ListProfileVersionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ListProfileVersionsResponse, _abc.Awaitable[_propagation_pb2.ListProfileVersionsResponse]]:
+        """List the versions of a client's text, newest first, with what made and what changed each.
+
+        Read a version itself with GetProfile, `as_of` its sequence. Role: read for an item, persons for
+        a user. Without analyst, only those versions of an item are listed in which the catalogue wrote
+        a line, with the catalogue's lines alone.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+        (NOT_KNOWN): there is no such client.
+        """
+
+    @_abc_1.abstractmethod
     def Recommend(
         self,
         request: _propagation_pb2.RecommendRequest,
@@ -678,6 +732,21 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
 
         INVALID_ARGUMENT, OUT_OF_RANGE, UNAVAILABLE: as for ListRouters. NOT_FOUND (NOT_KNOWN): the
         bank has no router of this number.
+        """
+
+    @_abc_1.abstractmethod
+    def ListRouterVersions(
+        self,
+        request: _propagation_pb2.ListRouterVersionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_propagation_pb2.ListRouterVersionsResponse, _abc.Awaitable[_propagation_pb2.ListRouterVersionsResponse]]:
+        """List the versions of a taste router's text, newest first, with what became of each as a message.
+
+        Retired routers have versions, too, and versions before a bootstrap are listed with their epoch.
+        Role: read; the clients that merged a version are named to the role analyst.
+
+        INVALID_ARGUMENT: a field is wrong, or the page token belongs to another question. NOT_FOUND
+        (NOT_KNOWN): the bank has no router of this number.
         """
 
     @_abc_1.abstractmethod

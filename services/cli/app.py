@@ -28,6 +28,7 @@ from services.cli.query.clients import profile, recommend, similar
 from services.cli.query.history import events, history, measurements, search
 from services.cli.query.inspect import inspect
 from services.cli.query.routing import routers, trace
+from services.cli.query.versions import versions
 from services.cli.research.datasets import import_, replay
 from services.cli.research.evaluate import evaluate
 from services.cli.research.lab.app import lab
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "recommend": recommend,
     "trace": trace,
     "routers": routers,
+    "versions": versions,
     "watch": watch,
     "history": history,
     "measurements": measurements,

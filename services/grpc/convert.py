@@ -38,6 +38,12 @@ EVOLUTION_KINDS = {
     EvolutionKind.MERGE: pb.EVOLUTION_KIND_MERGE,
     EvolutionKind.REWRITE: pb.EVOLUTION_KIND_REWRITE,
 }
+OUTCOMES = {
+    "merged": pb.MERGE_OUTCOME_MERGED,
+    "filtered": pb.MERGE_OUTCOME_FILTERED,
+    "empty": pb.MERGE_OUTCOME_EMPTY,
+    "fell out": pb.MERGE_OUTCOME_FELL_OUT,
+}
 BANKS = {BankName.SESSION: pb.BANK_SESSION, BankName.TASTE: pb.BANK_TASTE}
 
 

@@ -16,6 +16,7 @@ from services.grpc.handlers.operator.get_settings import GetSettingsHandler
 from services.grpc.handlers.recommend import RecommendHandler
 from services.grpc.handlers.routers import RoutersHandler
 from services.grpc.handlers.trace_propagation import TracePropagationHandler
+from services.grpc.handlers.versions import VersionsHandler
 from services.grpc.handlers.watch_propagation import WatchPropagationHandler
 from services.grpc.interceptor import CallInterceptor
 
@@ -28,6 +29,7 @@ class PropagationService(
     InteractionsHandler,
     RecommendHandler,
     RoutersHandler,
+    VersionsHandler,
     TracePropagationHandler,
     WatchPropagationHandler,
     HistoryHandler,

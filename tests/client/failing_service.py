@@ -139,6 +139,30 @@ class FailingService(pb_grpc.PropagationServiceServicer):
             next_page_token="" if request.page_token else "second",
         )
 
+    async def ListDeadLetters(self, request, context):  # noqa: N802
+        """List two pages of one dead letter."""
+        await self._enter(request, context)
+        return pb.ListDeadLettersResponse(
+            dead_letters=[pb.DeadLetter(sequence=2 if not request.page_token else 1)],
+            next_page_token="" if request.page_token else "second",
+        )
+
+    async def ListProfileVersions(self, request, context):  # noqa: N802
+        """List two pages of one version."""
+        await self._enter(request, context)
+        return pb.ListProfileVersionsResponse(
+            versions=[pb.ProfileVersion(version=2 if not request.page_token else 1)],
+            next_page_token="" if request.page_token else "second",
+        )
+
+    async def ListRouterVersions(self, request, context):  # noqa: N802
+        """List two pages of one version."""
+        await self._enter(request, context)
+        return pb.ListRouterVersionsResponse(
+            versions=[pb.RouterVersion(version=2 if not request.page_token else 1)],
+            next_page_token="" if request.page_token else "second",
+        )
+
     async def ListOperations(self, request, context):  # noqa: N802
         """List two pages of one operation."""
         await self._enter(request, context)

@@ -65,6 +65,12 @@ async def test_lists_for_a_page_to_watch_are_read_to_their_end(service, client):
     assert {(request.text, request.lines) for request in service.requests} == {("blue", True)}
     assert [one.sequence async for one in client.events(user_key("ann"))] == [2, 1]
     assert service.requests[-1].key == user_key("ann")
+    assert [one.sequence async for one in client.dead_letters(exchanges=True)] == [2, 1]
+    assert service.requests[-1].exchanges
+    assert [one.version async for one in client.profile_versions(user_key("ann"))] == [2, 1]
+    assert service.requests[-1].key == user_key("ann")
+    assert [one.version async for one in client.router_versions(7)] == [2, 1]
+    assert service.requests[-1].number == 7
     since, until = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
     rounds = client.operations([pb.OPERATION_KIND_ROUND], since=since, until=until)
     assert [one.sequence async for one in rounds] == [2, 1]

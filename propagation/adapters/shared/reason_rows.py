@@ -16,6 +16,7 @@ from propagation.model import (
     Gradient,
     InteractionRow,
     Line,
+    MessageFate,
     ModelExchange,
     Module,
     ReasonedInteraction,
@@ -156,6 +157,12 @@ def build_failed_reasoning(row: Sequence[Any]) -> FailedReasoning:
     return FailedReasoning(
         sequence, reason, attempts, failed_at, ModelExchange(asked, answered), bool(queued)
     )
+
+
+def build_fate(counts: Sequence[int], first: Sequence[int]) -> MessageFate:
+    """Build a message's fate from counts and the first receivers."""
+    merged, filtered, empty, fell_out, other = counts
+    return MessageFate(merged, filtered, empty, fell_out, other, tuple(first))
 
 
 def build_client_event(row: Sequence[Any]) -> ClientEvent:

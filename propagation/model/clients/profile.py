@@ -203,6 +203,22 @@ class ClientText:
 
 
 @value
+class DatedText:
+    """A stored version of a client's text, with its place and time.
+
+    Attributes:
+        sequence: The sequence that the version belongs to.
+        time: When it was stored, in milliseconds since 1970.
+        written_by: For a version outside an interaction, what wrote it; "" if that is not kept.
+    """
+
+    text: ClientText
+    sequence: int
+    time: int
+    written_by: str = ""
+
+
+@value
 class MessageMerge:
     """One message that reception merged into a profile version, or dropped.
 

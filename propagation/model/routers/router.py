@@ -9,6 +9,7 @@ Source: RecNet 2.2.
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from propagation.grouping import keep_first
 from propagation.model.base import Term, value
@@ -134,6 +135,26 @@ class MessageReach(Term):
     filtered: int
     empty: int
     fell_out: int
+
+
+class MessageFate(NamedTuple):
+    """The fate of one message at its receivers, by the kept merges.
+
+    Attributes:
+        merged: Clients that merged it.
+        filtered: Clients whose filter rules refused it.
+        empty: Clients for which it held nothing.
+        fell_out: Clients whose full buffer it fell out of.
+        other: Clients that read it and kept nothing for another reason.
+        first: The first clients (refs) that merged it, by ref; not all of them.
+    """
+
+    merged: int = 0
+    filtered: int = 0
+    empty: int = 0
+    fell_out: int = 0
+    other: int = 0
+    first: tuple[int, ...] = ()
 
 
 class BankName(StrEnum):

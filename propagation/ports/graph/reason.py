@@ -9,10 +9,12 @@ from typing import Protocol
 from propagation.model import (
     Client,
     ClientText,
+    DatedText,
     DeadLetter,
     FailedReasoning,
     Gradient,
     InteractionRow,
+    MessageFate,
     MessageMerge,
     MessageReach,
     Module,
@@ -200,6 +202,19 @@ class ReasonStore(InteractionReader, Protocol):
     ) -> Mapping[tuple[int, int], ClientText]:
         """Return texts by (ref, version); unknown and dropped versions are left out."""
 
+    async def get_text_history(self, ref: int, before: int, limit: int) -> Sequence[DatedText]:
+        """Return at most `limit` stored versions of a client's text, newest first.
+
+        Args:
+            before: The numbers of the versions are smaller than this one.
+        """
+
+    async def get_merges_into(self, ref: int, versions: Sequence[int]) -> Sequence[MessageMerge]:
+        """Return the merges and drops that wrote versions of a client's text.
+
+        They are ordered by version, then router.
+        """
+
     async def get_texts_through(self) -> int:
         """Return the number of the last committed text version.
 
@@ -231,6 +246,17 @@ class ReasonStore(InteractionReader, Protocol):
         """Return at most `limit` merges or drops of a message.
 
         There is one for each client, by ref.
+        """
+
+    async def get_message_fates(
+        self, router: int, versions: Sequence[int], clients: int
+    ) -> Mapping[int, MessageFate]:
+        """Count what became of a router's messages, by version.
+
+        A message that nobody received may be left out. Merges that retention dropped do not count.
+
+        Args:
+            clients: How many of the clients that merged a message are listed at most.
         """
 
     async def count_message_reach(self, newest: int) -> Sequence[MessageReach]:

@@ -195,6 +195,17 @@ class RoundStore(Protocol):
         A bootstrap does not reset these numbers.
         """
 
+    async def get_router_history(
+        self, router: int, before: int, limit: int
+    ) -> Sequence[RouterVersion]:
+        """Return at most `limit` published versions of a router, newest first.
+
+        Those before a bootstrap count, too. `integrated` is shortened as in `get_router_versions`.
+
+        Args:
+            before: The numbers of the versions are smaller than this one.
+        """
+
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
         """Return one published version, whole; None if it is unknown or dropped."""
 

@@ -30,6 +30,7 @@ from propagation.workflow.history.watch import (
 )
 from services.grpc.convert import (
     CLIENT_KINDS,
+    OUTCOMES,
     evolution_to_proto,
     message_to_proto,
     parties_to_proto,
@@ -86,14 +87,6 @@ class ResumeTokens:
                 "is newer than this graph, which may come from a back-up; start again without it",
             )
         return position
-
-
-OUTCOMES = {
-    "merged": pb.MERGE_OUTCOME_MERGED,
-    "filtered": pb.MERGE_OUTCOME_FILTERED,
-    "empty": pb.MERGE_OUTCOME_EMPTY,
-    "fell out": pb.MERGE_OUTCOME_FELL_OUT,
-}
 
 
 def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropagationResponse:

@@ -196,6 +196,13 @@ def test_lists_by_page_in_words_and_as_json(service):
     done = run_command("history", "--kind", "round", "--since", "2020-01-01", *address)
     assert "round 1:" in done.stdout
     assert read_answer("history", "--until", "2020-01-01", *address)["operations"] == []
+    text = run_command("versions", "user", "bob", "-n", "1", *address)
+    assert "an interaction" in text.stdout, text.stderr
+    assert "There is more: add --page " in text.stdout
+    assert read_answer("versions", "item", "i1", *address)["versions"]
+    assert "versions" in read_answer("versions", "router", "0", *address)
+    wrong = run_command("versions", "router", "x", *address)
+    assert (wrong.returncode, "'x' is no number of a router" in wrong.stderr) == (2, True)
     assert read_answer("dead-letters", "list", *address)["dead_letters"] == []
     assert read_answer("dead-letters", "replay", *address) == {"queued": 0, "unknown": 0}
     assert read_answer("dead-letters", "replay", "3", *address) == {"queued": 0, "unknown": 1}

@@ -13,16 +13,19 @@ from propagation.adapters.neo4j.reason.texts import (
 )
 from propagation.adapters.shared.reason_rows import (
     build_failed_reasoning,
+    build_fate,
     build_gradient,
     build_interaction,
 )
 from propagation.graph_rules import check_no_withdrawal, find_reasoned_through
 from propagation.model import (
     ClientText,
+    DatedText,
     DeadLetter,
     FailedReasoning,
     Gradient,
     InteractionRow,
+    MessageFate,
     MessageMerge,
     MessageReach,
     Module,
@@ -114,6 +117,20 @@ class Neo4jReason(Neo4jClaims):
     ) -> Mapping[tuple[int, int], ClientText]:
         return await read_stored_texts(self._database, versions)
 
+    async def get_text_history(self, ref: int, before: int, limit: int) -> Sequence[DatedText]:
+        return [
+            DatedText(build_text(row[:6]), *row[6:])
+            for row in await self._database.rows(
+                "reason/texts/text_history", ref=ref, before=before, limit=limit
+            )
+        ]
+
+    async def get_merges_into(self, ref: int, versions: Sequence[int]) -> Sequence[MessageMerge]:
+        rows = await self._database.rows(
+            "reason/merges/merges_into", ref=ref, versions=sorted(set(versions))
+        )
+        return [MessageMerge(*row) for row in rows]
+
     async def get_text_at(self, ref: int, sequence: int) -> ClientText | None:
         row = await self._database.row("reason/texts/text_at", ref=ref, sequence=sequence)
         return None if row is None else build_text(row)
@@ -144,6 +161,17 @@ class Neo4jReason(Neo4jClaims):
             "reason/merges/merges_of_message", router=router, version=version, limit=limit
         )
         return [MessageMerge(*row) for row in rows]
+
+    async def get_message_fates(
+        self, router: int, versions: Sequence[int], clients: int
+    ) -> Mapping[int, MessageFate]:
+        rows = await self._database.rows(
+            "reason/merges/message_fates",
+            router=router,
+            versions=sorted(set(versions)),
+            clients=clients,
+        )
+        return {version: build_fate(counts, refs) for version, *counts, refs in rows}
 
     async def get_gradients(
         self, module: Module, owner: int | None, after: int, limit: int

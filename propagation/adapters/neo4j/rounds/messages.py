@@ -70,6 +70,15 @@ class Neo4jMessages(StorePart):
         )
         return {router: version for router, version, *_ in newest}
 
+    async def get_router_history(
+        self, router: int, before: int, limit: int
+    ) -> Sequence[RouterVersion]:
+        keys = await self._database.rows(
+            "rounds/messages/versions_before", router=router, before=before, limit=limit
+        )
+        found = await self.read_brief_versions([(router, version) for _, version in keys])
+        return [found[router, version] for _, version in keys if (router, version) in found]
+
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:
         brief = (await self.read_brief_versions([(router, version)])).get((router, version))
         if brief is None:

@@ -1,12 +1,13 @@
 """ReasonStore on SQLite."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import orjson
 
 from propagation.adapters.shared.reason_rows import (
     build_failed_reasoning,
+    build_fate,
     build_gradient,
     build_interaction,
 )
@@ -31,6 +32,7 @@ from propagation.model import (
     FailedReasoning,
     Gradient,
     InteractionRow,
+    MessageFate,
     MessageMerge,
     MessageReach,
     Module,
@@ -44,6 +46,16 @@ REACH = (
     " 'merged'), sum(outcome = 'filtered'), sum(outcome = 'empty'), sum(outcome = 'fell out') FROM"
     " merged NOT INDEXED WHERE number > (SELECT value FROM progress WHERE name = 'merged') - ?"
     " GROUP BY router ORDER BY router"
+)
+FATES = (
+    "SELECT router_version, sum(outcome = 'merged'), sum(outcome = 'filtered'), sum(outcome ="
+    " 'empty'), sum(outcome = 'fell out'), sum(outcome NOT IN ('merged', 'filtered', 'empty',"
+    " 'fell out')) FROM json_each(?2) e CROSS JOIN merged INDEXED BY merged_message ON router = ?1"
+    " AND router_version = e.value GROUP BY router_version"
+)
+WHO_MERGED = (
+    "SELECT DISTINCT ref FROM merged INDEXED BY merged_message WHERE router = ? AND"
+    " router_version = ? AND outcome = 'merged' ORDER BY ref LIMIT ?"
 )
 OF_REASONED = "(SELECT r.{0} FROM reasoned r WHERE r.sequence = interaction.sequence)"
 ROW = (
@@ -103,6 +115,19 @@ class SqliteReason(SqliteClaims, SqliteTexts):
                 (router, version, limit),
             )
         ]
+
+    @reads
+    def get_message_fates(
+        self, connection: sqlite3.Connection, router: int, versions: Sequence[int], clients: int
+    ) -> Mapping[int, MessageFate]:
+        rows = connection.execute(FATES, (router, to_json(sorted(set(versions))))).fetchall()
+        return {
+            version: build_fate(
+                counts,
+                [ref for (ref,) in connection.execute(WHO_MERGED, (router, version, clients))],
+            )
+            for version, *counts in rows
+        }
 
     @reads
     def count_message_reach(

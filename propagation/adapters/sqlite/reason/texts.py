@@ -11,7 +11,7 @@ from propagation.adapters.shared.text_bodies import BodyEncoder, read_parts
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.graph_rules import check_texts_follow
-from propagation.model import ClientText, NumberedText, Profile
+from propagation.model import ClientText, DatedText, MessageMerge, NumberedText, Profile
 
 FOLLOWS_GAP = 2
 """Bit of a version's `rewritten`: retention dropped the version before it.
@@ -69,6 +69,34 @@ class SqliteTexts(SqlitePart):
             to_json(sorted(set(versions))),
         )
         return {(text.profile.ref, text.profile.version): text for text in found}
+
+    @reads
+    def get_text_history(
+        self, connection: sqlite3.Connection, ref: int, before: int, limit: int
+    ) -> Sequence[DatedText]:
+        return [
+            DatedText(build_text((*row[:3], row[3].hex(), *row[4:6])), *row[6:])
+            for row in connection.execute(
+                "SELECT ref, version, next_id, body, watermark, dropped, sequence, at,"
+                " coalesce(written_by, '') FROM profile_version WHERE ref = ? AND version < ?"
+                " ORDER BY version DESC LIMIT ?",
+                (ref, before, limit),
+            )
+        ]
+
+    @reads
+    def get_merges_into(
+        self, connection: sqlite3.Connection, ref: int, versions: Sequence[int]
+    ) -> Sequence[MessageMerge]:
+        return [
+            MessageMerge(*row)
+            for row in connection.execute(
+                "SELECT m.ref, m.profile_version, m.router, m.router_version, m.outcome FROM"
+                " json_each(?) e CROSS JOIN merged m INDEXED BY merged_ref ON m.ref = ? AND"
+                " m.profile_version = e.value ORDER BY m.profile_version, m.router, m.number",
+                (to_json(sorted(set(versions))), ref),
+            )
+        ]
 
     async def get_texts_through(self) -> int:
         return await self._database.read(get_texts_through)

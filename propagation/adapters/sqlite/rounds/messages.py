@@ -107,6 +107,17 @@ class SqliteMessages(SqlitePart):
         return get_version_numbers(connection, routers)
 
     @reads
+    def get_router_history(
+        self, connection: sqlite3.Connection, router: int, before: int, limit: int
+    ) -> Sequence[RouterVersion]:
+        keys = connection.execute(
+            "SELECT router, version FROM router_version WHERE router = ? AND version < ? AND"
+            " round <= ? ORDER BY version DESC LIMIT ?",
+            (router, before, find_last_round(connection), limit),
+        ).fetchall()
+        return list(read_brief_versions(connection, keys).values())
+
+    @reads
     def get_router_version(
         self, connection: sqlite3.Connection, router: int, version: int
     ) -> RouterVersion | None:

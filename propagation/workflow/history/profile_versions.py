@@ -1,0 +1,242 @@
+"""The versions of a client's text, their changes and causes.
+
+A version does not name its cause. It follows from the messages that it merged, from its lines
+beside those of the version before, and from the log's entry at its sequence.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from propagation.model import (
+    Author,
+    DatedText,
+    EntryKind,
+    Line,
+    MessageMerge,
+    Profile,
+    group_pairs,
+)
+from propagation.ports import GraphStore
+
+NEWEST = 1 << 56  # above every number of a version
+VERSIONS_A_READ = 500
+
+
+class ChangeCause(StrEnum):
+    """What made a version.
+
+    UNKNOWN: the version before it is not kept, and no message was merged.
+    """
+
+    UNKNOWN = "unknown"
+    CATALOGUE = "catalogue"
+    INTERACTION = "interaction"
+    RECEPTION = "reception"
+    RETRACTION = "retraction"
+    ERASURE = "erasure"
+    EVOLUTION = "evolution"
+
+
+BY_ENTRY = {
+    EntryKind.RETRACTION: ChangeCause.RETRACTION,
+    EntryKind.ERASURE: ChangeCause.ERASURE,
+    EntryKind.EVOLUTION: ChangeCause.EVOLUTION,
+}
+BY_AUTHOR = {
+    Author.CATALOGUE: ChangeCause.CATALOGUE,
+    Author.INTERACTION: ChangeCause.INTERACTION,
+    Author.RECEPTION: ChangeCause.RECEPTION,
+}
+
+
+@dataclass(frozen=True)
+class LineChanges:
+    """The lines by which two versions differ, by id.
+
+    Attributes:
+        added: Lines that are new.
+        removed: Lines that are gone.
+        changed: Lines with other words or attributes.
+        backed: Lines that rest on a source that they did not rest on before.
+    """
+
+    added: tuple[int, ...]
+    removed: tuple[int, ...]
+    changed: tuple[int, ...]
+    backed: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ProfileChange:
+    """A version of a client's text, and how it came about.
+
+    Attributes:
+        lines: None if the version before is not kept.
+        messages: The messages that it merged or dropped.
+    """
+
+    dated: DatedText
+    lines: LineChanges | None
+    messages: Sequence[MessageMerge]
+    cause: ChangeCause
+
+    @property
+    def version(self) -> int:
+        """The version's number."""
+        return self.dated.text.profile.version
+
+    def count_catalogue_lines(self) -> int:
+        """Count the lines of the version that the catalogue wrote."""
+        return len(_list_catalogue_lines(self.dated))
+
+
+@dataclass(frozen=True)
+class ProfileChangePage:
+    """One page of versions.
+
+    Attributes:
+        more: Whether older versions follow.
+    """
+
+    changes: Sequence[ProfileChange]
+    more: bool
+
+
+def compare_lines(before: Sequence[Line], after: Sequence[Line]) -> LineChanges:
+    """Compare the lines of two versions, which keep their ids."""
+    old, new = {line.id: line for line in before}, {line.id: line for line in after}
+    kept = [(old[id_], line) for id_, line in new.items() if id_ in old]
+    return LineChanges(
+        added=tuple(id_ for id_ in new if id_ not in old),
+        removed=tuple(id_ for id_ in old if id_ not in new),
+        changed=tuple(
+            line.id
+            for was, line in kept
+            if (was.text, was.attributes) != (line.text, line.attributes)
+        ),
+        backed=tuple(line.id for was, line in kept if not set(line.sources) <= set(was.sources)),
+    )
+
+
+def find_cause(
+    before: Profile, after: Profile, changes: LineChanges, entry: EntryKind | None
+) -> ChangeCause:
+    """Find what made a version that merged no message.
+
+    A withdrawal or an evolution only takes away: a version with a new line, or a line with a new
+    source, has another cause, even if it has the sequence of one. (Texts that are written outside
+    of an interaction have the sequence of the newest entry.)
+
+    Args:
+        entry: The kind of the log's entry at the version's sequence; None: an interaction, or none.
+    """
+    authors = {line.id: line.author for line in after.lines}
+    gained = [authors[id_] for id_ in (*changes.added, *changes.backed)]
+    if Author.CATALOGUE in gained:
+        return ChangeCause.CATALOGUE
+    if gained:
+        return BY_AUTHOR[gained[0]]
+    if entry in BY_ENTRY:
+        return BY_ENTRY[entry]
+    were = {line.id: line.author for line in before.lines}
+    lost = {were[id_] for id_ in changes.removed}
+    return ChangeCause.CATALOGUE if lost == {Author.CATALOGUE} else ChangeCause.INTERACTION
+
+
+async def list_profile_changes(
+    store: GraphStore, ref: int, before: int, size: int
+) -> ProfileChangePage:
+    """List the versions of a client's text, newest first.
+
+    Args:
+        before: Only versions with a smaller number.
+        size: How many versions at most.
+    """
+    dated = await store.get_text_history(ref, before, size + 1)
+    shown = dated[:size]
+    merges = group_pairs(
+        (merge.profile_version, merge)
+        for merge in await store.get_merges_into(ref, [one.text.profile.version for one in shown])
+    )
+    return ProfileChangePage(
+        [
+            await _describe(
+                store,
+                one,
+                dated[place + 1] if place + 1 < len(dated) else None,
+                merges.get(one.text.profile.version, ()),
+            )
+            for place, one in enumerate(shown)
+        ],
+        more=len(dated) > size,
+    )
+
+
+async def list_catalogue_changes(
+    store: GraphStore, ref: int, start: int, size: int
+) -> ProfileChangePage:
+    """List the versions that the catalogue wrote, with its lines alone.
+
+    The newest comes first.
+
+    A version counts if a line of the catalogue is new in it: an interaction may also push one out
+    of a full profile, and whoever may not see interactions is not to learn of that.
+
+    Args:
+        start: How many of these versions to leave out.
+        size: How many versions at most.
+    """
+    found: list[ProfileChange] = []
+    later: DatedText | None = None
+    before = NEWEST
+    while len(found) <= start + size:
+        dated = await store.get_text_history(ref, before, VERSIONS_A_READ)
+        rows = [*dated, None] if len(dated) < VERSIONS_A_READ else list(dated)
+        for one in rows:
+            if later is not None and (change := _compare_catalogue(later, one)) is not None:
+                found.append(change)
+            later = one
+        if len(dated) < VERSIONS_A_READ:
+            break
+        before = dated[-1].text.profile.version
+    return ProfileChangePage(found[start : start + size], more=len(found) > start + size)
+
+
+def _compare_catalogue(after: DatedText, before: DatedText | None) -> ProfileChange | None:
+    """Return the change of the catalogue's lines, if it wrote the version."""
+    if not _follows(after, before):
+        return None
+    old = [] if before is None else _list_catalogue_lines(before)
+    lines = compare_lines(old, _list_catalogue_lines(after))
+    if not lines.added:
+        return None
+    return ProfileChange(after, lines, (), ChangeCause.CATALOGUE)
+
+
+def _list_catalogue_lines(dated: DatedText) -> list[Line]:
+    return [line for line in dated.text.profile.lines if line.author is Author.CATALOGUE]
+
+
+def _follows(after: DatedText, before: DatedText | None) -> bool:
+    """Tell whether `before` is the version just before; None: the empty one."""
+    version = 0 if before is None else before.text.profile.version
+    return after.text.profile.version == version + 1
+
+
+async def _describe(
+    store: GraphStore, one: DatedText, before: DatedText | None, messages: Sequence[MessageMerge]
+) -> ProfileChange:
+    after = one.text.profile
+    if not _follows(one, before):
+        cause = ChangeCause.RECEPTION if messages else ChangeCause.UNKNOWN
+        return ProfileChange(one, None, messages, cause)
+    profile = Profile(after.ref) if before is None else before.text.profile
+    lines = compare_lines(profile.lines, after.lines)
+    if messages:
+        return ProfileChange(one, lines, messages, ChangeCause.RECEPTION)
+    entry = None
+    if not (lines.added or lines.backed):
+        entries = await store.read_entries(one.sequence - 1, one.sequence)
+        entry = entries[0].kind if entries else None
+    return ProfileChange(one, lines, messages, find_cause(profile, after, lines, entry))
