@@ -4099,7 +4099,7 @@ class ForgetClientResponse(_message.Message):
     EVENTS_ERASED_FIELD_NUMBER: _builtins.int
     LINES_DROPPED_FIELD_NUMBER: _builtins.int
     ROUTER_TEXTS_FIELD_NUMBER: _builtins.int
-    ITEMS_LEFT_FIELD_NUMBER: _builtins.int
+    ITEMS_ERASED_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The sequence of the erasure; 0 with `dry_run`."""
     events_erased: _builtins.int
@@ -4108,9 +4108,9 @@ class ForgetClientResponse(_message.Message):
     """The number of lines that other clients' current profiles lost, with `dry_run` would lose."""
     router_texts: _builtins.int
     """The number of routers' texts, present and earlier, that would change. Absent without `dry_run`."""
-    items_left: _builtins.int
-    """The number of items that have no text and no other user's event: the client's events may have
-    created them (auto_create), and their ids would stay. Absent without `dry_run`.
+    items_erased: _builtins.int
+    """The number of items that would go with it, because only its events named them (auto_create).
+    Absent without `dry_run`.
     """
     def __init__(
         self,
@@ -4119,18 +4119,18 @@ class ForgetClientResponse(_message.Message):
         events_erased: _builtins.int = ...,
         lines_dropped: _builtins.int = ...,
         router_texts: _builtins.int | None = ...,
-        items_left: _builtins.int | None = ...,
+        items_erased: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_items_left", b"_items_left", "_router_texts", b"_router_texts", "items_left", b"items_left", "router_texts", b"router_texts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "items_erased", b"items_erased", "router_texts", b"router_texts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_items_left", b"_items_left", "_router_texts", b"_router_texts", "events_erased", b"events_erased", "items_left", b"items_left", "lines_dropped", b"lines_dropped", "router_texts", b"router_texts", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "events_erased", b"events_erased", "items_erased", b"items_erased", "lines_dropped", b"lines_dropped", "router_texts", b"router_texts", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__items_left: _TypeAlias = _typing.Literal["items_left"]  # noqa: Y015
-    _WhichOneofArgType__items_left: _TypeAlias = _typing.Literal["_items_left", b"_items_left"]  # noqa: Y015
+    _WhichOneofReturnType__items_erased: _TypeAlias = _typing.Literal["items_erased"]  # noqa: Y015
+    _WhichOneofArgType__items_erased: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased"]  # noqa: Y015
     _WhichOneofReturnType__router_texts: _TypeAlias = _typing.Literal["router_texts"]  # noqa: Y015
     _WhichOneofArgType__router_texts: _TypeAlias = _typing.Literal["_router_texts", b"_router_texts"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__items_left) -> _WhichOneofReturnType__items_left | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__items_erased) -> _WhichOneofReturnType__items_erased | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router_texts) -> _WhichOneofReturnType__router_texts | None: ...
 

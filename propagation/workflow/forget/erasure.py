@@ -74,14 +74,14 @@ class ErasurePreview:
         events: How many events would be erased.
         lines: How many lines the current profiles of other clients would lose.
         router_texts: How many texts of routers, present and earlier, would change.
-        items_left: How many items have no text and no other user's event. Their ids would stay.
+        items_erased: How many items would go with it, because only its events named them.
     """
 
     client: Client
     events: int
     lines: int
     router_texts: int
-    items_left: int
+    items_erased: int
 
 
 def _says_otherwise(after: RouterVersion, before: RouterVersion | None) -> bool:
@@ -231,8 +231,7 @@ class Forgetting:
 
     async def _preview(self, key: ClientKey) -> ErasurePreview:
         erased = await self._build_erased_client(key)
-        ref = erased.client.ref
-        rows = await self.store.get_interactions_of_clients([ref])
+        rows = await self.store.get_interactions_of_clients([erased.client.ref])
         changes = await self.withdrawer.find_changes(rows, erased)
         stored = await self.store.get_messages(
             [(message.router, message.version) for message in changes.messages], 1
@@ -245,17 +244,8 @@ class Forgetting:
                 _says_otherwise(message, stored.get((message.router, message.version)))
                 for message in changes.messages
             ),
-            items_left=await self._count_items_left(ref, rows),
+            items_erased=len(erased.orphans),
         )
-
-    async def _count_items_left(self, ref: int, rows: Sequence[InteractionRow]) -> int:
-        """Count the items without a text that no other user chose."""
-        named = {item for row in rows for item in (row.item, row.negative) if item is not None}
-        items = await self.store.get_clients(sorted(named - {ref}))
-        bare = [item.ref for item in items if not item.has_text]
-        events = await self.store.get_interactions_of_clients(bare) if bare else ()
-        others = {row.item for row in events if row.user != ref}
-        return len(set(bare) - others)
 
     async def _remove_traces(self, *, wipe: bool) -> None:
         """Remove traces now: with `wipe` all, else those that take seconds.

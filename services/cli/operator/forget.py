@@ -142,16 +142,11 @@ def forget(
 
 
 def _describe_preview(answer: pb.ForgetClientResponse) -> str:
-    left = (
-        f" {pluralize(answer.items_left, 'item')} without a text, which no other user chose, would"
-        " stay."
-        if answer.items_left
-        else ""
-    )
     return (
         f"Would be erased: {pluralize(answer.events_erased, 'event')},"
-        f" {pluralize(answer.lines_dropped, 'line')} of other clients; would change:"
-        f" {pluralize(answer.router_texts, 'router text')}.{left}"
+        f" {pluralize(answer.lines_dropped, 'line')} of other clients,"
+        f" {pluralize(answer.items_erased, 'item')} that only these events named; would change:"
+        f" {pluralize(answer.router_texts, 'router text')}."
     )
 
 

@@ -157,5 +157,5 @@ class ClientsHandler(Servicer):
             events_erased=found.events,
             lines_dropped=found.lines,
             router_texts=found.router_texts,
-            items_left=found.items_left,
+            items_erased=found.items_erased,
         )

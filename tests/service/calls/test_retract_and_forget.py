@@ -136,7 +136,7 @@ async def test_a_dry_run_says_what_would_go_and_changes_nothing(service):
     said = await service.stub.ForgetClient(request)
     assert (said.sequence, said.events_erased) == (0, 2)
     assert said.HasField("router_texts")
-    assert said.items_left == 1, "i2, which only Ann chose"
+    assert said.items_erased == 1, "i2, which only Ann chose"
     assert (await service.stub.GetStatus(pb.GetStatusRequest())).recorded_through == before
     done = await forget(service, user("ann"))
     assert (done.events_erased, done.lines_dropped) == (said.events_erased, said.lines_dropped)

@@ -75,9 +75,9 @@ async def test_items_that_only_the_client_named_are_counted(engine):
         ]
     )
     await engine.drain()
-    assert (await engine.preview_erasure(user_key(3))).items_left == 1
+    assert (await engine.preview_erasure(user_key(3))).items_erased == 1
     await engine.forget(user_key(3))
-    assert (await engine.preview_erasure(user_key(4))).items_left == 2
+    assert (await engine.preview_erasure(user_key(4))).items_erased == 2
 
 
 async def test_a_preview_while_texts_change_ends(engine, monkeypatch):
