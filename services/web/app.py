@@ -27,7 +27,7 @@ from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.view_table import View, ViewTable
-from services.web.views import clients, failures, history, now, reports, routers, trace
+from services.web.views import clients, failures, history, now, reports, routers, settings, trace
 from services.web.views.routers.message_reach import MessageReach
 
 VIEWS: tuple[ViewTable, ...] = (
@@ -37,6 +37,7 @@ VIEWS: tuple[ViewTable, ...] = (
     trace.VIEWS,
     history.VIEWS,
     failures.VIEWS,
+    settings.VIEWS,
     reports.VIEWS,
 )
 COOKIE = "propagation_session"
