@@ -1,38 +1,81 @@
 """A client's profile at any time, and each of its changes."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from urllib.parse import urlencode
 
 import grpc
-from google.protobuf.timestamp_pb2 import Timestamp
 from starlette.requests import Request
 from starlette.responses import Response
 
 from propagation.v1 import propagation_pb2 as pb
-from propagation_client import CallFailed
+from propagation_client import CallFailed, pages
 from services.web.access.sessions import Visitor
 from services.web.problems import BadAddress
-from services.web.rendering import get_visitor
+from services.web.rendering import KINDS, get_visitor, read_pages
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import read_key, show_client
 from services.web.views.clients.profile import split_by_author
 
+VERSIONS_A_PAGE = 100
+VERSIONS_A_CALL = 1_000
 CHANGES_SHOWN = 5
-MOST_MARKS = 200
+CAUSES = {
+    pb.PROFILE_CAUSE_CATALOGUE: "its catalogue text",
+    pb.PROFILE_CAUSE_INTERACTION: "an event",
+    pb.PROFILE_CAUSE_RECEPTION: "messages of routers",
+    pb.PROFILE_CAUSE_RETRACTION: "events were taken back",
+    pb.PROFILE_CAUSE_ERASURE: "another client was forgotten",
+    pb.PROFILE_CAUSE_EVOLUTION: "an evolution of the routers",
+}
+OUTCOMES = {
+    pb.MERGE_OUTCOME_MERGED: "merged",
+    pb.MERGE_OUTCOME_FILTERED: "dropped by a filter rule",
+    pb.MERGE_OUTCOME_EMPTY: "nothing in it for this client",
+    pb.MERGE_OUTCOME_FELL_OUT: "fell out of the full buffer",
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A log entry at which the profile changed.
+
+    Attributes:
+        versions: The versions that belong to the entry, newest first.
+    """
+
+    versions: Sequence[pb.ProfileVersion]
+
+    @property
+    def sequence(self) -> int:
+        """The log entry."""
+        return self.versions[0].sequence
+
+    @property
+    def cause(self) -> str:
+        """What made the versions, in the order in which it happened."""
+        causes = dict.fromkeys(version.cause for version in reversed(self.versions))
+        return " and ".join(CAUSES.get(cause, "something else") for cause in causes)
+
+    @property
+    def messages(self) -> list[pb.ReceivedMessage]:
+        """The messages that were merged or dropped."""
+        return [message for version in self.versions for message in version.messages]
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a profile.
+    """What a stop did to the profile.
 
     Attributes:
-        sequence: The log entry that it belongs to.
-        before: The profile just before it; None: there was no client.
-        after: The profile just after it.
+        before: The profile before; None if it is not kept.
+        after: The profile after.
     """
 
-    sequence: int
+    stop: Stop
     before: pb.Profile | None
     after: pb.Profile
 
@@ -56,161 +99,14 @@ class Change:
         """
         for line in self.after.lines:
             for source in line.sources:
-                if source.interaction.sequence == self.sequence:
+                if source.interaction.sequence == self.stop.sequence:
                     return source.interaction
         return None
 
-    @property
-    def cause(self) -> str:
-        """What made the change: created, event, catalogue, messages or other."""
-        if self.event is not None:
-            return "event"
-        authors = {line.author for line in (*self.added, *self.removed)}
-        if pb.AUTHOR_RECEPTION in authors:
-            return "messages"
-        if pb.AUTHOR_CATALOGUE in authors:
-            return "catalogue"
-        return "other" if self.before and self.before.version else "created"
 
-
-class Past:
-    """The past of one client's profile, read entry by entry.
-
-    Args:
-        newest: The last entry of the log that can be asked for.
-    """
-
-    def __init__(self, visitor: Visitor, key: pb.ClientKey, newest: int) -> None:
-        self._visitor = visitor
-        self._key = key
-        self._read: dict[int, pb.Profile | None] = {}
-        self.newest = newest
-        self.oldest = 1
-
-    async def start(self) -> None:
-        """Find the oldest entry that the service still keeps."""
-        try:
-            await self.read(self.oldest)
-        except CallFailed as error:
-            if error.reason != "TOO_OLD":
-                raise
-            self.oldest = int(error.facts["oldest"])
-
-    async def read(self, sequence: int) -> pb.Profile | None:
-        """Return the profile just after a log entry.
-
-        None if there was no client.
-        """
-        if sequence not in self._read:
-            self._read[sequence] = await self._ask(pb.AsOf(sequence=sequence))
-        return self._read[sequence]
-
-    async def find_time(self, time: datetime) -> int:
-        """Return the entry with which the profile of a time began."""
-        moment = Timestamp()
-        moment.FromDatetime(time)
-        then = await self._ask(pb.AsOf(commit_time=moment))
-        if then is None:
-            return self.oldest
-        low, high = self.oldest, self.newest
-        while low < high:
-            middle = (low + high) // 2
-            there = await self.read(middle)
-            if there is None or there.version < then.version:
-                low = middle + 1
-            else:
-                high = middle
-        return low
-
-    async def find_last_change(self, sequence: int) -> Change | None:
-        """Return the last change at an entry or before it.
-
-        None if there is none that is kept.
-        """
-        after = await self.read(sequence)
-        if after is None:
-            return None
-        # Nearly every version is that of the newest event behind it, which costs two reads.
-        for guess in _guess_entries(after, sequence):
-            if guess <= self.oldest or not _is_same(await self.read(guess), after):
-                continue
-            before = await self.read(guess - 1)
-            if not _is_same(before, after):
-                return Change(guess, before, after)
-            break
-        low, high, step = sequence - 1, sequence, 1
-        while low >= self.oldest and _is_same(await self.read(low), after):
-            low, high, step = low - step, low, 2 * step
-        low = max(low, self.oldest)
-        if _is_same(await self.read(low), after):
-            return None
-        return await self._bisect(low, high)
-
-    async def find_next_change(self, sequence: int) -> int | None:
-        """Return the entry of the first change after an entry.
-
-        None if there is none.
-        """
-        now = await self.read(sequence)
-        low, high, step = sequence, sequence + 1, 1
-        while high < self.newest and _is_same(await self.read(high), now):
-            low, high, step = high, high + step, 2 * step
-        high = min(high, self.newest)
-        if high <= low or _is_same(await self.read(high), now):
-            return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _is_same(await self.read(middle), now):
-                low = middle
-            else:
-                high = middle
-        return high
-
-    async def _bisect(self, low: int, high: int) -> Change:
-        """Return the change in (low, high] that made the profile at `high`."""
-        after = await self.read(high)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if _is_same(await self.read(middle), after):
-                high = middle
-            else:
-                low = middle
-        assert after is not None
-        return Change(high, await self.read(low), after)
-
-    async def _ask(self, at: pb.AsOf) -> pb.Profile | None:
-        try:
-            answer = await self._visitor.stub.GetProfile(
-                pb.GetProfileRequest(key=self._key, as_of=at)
-            )
-        except CallFailed as error:
-            if error.code() == grpc.StatusCode.NOT_FOUND:
-                return None
-            raise
-        return answer.profile
-
-
-def _is_same(one: pb.Profile | None, other: pb.Profile | None) -> bool:
-    """Tell whether two readings are one version.
-
-    Versions that the visitor is not told are compared by their lines.
-    """
-    if one is None or other is None:
-        return one is other
-    return one.version == other.version and [line.text for line in one.lines] == [
-        line.text for line in other.lines
-    ]
-
-
-def _guess_entries(profile: pb.Profile, through: int) -> list[int]:
-    """Return the newest entry that a profile rests on, if any."""
-    entries = [
-        source.interaction.sequence
-        for line in profile.lines
-        for source in line.sources
-        if 0 < source.interaction.sequence <= through
-    ]
-    return [max(entries)] if entries else []
+def group_stops(versions: Iterable[pb.ProfileVersion]) -> list[Stop]:
+    """Join the versions of each log entry, newest first."""
+    return [Stop(list(group)) for _, group in groupby(versions, lambda one: one.sequence)]
 
 
 async def show_history(request: Request) -> Response:
@@ -218,72 +114,127 @@ async def show_history(request: Request) -> Response:
     visitor = get_visitor(request)
     query = request.query_params
     key = read_key(query)
-    now = (await visitor.stub.GetProfile(pb.GetProfileRequest(key=key))).profile
-    status = await visitor.stub.GetStatus(pb.GetStatusRequest())
-    past = Past(visitor, key, status.recorded_through)
-    await past.start()
-    at = await read_place(query, past)
-    changes: list[Change] = []
-    place = at
-    while len(changes) < CHANGES_SHOWN:
-        change = await past.find_last_change(place)
-        if change is None:
-            break
-        changes.append(change)
-        place = change.sequence - 1
-        if place < past.oldest:
-            break
-    then = await past.read(at)
+    if query.get("time"):
+        query = {**query, "at": str(await find_time(visitor, key, read_time(query["time"])))}
+    now, answer = await asyncio.gather(
+        visitor.stub.GetProfile(pb.GetProfileRequest(key=key)),
+        visitor.stub.ListProfileVersions(
+            pb.ListProfileVersionsRequest(
+                key=key, page_size=VERSIONS_A_PAGE, page_token=read_pages(query)
+            )
+        ),
+    )
+    stops = group_stops(answer.versions)
+    place = read_place(query, stops)
+    changes = await read_changes(
+        visitor, key, stops[place : place + CHANGES_SHOWN + 1], answer.oldest_sequence
+    )
+    fields = {"kind": KINDS[key.kind], "id": key.id}
+    page = {"page": read_pages(query)} if read_pages(query) else {}
     return show_client(
         request,
         "history.html",
         key,
-        now.title,
-        at=at,
-        past=past,
+        now.profile.title,
+        stops=stops,
+        place=place,
         changes=changes,
-        earlier=changes[0].sequence - 1 if changes and changes[0].sequence > past.oldest else None,
-        later=await past.find_next_change(at),
-        sections=split_by_author(then.lines) if then else [],
-        then=then,
-        marks=list_marks(now, changes),
+        then=changes[0].after if changes else None,
+        sections=split_by_author(changes[0].after.lines) if changes else [],
+        outcomes=OUTCOMES,
+        page=read_pages(query),
+        next_page=answer.next_page_token,
+        address=f"/client/history?{urlencode(fields)}",
+        here=f"/client/history?{urlencode({**fields, **page})}",
     )
 
 
-async def read_place(query: Mapping[str, str], past: Past) -> int:
-    """Return the log entry that an address names, by number or time.
+async def read_changes(
+    visitor: Visitor, key: pb.ClientKey, stops: Sequence[Stop], oldest: int
+) -> list[Change]:
+    """Read the profiles of some stops, and compare each with the one before.
+
+    Args:
+        stops: Newest first; the last of more than CHANGES_SHOWN is only compared with.
+        oldest: The oldest log entry that can be read.
+    """
+    entries = [max(stop.sequence, oldest, 1) for stop in stops]
+    if stops and len(stops) <= CHANGES_SHOWN:
+        entries.append(stops[-1].sequence - 1)
+    profiles = await asyncio.gather(
+        *(read_profile(visitor, key, entry, oldest) for entry in entries)
+    )
+    return [
+        Change(stop, before, after)
+        for stop, after, before in zip(stops, profiles, [*profiles[1:], None], strict=False)
+        if after is not None
+    ][:CHANGES_SHOWN]
+
+
+async def read_profile(
+    visitor: Visitor, key: pb.ClientKey, entry: int, oldest: int
+) -> pb.Profile | None:
+    """Return the profile just after a log entry.
+
+    None if there was no client, or the entry is not kept.
+    """
+    if entry < max(oldest, 1):
+        return None
+    try:
+        answer = await visitor.stub.GetProfile(
+            pb.GetProfileRequest(key=key, as_of=pb.AsOf(sequence=entry))
+        )
+    except CallFailed as error:
+        if error.code() == grpc.StatusCode.NOT_FOUND:
+            return None
+        raise
+    return answer.profile
+
+
+async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> int:
+    """Return the log entry of the version that was the newest at a time; 0 before the first."""
+    request = pb.ListProfileVersionsRequest(key=key, page_size=VERSIONS_A_CALL)
+    async for page in pages(visitor.stub.ListProfileVersions, request):
+        for version in page.versions:
+            if version.time.ToDatetime(UTC) <= time:
+                return version.sequence
+    return 0
+
+
+def read_time(text: str) -> datetime:
+    """Return the time that an address names; without a zone it is in UTC.
 
     Raises:
-        BadAddress: It is no entry that can be shown, or no time.
+        BadAddress: It is no time.
     """
-    if query.get("time"):
-        try:
-            time = datetime.fromisoformat(query["time"])
-        except ValueError as error:
-            raise BadAddress("A time is written as 2026-11-30T16:05, in UTC.") from error
-        if not 1970 <= time.year < 9999:
-            raise BadAddress("Times are in the years 1970 to 9998.")
-        return await past.find_time(time.astimezone(UTC) if time.tzinfo else time)
-    text = query.get("at") or str(past.newest)
-    if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise BadAddress("The place in the log is a number.")
-    if not past.oldest <= int(text) <= past.newest:
-        raise BadAddress(
-            f"The log is kept from entry {past.oldest:,} to entry {past.newest:,}:"
-            " choose a place between them."
+    try:
+        time = datetime.fromisoformat(text)
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
+        raise BadAddress("A time is written as 2026-11-30T16:05, in UTC.") from error
+
+
+def read_place(query: Mapping[str, str], stops: Sequence[Stop]) -> int:
+    """Return the place among the stops that an address names.
+
+    The slider names it by `step`, which counts from the oldest stop of the page; links name a log
+    entry by `at`. Without either it is the newest stop.
+
+    Raises:
+        BadAddress: It is no number.
+    """
+    for name in ("step", "at"):
+        text = query.get(name) or ""
+        if not text:
+            continue
+        if not (text.isascii() and text.isdecimal() and len(text) < 19):
+            raise BadAddress("The place in the past is a number.")
+        if name == "step":
+            return max(len(stops) - 1 - int(text), 0)
+        return next(
+            (place for place, stop in enumerate(stops) if stop.sequence <= int(text)), len(stops)
         )
-    return int(text)
-
-
-def list_marks(now: pb.Profile, changes: list[Change]) -> list[int]:
-    """List entries that are known to have changed the profile."""
-    entries = {change.sequence for change in changes} | {
-        source.interaction.sequence
-        for line in now.lines
-        for source in line.sources
-        if source.interaction.sequence
-    }
-    return sorted(entries)[-MOST_MARKS:]
+    return 0
 
 
 VIEWS = ViewTable(pages={"/client/history": show_history})
