@@ -5,23 +5,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
-from urllib.parse import urlencode
 
 import grpc
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from propagation.v1 import propagation_pb2 as pb
-from propagation_client import CallFailed, pages
+from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.problems import BadAddress
-from services.web.rendering import KINDS, get_visitor, read_pages
+from services.web.rendering import get_visitor, read_pages
 from services.web.view_table import ViewTable
-from services.web.views.clients.client_pages import read_key, show_client
+from services.web.views.clients.client_pages import link_page, read_key, show_client
 from services.web.views.clients.profile import split_by_author
 
 VERSIONS_A_PAGE = 100
-VERSIONS_A_CALL = 1_000
 CHANGES_SHOWN = 5
 CAUSES = {
     pb.PROFILE_CAUSE_CATALOGUE: "its catalogue text",
@@ -115,7 +113,9 @@ async def show_history(request: Request) -> Response:
     query = request.query_params
     key = read_key(query)
     if query.get("time"):
-        query = {**query, "at": str(await find_time(visitor, key, read_time(query["time"])))}
+        token, entry = await find_time(visitor, key, read_time(query["time"]))
+        page = {"page": token} if token else {}
+        return RedirectResponse(link_page(key, "/client/history", at=entry, **page), 303)
     now, answer = await asyncio.gather(
         visitor.stub.GetProfile(pb.GetProfileRequest(key=key)),
         visitor.stub.ListProfileVersions(
@@ -129,7 +129,6 @@ async def show_history(request: Request) -> Response:
     changes = await read_changes(
         visitor, key, stops[place : place + CHANGES_SHOWN + 1], answer.oldest_sequence
     )
-    fields = {"kind": KINDS[key.kind], "id": key.id}
     page = {"page": read_pages(query)} if read_pages(query) else {}
     return show_client(
         request,
@@ -144,8 +143,8 @@ async def show_history(request: Request) -> Response:
         outcomes=OUTCOMES,
         page=read_pages(query),
         next_page=answer.next_page_token,
-        address=f"/client/history?{urlencode(fields)}",
-        here=f"/client/history?{urlencode({**fields, **page})}",
+        address=link_page(key, "/client/history"),
+        here=link_page(key, "/client/history", **page),
     )
 
 
@@ -191,14 +190,23 @@ async def read_profile(
     return answer.profile
 
 
-async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> int:
-    """Return the log entry of the version that was the newest at a time; 0 before the first."""
-    request = pb.ListProfileVersionsRequest(key=key, page_size=VERSIONS_A_CALL)
-    async for page in pages(visitor.stub.ListProfileVersions, request):
-        for version in page.versions:
+async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> tuple[str, int]:
+    """Find the version that was the newest at a time.
+
+    Returns:
+        The token of its page, and its log entry; 0 before the first version.
+    """
+    token = ""
+    while True:
+        answer = await visitor.stub.ListProfileVersions(
+            pb.ListProfileVersionsRequest(key=key, page_size=VERSIONS_A_PAGE, page_token=token)
+        )
+        for version in answer.versions:
             if version.time.ToDatetime(UTC) <= time:
-                return version.sequence
-    return 0
+                return token, version.sequence
+        if not answer.next_page_token:
+            return token, 0
+        token = answer.next_page_token
 
 
 def read_time(text: str) -> datetime:
