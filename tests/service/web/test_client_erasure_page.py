@@ -2,6 +2,7 @@
 
 import json
 
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from tests.service.scenarios import ANN, propagate_opera
 
@@ -39,7 +40,11 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
     await propagate_opera(service)
     async with start_page(service.address) as page:
         before = await page.get(PAGE)
-        assert "4 events" in before.text
+        planned = await service.stub.ForgetClient(pb.ForgetClientRequest(key=ANN, dry_run=True))
+        assert planned.events_erased == 4
+        assert "<strong>4 events</strong>" in before.text
+        assert f"<strong>{pluralize(planned.lines_dropped, 'line')}</strong>" in before.text
+        assert f"<strong>{pluralize(planned.router_texts, 'text')}</strong>" in before.text
         wrong = await page.send("/client/forget", {**FORM, "typed": "anne"})
         assert wrong.status_code == 303
         assert "Nothing was erased" in (await page.get(PAGE)).text

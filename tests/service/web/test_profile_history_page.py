@@ -1,46 +1,46 @@
 """A profile at any time on the page, over HTTP."""
 
-from types import SimpleNamespace
+import re
 
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.views.clients.profile_history import Past
-from tests.service.scenarios import ANN, propagate_opera
+from services.web.views.clients.profile_history import group_stops, read_changes
+from tests.service.scenarios import ANN, ITEM, propagate_opera, record_choices, upsert_records
 
 PAGE = "/client/history?kind=user&id=ann"
 
 
-async def read_profile(service, key=ANN, at=None):
-    as_of = pb.AsOf(sequence=at) if at else None
-    return (await service.stub.GetProfile(pb.GetProfileRequest(key=key, as_of=as_of))).profile
+class Visiting:
+    """What the functions of the view need of a visitor."""
+
+    def __init__(self, stub):
+        self.stub = stub
 
 
-@pytest.mark.parametrize("key", [ANN, pb.ClientKey(kind=pb.CLIENT_KIND_ITEM, id="i15")])
-async def test_the_walk_back_finds_every_entry_that_changed_the_profile(service, key):
+@pytest.mark.parametrize("key", [ANN, pb.ClientKey(kind=ITEM, id="i15")])
+async def test_changes_are_the_differences_of_the_profiles_of_their_entries(service, key):
     await propagate_opera(service)
     newest = (await service.stub.GetStatus(pb.GetStatusRequest())).recorded_through
-    past = Past(SimpleNamespace(stub=service.stub), key, newest)
-    await past.start()
-    place, changes = newest, []
-    while (change := await past.find_last_change(place)) is not None:
-        changes.append(change)
-        place = change.sequence - 1
-        if change.before is None or place < past.oldest:
-            break
-    every = [await read_profile(service, key, entry) for entry in range(1, newest + 1)]
-    versions = [profile.version for profile in every]
-    assert [(change.sequence, change.after.version) for change in reversed(changes)] == [
-        (entry, versions[entry - 1])
-        for entry in range(2, newest + 1)
-        if versions[entry - 1] != versions[entry - 2]
+    past = [
+        (
+            await service.stub.GetProfile(
+                pb.GetProfileRequest(key=key, as_of=pb.AsOf(sequence=entry))
+            )
+        ).profile
+        for entry in range(1, newest + 1)
     ]
-    assert [change.before.version for change in changes[:-1]] == [
-        change.after.version for change in changes[1:]
-    ]
-    assert len(changes) >= 2
+    answer = await service.stub.ListProfileVersions(pb.ListProfileVersionsRequest(key=key))
+    stops = group_stops(answer.versions)
+    changes = await read_changes(Visiting(service.stub), key, stops, answer.oldest_sequence)
+    assert len(changes) == len(stops) >= 2
     for change in changes:
-        assert await past.find_next_change(change.sequence - 1) == change.sequence
+        entry = change.stop.sequence
+        now = {line.text for line in past[entry - 1].lines}
+        before = {line.text for line in past[entry - 2].lines} if entry > 1 else set()
+        assert {line.text for line in change.added} == now - before
+        assert {line.text for line in change.removed} == before - now
+    assert changes[0].after == past[-1]
 
 
 async def test_changes_are_shown_with_their_lines_and_causes(service, start_page):
@@ -50,15 +50,22 @@ async def test_changes_are_shown_with_their_lines_and_causes(service, start_page
         assert now.status_code == 200
         then, changes = split(now.text)
         assert heard.text in then
-        assert "messages of routers" in changes
-        added = changes.split('<li class="added">')[1]
-        assert "heard from <a" in added
-        before = now.text.split('">Before the last change')[0].split('href="')[-1]
-        earlier = await page.get(before.replace("&amp;", "&"))
+        first, second = changes.split("<h3>")[1:3]
+        assert "messages of routers" in first
+        assert f'<li class="added"><span class="hidden">added: </span><bdi>{heard.text}' in first
+        assert f'href="/routers/taste/{heard.sources[0].message.router}"' in first
+        assert ": merged" in first
+        assert "an event" in second
+        assert 'class="removed"' in second
+        before = re.search(r'href="([^"]*)">Before<', now.text)[1].replace("&amp;", "&")
+        earlier = await page.get(before)
         then, changes = split(earlier.text)
         assert heard.text not in then
-        assert "an event" in changes
-        assert "After the next change" in earlier.text
+        assert "messages of routers" not in changes
+        assert re.search(r'href="([^"]*)">After<', earlier.text)
+        oldest = await page.get(f"{PAGE}&step=0")
+        assert 'value="0" list="marks"' in oldest.text
+        assert not re.search(r'">Before<', oldest.text)
 
 
 def split(document):
@@ -66,23 +73,33 @@ def split(document):
     return then.split('<h2 id="then">')[1], changes
 
 
-async def test_a_profile_before_the_client_was_there(service, start_page):
-    await propagate_opera(service)
+async def test_older_changes_are_paged_and_found_by_time(service, start_page):
+    await upsert_records(service, [(f"i{n}", "jazz", None) for n in range(110)])
+    await record_choices(service, [(f"e{n}", "ann", f"i{n}") for n in range(110)])
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     async with start_page(service.address) as page:
-        answer = await page.get(f"{PAGE}&at=1")
-    assert answer.status_code == 200
-    assert "There was nothing of it yet." in answer.text
+        first = await page.get(PAGE)
+        assert "100 changes on this page" in first.text
+        following = re.search(r'href="([^"]*)">Older changes<', first.text)[1]
+        second = await page.get(following.replace("&amp;", "&"))
+        assert re.search(r"\d+ changes? on this page", second.text)
+        assert "Older changes" not in second.text
+        old = await page.get(f"{PAGE}&time=2001-01-01T00:00")
+        assert old.status_code == 303
+        shown = await page.get(old.headers["location"])
+        assert "There was nothing of it yet" in shown.text
+        now = await page.get(f"{PAGE}&time=2100-01-01T00:00%2B02:00")
+        assert "page=" not in now.headers["location"]
 
 
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("at=0", "choose a place between them"),
-        ("at=999999999", "choose a place between them"),
         ("at=x", "is a number"),
+        ("step=-1", "is a number"),
         ("time=yesterday", "A time is written as"),
-        ("time=0001-01-01T00:00", "1970"),
-        ("time=9000-01-01T00:00", "future"),
+        ("time=0001-01-01T00:00%2B23:00", "A time is written as"),
+        ("page=forged", "page_token"),
     ],
 )
 async def test_a_place_that_cannot_be_shown_gets_one_sentence(service, start_page, place, sentence):
@@ -93,9 +110,9 @@ async def test_a_place_that_cannot_be_shown_gets_one_sentence(service, start_pag
     assert sentence in answer.text
 
 
-async def test_a_time_in_the_past_shows_the_profile_of_then(service, start_page):
-    await propagate_opera(service)
+async def test_a_client_without_a_past_is_told_so(service, start_page):
+    await service.stub.UpsertClients(pb.UpsertClientsRequest(clients=[pb.Client(key=ANN)]))
     async with start_page(service.address) as page:
-        old = await page.get(f"{PAGE}&time=2001-01-01T00:00")
-    assert old.status_code == 200
-    assert "There was nothing of it yet." in old.text
+        answer = await page.get(PAGE)
+    assert answer.status_code == 200
+    assert "there is no past" in answer.text
