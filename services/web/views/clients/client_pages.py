@@ -47,7 +47,7 @@ def read_key(fields: Mapping[str, str]) -> pb.ClientKey:
     return pb.ClientKey(kind=kind, id=fields["id"])
 
 
-def link_page(key: pb.ClientKey, page: str, **fields: object) -> str:
+def link_page(key: pb.ClientKey, page: str, /, **fields: object) -> str:
     """Return the address of a page of the client, such as /client/events."""
     return f"{page}?{urlencode({'kind': KINDS[key.kind], 'id': key.id, **fields})}"
 
