@@ -4,7 +4,7 @@ import json
 
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.scenarios import ANN, propagate_opera
+from tests.service.scenarios import ANN, propagate_opera, record_choices
 
 FORM = {"kind": "user", "id": "ann"}
 PAGE = "/client/forget?kind=user&id=ann"
@@ -57,3 +57,11 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
         assert (await page.get("/client?kind=user&id=ann")).status_code == 404
         again = await page.send("/client/forget", {**FORM, "typed": "ann"})
         assert again.status_code == 404
+
+
+async def test_items_that_only_its_events_named_are_counted_beforehand(service, start_page):
+    await record_choices(service, [("e1", "ann", "i1"), ("e2", "ann", "i2"), ("e3", "bob", "i2")])
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
+    async with start_page(service.address) as page:
+        before = await page.get(PAGE)
+    assert "<strong>1 item</strong> that only its events named" in before.text

@@ -151,7 +151,7 @@ async def show_history(request: Request) -> Response:
 async def read_changes(
     visitor: Visitor, key: pb.ClientKey, stops: Sequence[Stop], oldest: int
 ) -> list[Change]:
-    """Read the profiles of some stops, and compare each with the one before.
+    """Read the profiles of stops; compare each with the earlier.
 
     Args:
         stops: Newest first; the last of more than CHANGES_SHOWN is only compared with.
@@ -210,7 +210,7 @@ async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> tupl
 
 
 def read_time(text: str) -> datetime:
-    """Return the time that an address names; without a zone it is in UTC.
+    """Return the time that an address names, in UTC without a zone.
 
     Raises:
         BadAddress: It is no time.
