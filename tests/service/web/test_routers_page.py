@@ -9,7 +9,7 @@ import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
-from tests.service.scenarios import ITEM, propagate_opera, record_choices
+from tests.service.scenarios import ANN, ITEM, propagate_opera, record_choices
 from tests.unit.services.report.test_page import ParsedPage
 from tests.waiting import wait_until
 
@@ -133,6 +133,8 @@ async def test_filters_choose_routers_in_the_picture_and_the_list(service, start
         ("/routers/taste/-1", 400, "no router"),
         ("/routers/taste/" + "9" * 5_000, 400, "no router"),
         ("/routers/taste/1?page=forged.1", 400, "page_token"),
+        ("/routers/taste/99/messages", 404, "99"),
+        ("/routers/taste/1/messages?page=forged.1", 400, "page_token"),
         ("/routers/x/1", 400, "bank"),
         ("/routers/session/1?at=3", 400, "as_of"),
         ("/evolution?page=forged.1", 400, "page_token"),
@@ -166,6 +168,25 @@ async def test_a_router_is_shown_as_it_was(service, start_page):
     assert was.text in html.unescape(then.text)
     assert was.text in html.unescape(now.text), "the message before"
     assert router.text not in html.unescape(then.text)
+
+
+async def test_messages_are_shown_by_version_with_who_merged_them(service, start_page):
+    await propagate_opera(service)
+    shown = set()
+    async with start_page(service.address) as page:
+        for router in await list_taste_routers(service):
+            request = pb.ListRouterVersionsRequest(number=router.number)
+            versions = (await service.stub.ListRouterVersions(request)).versions
+            answer = await page.get(f"/routers/taste/{router.number}/messages")
+            assert answer.status_code == 200, answer.text
+            text = html.unescape(answer.text)
+            assert text.count("<article") == len(versions)
+            for one in versions:
+                assert one.text in text
+                for key in one.clients:
+                    assert f"id={key.id}" in text
+                    shown.add((key.kind, key.id))
+    assert (ANN.kind, ANN.id) in shown
 
 
 async def test_members_are_shown_by_page(service, start_page):
@@ -204,6 +225,7 @@ async def test_all_foreign_texts_are_shown_as_text(start_service, start_page):
         assert any("script" in f"{one.name} {one.text} {one.attributes}" for one in routers)
         async with start_page(service.address) as page:
             paths = ["/routers", "/routers?attribute=%3Cscript%3E&user=", "/evolution"]
+            paths += [f"/routers/taste/{n}/messages" for n in range(4)]
             paths += [f"/routers/{bank}/{n}" for bank in ("taste", "session") for n in range(4)]
             paths += ["/routers?at=" + "x" * 5_000]
             for path in paths:

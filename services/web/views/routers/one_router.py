@@ -20,6 +20,9 @@ from services.web.views.routers.evolution import list_runs_since_bootstrap
 from services.web.views.routers.message_reach import MessageReach
 
 MEMBERS_A_PAGE = 20
+VERSIONS_A_PAGE = 20
+CLIENTS_A_VERSION = 10
+Text = pb.Router | pb.RouterVersion
 NUMBERS = {name: bank for bank, name in BANKS.items()}
 
 
@@ -104,11 +107,36 @@ async def _find_message_before(visitor: Visitor, router: pb.Router) -> pb.Router
     return found if found.version else None
 
 
-def _list_missing(router: pb.Router | None, other: pb.Router | None) -> list[str]:
-    """List a router's attributes that the other one lacks."""
+def _list_missing(router: Text | None, other: Text | None) -> list[str]:
+    """List the attributes of a text that another one lacks."""
     if router is None or other is None:
         return []
     return [name for name in router.attributes if name not in other.attributes]
+
+
+async def show_versions(request: Request) -> Response:
+    """Show the versions of a taste router's text, a retired one's too."""
+    visitor = get_visitor(request)
+    number = read_number(request.path_params["number"], "router")
+    answer = await visitor.stub.ListRouterVersions(
+        pb.ListRouterVersionsRequest(
+            number=number,
+            page_size=VERSIONS_A_PAGE,
+            page_token=read_pages(request.query_params),
+            clients=CLIENTS_A_VERSION,
+        )
+    )
+    # The oldest of a page is compared with nothing: its predecessor is on the next page.
+    pairs = zip(answer.versions, [*answer.versions[1:], None], strict=True)
+    return show(
+        request,
+        "routers/versions.html",
+        number=number,
+        next_page=answer.next_page_token,
+        versions=[
+            (one, _list_missing(one, before), _list_missing(before, one)) for one, before in pairs
+        ],
+    )
 
 
 async def _show_end(visitor: Visitor, number: int, error: CallFailed) -> Response:
@@ -129,6 +157,9 @@ async def _show_end(visitor: Visitor, number: int, error: CallFailed) -> Respons
 
 
 VIEWS = ViewTable(
-    pages={"/routers/{bank}/{number}": show_router},
+    pages={
+        "/routers/{bank}/{number}": show_router,
+        "/routers/taste/{number}/messages": show_versions,
+    },
     live={"router": lambda _visitor, _snapshot: {}},  # its flows are in every frame
 )
