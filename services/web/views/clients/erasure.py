@@ -13,6 +13,8 @@ from services.web.rendering import KINDS, get_visitor
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, link_page, read_key, show_client
 
+COUNTED_EVENTS = 1_000
+
 
 async def export_client(request: Request) -> Response:
     """Stream everything held on the client, as a file of JSON lines."""
@@ -44,12 +46,22 @@ async def show_forget(request: Request) -> Response:
     """Show what forgetting would erase, and the form that does it."""
     visitor = get_visitor(request)
     key = read_key(request.query_params)
-    planned = await visitor.stub.ForgetClient(pb.ForgetClientRequest(key=key, dry_run=True))
+    listed = await visitor.stub.ListClientEvents(
+        pb.ListClientEventsRequest(key=key, page_size=COUNTED_EVENTS)
+    )
+    # The service reads as much for it as for the erasure: 20 s for 272 events of MovieLens 100k.
+    planned = (
+        await visitor.stub.ForgetClient(pb.ForgetClientRequest(key=key, dry_run=True))
+        if "plan" in request.query_params
+        else None
+    )
     return show_client(
         request,
         "forget.html",
         key,
         await find_title(visitor, key) or "",
+        events=len(listed.events),
+        more=bool(listed.next_page_token),
         planned=planned,
         typed=make_printable(key.id),
     )
