@@ -32,7 +32,6 @@ VIEWS = (
     "/evolution",
     "/history",
     "/failures",
-    "/settings",
     "/reports",
 )
 FILES = ("/static/style.css", "/static/page.js")
