@@ -32,6 +32,7 @@ VIEWS = (
     "/evolution",
     "/history",
     "/failures",
+    "/settings",
     "/reports",
 )
 FILES = ("/static/style.css", "/static/page.js")

@@ -60,7 +60,6 @@ def failing(tmp_path):
         yield page, model, lambda: run_command(tmp_path, "fake-llm", "--port", port)
 
 
-@pytest.mark.xfail(strict=True, reason="ReplayDeadLetters and its buttons are not built yet")
 def test_repair_the_dead_letters(failing):
     address, model, mend = failing
     with open_browser(address) as browser:

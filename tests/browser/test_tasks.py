@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from tests.browser.conftest import PICTURES
 
 DOCS = Path(__file__).parents[2] / "docs" / "window.md"
@@ -133,7 +131,6 @@ def test_what_was_done_and_when(browser):
     keep(browser, "what-was-done-and-when")
 
 
-@pytest.mark.xfail(strict=True, reason="GetSettings and its view are not built yet")
 def test_where_does_this_setting_come_from(browser):
     browser.open("/")
     browser.click("Settings")
