@@ -20,7 +20,7 @@ from propagation.forced_exit import clean_up_by
 
 LIVE_VIEWS = ("now", "routers")
 VIEWS = ("/", "/routers", "/clients", "/evolution", "/history", "/failures")
-VIEW_SECONDS = 5.0
+VIEW_SECONDS = 20.0
 CALL_SECONDS = 30.0
 
 

@@ -29,6 +29,7 @@ MAX_PICTURE_HEIGHT = 4_000
 # While the next page is loaded.
 CHANGING = (NoSuchElementException, StaleElementReferenceException)
 SERIOUS = ("serious", "critical")
+READ = "return document.querySelector(arguments[0])?.textContent ?? '';"
 CHECK = """
 const [axe, done] = arguments;
 if (window.axe === undefined) (0, eval)(axe);
@@ -60,6 +61,10 @@ class Browser:
     def text(self) -> str:
         """What a person reads in the page's main part."""
         return self.driver.find_element(By.TAG_NAME, "main").text
+
+    def read(self, selector: str) -> str:
+        """Return the text of an element, even of one that is replaced every second."""
+        return str(self.driver.execute_script(READ, selector))
 
     def open(self, path: str) -> None:
         """Open a page by its path."""

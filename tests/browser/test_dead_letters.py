@@ -66,12 +66,14 @@ def test_repair_the_dead_letters(failing):
         browser.open("/")
 
         def is_damaged():
-            return browser.find("#health strong").text == "damaged"
+            return browser.read("#health strong") == "damaged"
 
         block_until(is_damaged, 60)  # the page is updated by itself
         browser.click("Dead letters")
         assert browser.path.startswith("/failures")
-        browser.wait_for("ann")
+        browser.wait_for("user ann")
+        browser.click("What the model was asked and answered")
+        browser.wait_for("It answered")
         browser.keep_picture(PICTURES / "tasks" / "dead-letters.png")
         model.close()
         with mend():

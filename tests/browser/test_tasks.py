@@ -34,7 +34,7 @@ def find_user(browser):
 
 def test_is_all_well(browser):
     browser.open("/")
-    health = browser.find("#health strong").text
+    health = browser.read("#health strong")
     assert health in ("well", "late")
     assert "users\n320" in browser.text
     assert "items\n500" in browser.text
@@ -134,7 +134,12 @@ def test_what_was_done_and_when(browser):
 def test_where_does_this_setting_come_from(browser):
     browser.open("/")
     browser.click("Settings")
-    browser.wait_for("database")
+    browser.type("With these words", "web.port")
+    browser.click("Search", within="main")
+    browser.wait_for("Show all")
+    [name, value, source, _] = browser.find_all("[aria-labelledby=changed] tbody tr > *")
+    assert (name.text, value.text) == ("web.port", "0")
+    assert "--set" in source.text
     keep(browser, "where-does-this-setting-come-from")
 
 
