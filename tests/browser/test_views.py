@@ -48,6 +48,8 @@ return [time.textContent, time.title];
 @pytest.fixture(scope="module")
 def visits(shared_browser):
     """One visit to each kind of view."""
+    shared_browser.list_console_errors()  # those of other tests
+    shared_browser.list_foreign_requests()
     return visit_all(shared_browser, PICTURES)
 
 
