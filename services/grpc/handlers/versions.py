@@ -79,7 +79,7 @@ class VersionsHandler(Servicer):
         if number is None or number < 0:
             problem = "is missing" if number is None else f"is {number}"
             raise InvalidInput("number", f"{problem}; routers are numbered from 0")
-        clients = parse_limit(request, "clients", CLIENTS_NAMED, MOST_CLIENTS_NAMED)
+        clients = parse_limit(request, "max_clients", CLIENTS_NAMED, MOST_CLIENTS_NAMED)
         sees_users = admitted_caller.get().sees_users
         page = parse_page(
             request, f"versions of router {number}", VERSIONS_A_PAGE, MOST_VERSIONS_A_PAGE
@@ -119,7 +119,7 @@ def _change_to_proto(
         time=time_to_proto(change.dated.time),
         cause=CAUSES[change.cause],
         messages=[
-            pb.ReceivedMessage(
+            pb.DeliveredMessage(
                 router=merge.router,
                 router_version=merge.router_version,
                 router_name=names.get((merge.router, merge.router_version), ""),
@@ -131,9 +131,9 @@ def _change_to_proto(
         lines_added=None if lines is None else len(lines.added),
         lines_removed=None if lines is None else len(lines.removed),
         lines_changed=None if lines is None else len(lines.changed),
-        added=lines.added if whole and lines is not None else (),
-        removed=lines.removed if whole and lines is not None else (),
-        changed=lines.changed if whole and lines is not None else (),
+        added_line_ids=lines.added if whole and lines is not None else (),
+        removed_line_ids=lines.removed if whole and lines is not None else (),
+        changed_line_ids=lines.changed if whole and lines is not None else (),
         written_by=change.dated.written_by,
     )
 

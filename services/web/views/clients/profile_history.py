@@ -59,7 +59,7 @@ class Stop:
         return " and ".join(CAUSES.get(cause, "something else") for cause in causes)
 
     @property
-    def messages(self) -> list[pb.ReceivedMessage]:
+    def messages(self) -> list[pb.DeliveredMessage]:
         """The messages that were merged or dropped."""
         return [message for version in self.versions for message in version.messages]
 
