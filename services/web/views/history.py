@@ -26,6 +26,7 @@ KINDS = {
     "evolution": (pb.OPERATION_KIND_EVOLUTION, "evolution runs"),
     "retraction": (pb.OPERATION_KIND_RETRACTION, "retractions"),
     "erasure": (pb.OPERATION_KIND_ERASURE, "erasures"),
+    "factors": (pb.OPERATION_KIND_FACTORS, "factors learned again"),
     "backup": (pb.OPERATION_KIND_BACKUP, "back-ups"),
     "bootstrap": (pb.OPERATION_KIND_BOOTSTRAP, "bootstraps"),
 }
