@@ -19,7 +19,6 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 
-NEWEST = 1 << 56  # above every number of a version
 VERSIONS_A_READ = 500
 
 
@@ -145,15 +144,15 @@ def find_cause(
 
 
 async def list_profile_changes(
-    store: GraphStore, ref: int, before: int, size: int
+    store: GraphStore, ref: int, before: int | None, size: int
 ) -> ProfileChangePage:
     """List the versions of a client's text, newest first.
 
     Args:
-        before: Only versions with a smaller number.
+        before: Only versions with a smaller number; None: from the newest on.
         size: How many versions at most.
     """
-    dated = await store.get_text_history(ref, before, size + 1)
+    dated = await store.get_text_history(ref, size + 1, before)
     shown = dated[:size]
     merges = group_pairs(
         (merge.profile_version, merge)
@@ -189,9 +188,9 @@ async def list_catalogue_changes(
     """
     found: list[ProfileChange] = []
     later: DatedText | None = None
-    before = NEWEST
+    before: int | None = None
     while len(found) <= start + size:
-        dated = await store.get_text_history(ref, before, VERSIONS_A_READ)
+        dated = await store.get_text_history(ref, VERSIONS_A_READ, before)
         rows = [*dated, None] if len(dated) < VERSIONS_A_READ else list(dated)
         for one in rows:
             if later is not None and (change := _compare_catalogue(later, one)) is not None:

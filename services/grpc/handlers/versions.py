@@ -3,14 +3,12 @@
 from propagation.model import BankName, ClientKey, ClientKind, InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_versions import (
-    NEWEST,
     ChangeCause,
     ProfileChange,
     ProfileChangePage,
     list_catalogue_changes,
     list_profile_changes,
 )
-from propagation.workflow.history.router_versions import NEWEST as NEWEST_TEXT
 from propagation.workflow.history.router_versions import SentVersion, list_router_versions
 from propagation.workflow.read.router_communities import compute_router_masses
 from services.grpc.convert import OUTCOMES, key_to_proto, time_to_proto
@@ -59,7 +57,7 @@ class VersionsHandler(Servicer):
         whoever may not know the numbers of versions does not find them in a token.
         """
         if whole:
-            return await list_profile_changes(self._store, ref, page.start or NEWEST, page.size)
+            return await list_profile_changes(self._store, ref, page.before, page.size)
         return await list_catalogue_changes(self._store, ref, page.start, page.size)
 
     async def _read_names(self, found: ProfileChangePage) -> dict[tuple[int, int], str]:
@@ -85,7 +83,7 @@ class VersionsHandler(Servicer):
             request, f"versions of router {number}", VERSIONS_A_PAGE, MOST_VERSIONS_A_PAGE
         )
         found = await list_router_versions(
-            self._store, number, page.start or NEWEST_TEXT, page.size, clients if sees_users else 0
+            self._store, number, page.before, page.size, clients if sees_users else 0
         )
         if not found.versions:
             masses = await self._engine.compute(compute_router_masses, BankName.TASTE)
