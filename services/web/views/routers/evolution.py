@@ -9,10 +9,11 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
+from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Snapshot
 from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.addresses import read_number
 
@@ -52,7 +53,7 @@ async def show_evolution(request: Request) -> Response:
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
     names = {router.number: router.name for router in routers.routers}
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot(status=status)
+    snapshot = visitor.find_snapshot() or Snapshot(status=status)
     return show(
         request,
         "evolution/evolution.html",
@@ -102,7 +103,7 @@ async def evolve(request: Request) -> Response:
 
 async def undo(request: Request) -> Response:
     """Undo a run."""
-    number = read_number(request.state.form.get("run", ""), "run")
+    number = read_number(get_form(request).get("run", ""), "run")
     return await _evolve(request, pb.EvolveRoutersRequest(undo_run=number))
 
 
