@@ -10,10 +10,14 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from services.runtime.kernel_cache import use_kernel_cache
 
 use_kernel_cache()
+# Properties are about results: on a busy machine an example of a microsecond may take a second.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 IN_MEMORY = Path("/dev/shm")
 NEEDED_BYTES = 2 << 30

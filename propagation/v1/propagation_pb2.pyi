@@ -403,6 +403,8 @@ class _OperationKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Operati
     """A back-up of the database was made by `propagation backup`. A database on a server has none
     here: the server's own tools back it up.
     """
+    OPERATION_KIND_FACTORS: _OperationKind.ValueType  # 7
+    """The ranker's factors were learned again, without events that were withdrawn before."""
 
 class OperationKind(_OperationKind, metaclass=_OperationKindEnumTypeWrapper):
     """The kinds of operations."""
@@ -423,6 +425,8 @@ OPERATION_KIND_BACKUP: OperationKind.ValueType  # 6
 """A back-up of the database was made by `propagation backup`. A database on a server has none
 here: the server's own tools back it up.
 """
+OPERATION_KIND_FACTORS: OperationKind.ValueType  # 7
+"""The ranker's factors were learned again, without events that were withdrawn before."""
 Global___OperationKind: _TypeAlias = OperationKind  # noqa: Y015
 
 @_typing.final
@@ -3741,8 +3745,8 @@ class Operation(_message.Message):
     epoch: _builtins.int
     """The number of the epoch that a bootstrap opened. Absent for other kinds."""
     clients: _builtins.int
-    """The number of clients whose events were taken back, of kind RETRACTION; 0: none was, and the
-    learned factors were made anew. Absent for other kinds.
+    """The number of clients whose events were taken back, of kind RETRACTION; clients that were
+    forgotten since do not count. Absent for other kinds.
     """
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:

@@ -436,7 +436,7 @@ class PropagationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOperations(self, request, context):
-        """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
+        """List bootstraps, rounds, evolution runs, withdrawals of events and back-ups, newest first.
 
         Role: read. The files of back-ups are shown to the role admin only.
 

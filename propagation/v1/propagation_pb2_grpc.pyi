@@ -257,7 +257,7 @@ class PropagationServiceStub:
     (NOT_KNOWN): there is no such client.
     """
     ListOperations: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]
-    """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
+    """List bootstraps, rounds, evolution runs, withdrawals of events and back-ups, newest first.
 
     Role: read. The files of back-ups are shown to the role admin only.
 
@@ -509,7 +509,7 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     (NOT_KNOWN): there is no such client.
     """
     ListOperations: _aio.UnaryUnaryMultiCallable[_propagation_pb2.ListOperationsRequest, _propagation_pb2.ListOperationsResponse]  # type: ignore[assignment]
-    """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
+    """List bootstraps, rounds, evolution runs, withdrawals of events and back-ups, newest first.
 
     Role: read. The files of back-ups are shown to the role admin only.
 
@@ -872,7 +872,7 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _propagation_pb2.ListOperationsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_propagation_pb2.ListOperationsResponse, _abc.Awaitable[_propagation_pb2.ListOperationsResponse]]:
-        """List bootstraps, rounds, evolution runs, retractions, erasures and back-ups, newest first.
+        """List bootstraps, rounds, evolution runs, withdrawals of events and back-ups, newest first.
 
         Role: read. The files of back-ups are shown to the role admin only.
 

@@ -24,7 +24,9 @@ def describe_operation(one: pb.Operation) -> str:
         case pb.OPERATION_KIND_BOOTSTRAP:
             return f"bootstrap: epoch {one.epoch} begins"
         case pb.OPERATION_KIND_RETRACTION:
-            return "events were taken back" if one.clients else "the learned factors were made anew"
+            return "events were taken back"
+        case pb.OPERATION_KIND_FACTORS:
+            return "the ranker's factors were learned again"
         case pb.OPERATION_KIND_BACKUP:
             return f"back-up of {one.backup.bytes / (1 << 20):,.1f} MiB {one.backup.file}".rstrip()
         case _:

@@ -24,6 +24,8 @@ class EntryKind(StrEnum):
     ORPHANS = "orphans"
     """Items that go with an erased client, because only its events named them."""
     EVOLUTION = "evolution"
+    FACTORS = "factors"
+    """The ranker's factors were learned again, without events that were withdrawn before."""
 
 
 class LogEntry(Term):

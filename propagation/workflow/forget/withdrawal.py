@@ -244,7 +244,7 @@ class Withdrawer:
             found = await self.numbers.run(take_checkpoint, True)
             barrier = await self.store.stage_checkpoint(lease, found)
             # Concerns nobody: new numbers alone, whose barrier the other processes load.
-            nothing = Withdrawal(EntryKind.RETRACTION, (), (), await self.store.get_texts_through())
+            nothing = Withdrawal(EntryKind.FACTORS, (), (), await self.store.get_texts_through())
             result = await self.store.withdraw(lease, nothing, barrier)
             self.learner.mark_stored(result.sequence)
             return count

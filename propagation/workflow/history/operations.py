@@ -20,6 +20,7 @@ class OperationKind(StrEnum):
     EVOLUTION = "evolution"
     RETRACTION = "retraction"
     ERASURE = "erasure"
+    FACTORS = "factors"
     BACKUP = "backup"
 
 

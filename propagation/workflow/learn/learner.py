@@ -34,7 +34,13 @@ BLOCK_LEAST, BLOCK_MOST = 256, 2_048
 CHECKPOINT_EVERY = 50_000
 CHECKPOINT_AT_CLOSE = 5_000
 # Entries that come with a barrier: numbers that do not follow from the blocks before it.
-BARRIERS = (EntryKind.BOOTSTRAP, EntryKind.EVOLUTION, EntryKind.RETRACTION, EntryKind.ERASURE)
+BARRIERS = (
+    EntryKind.BOOTSTRAP,
+    EntryKind.EVOLUTION,
+    EntryKind.RETRACTION,
+    EntryKind.ERASURE,
+    EntryKind.FACTORS,
+)
 
 
 @dataclass

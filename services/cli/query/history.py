@@ -15,7 +15,8 @@ from services.report.operations import describe_operation
 from services.runtime.console import print_answer, print_rows, print_table, print_text
 
 OperationKind = StrEnum(
-    "OperationKind", ["BOOTSTRAP", "ROUND", "EVOLUTION", "RETRACTION", "ERASURE", "BACKUP"]
+    "OperationKind",
+    ["BOOTSTRAP", "ROUND", "EVOLUTION", "RETRACTION", "ERASURE", "FACTORS", "BACKUP"],
 )
 
 

@@ -8,12 +8,13 @@ from starlette.responses import FileResponse, Response
 
 from services.web.access.report_files import REPORT_POLICY
 from services.web.access.sessions import Visitor
-from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
+from services.web.views.addresses import read_number
 
 PAGE_SIZE = 50
+MAX_PAGE = 99_999
 ROLES = frozenset({"analyst", "admin"})
 """Reports may name users, as these roles may see them."""
 
@@ -23,10 +24,8 @@ async def show_reports(request: Request) -> Response:
     folder = get_state(request).reports
     if folder is None or not await _may_read(get_visitor(request)):
         return show(request, "operator/reports.html", state="closed" if folder else "none")
-    page = request.query_params.get("page", "1")
-    if not (page.isascii() and page.isdecimal() and 1 <= int(page[:6]) < 100_000):
-        raise BadAddress("The pages of reports are numbered from 1.")
-    start = PAGE_SIZE * (int(page) - 1)
+    page = read_number(request.query_params.get("page", "1"), "The page of a list", 1, MAX_PAGE)
+    start = PAGE_SIZE * (page - 1)
     try:
         reports = await asyncio.to_thread(folder.list_reports)
     except OSError as error:
@@ -43,7 +42,7 @@ async def show_reports(request: Request) -> Response:
             for one, title in zip(shown, titles, strict=True)
         ],
         total=len(reports),
-        token=str(int(page) + 1) if len(reports) > start + PAGE_SIZE else "",
+        token=str(page + 1) if len(reports) > start + PAGE_SIZE else "",
     )
 
 

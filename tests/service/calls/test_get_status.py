@@ -30,13 +30,13 @@ async def test_the_oldest_waiting_entries_and_the_callers_roles(start_service):
         await service.engine.record([event])
         recorded = await service.engine.store.get_time_of_next(0)
         waiting = await service.stub.GetStatus(pb.GetStatusRequest())
-        assert waiting.oldest_to_learn.ToMilliseconds() == recorded
-        assert waiting.oldest_to_reason.ToMilliseconds() == recorded
+        assert 0 <= waiting.oldest_to_learn.ToMilliseconds() - recorded < 100
+        assert 0 <= waiting.oldest_to_reason.ToMilliseconds() - recorded < 100
         while await service.engine.learn():
             pass
         learned = await service.stub.GetStatus(pb.GetStatusRequest())
         assert not learned.HasField("oldest_to_learn")
-        assert learned.oldest_to_reason.ToMilliseconds() == recorded
+        assert 0 <= learned.oldest_to_reason.ToMilliseconds() - recorded < 100
         while await service.engine.reason():
             pass
         done = await service.stub.GetStatus(pb.GetStatusRequest())

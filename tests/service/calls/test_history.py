@@ -9,6 +9,7 @@ from propagation.adapters.sqlite.maintenance.commands import SqliteFiles
 from propagation.model import HOUR_MS, EvolutionRun, NewInteraction
 from propagation.usage import Expenses, PromptCost, Usage
 from propagation.v1 import propagation_pb2 as pb
+from services.report.operations import describe_operation
 from services.security.roles import Role
 from tests.service.scenarios import ANN, catch_code, record_choices, upsert_records
 from tests.service.status_details import read_field_violation
@@ -57,11 +58,26 @@ async def test_operations_of_all_kinds_come_newest_first(service, size):
     assert found[3].round.changed_clients > 0
     assert found[3].round.sequence == found[3].sequence
     assert found[2].evolution.verdict == "worse, so not published"
-    assert (found[2].sequence, found[1].clients) == (0, 1)
+    assert found[2].sequence == 0
+    assert found[1].clients == 0, (
+        "ann is forgotten, so nothing says that her events were taken back"
+    )
     assert next(one.epoch for one in found if one.kind == BOOTSTRAP) > 0
     times = [one.time.ToNanoseconds() for one in found]
     assert times == sorted(times, reverse=True)
     assert all(times)
+
+
+async def test_factors_that_are_learned_again_are_an_operation_of_their_own(service):
+    await upsert_records(service, [(f"i{n}", "jazz", None) for n in range(6)])
+    await record_choices(service, [(f"ann-{n}", "ann", f"i{n}") for n in range(3)])
+    request = pb.RetractInteractionsRequest(event_ids=["ann-0"], wipe=True)
+    await service.stub.RetractInteractions(request)
+    found = await list_operations(service, kinds=[RETRACTION, pb.OPERATION_KIND_FACTORS])
+    assert [(one.kind, describe_operation(one)) for one in found] == [
+        (pb.OPERATION_KIND_FACTORS, "the ranker's factors were learned again"),
+        (RETRACTION, "events were taken back"),
+    ]
 
 
 async def test_operations_are_selected_by_kind_and_time(service):
@@ -114,7 +130,7 @@ async def test_what_is_wrong_is_named(service, call):
         cases += [
             ({"kinds": [0]}, "kinds[0]"),
             ({"kinds": [ROUND, 99]}, "kinds[1]"),
-            ({"kinds": [ROUND] * 7}, "kinds"),
+            ({"kinds": [ROUND] * 8}, "kinds"),
             ({"page_size": 1_001}, "page_size"),
             ({"page_token": "forged.5.5.5"}, "page_token"),
         ]

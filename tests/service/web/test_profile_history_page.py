@@ -95,8 +95,8 @@ async def test_older_changes_are_paged_and_found_by_time(service, start_page):
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("at=x", "is a number"),
-        ("step=-1", "is a number"),
+        ("at=x", "is a whole number"),
+        ("step=-1", "is a whole number"),
         ("time=yesterday", "A time is written as"),
         ("time=0001-01-01T00:00%2B23:00", "A time is written as"),
         ("page=forged", "page_token"),

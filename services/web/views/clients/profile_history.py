@@ -13,9 +13,9 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
-from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, read_pages
 from services.web.view_table import ViewTable
+from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_time
 from services.web.views.clients.client_pages import link_page, read_key, show_client
 from services.web.views.clients.profile import split_by_author
 
@@ -113,7 +113,7 @@ async def show_history(request: Request) -> Response:
     query = request.query_params
     key = read_key(query)
     if query.get("time"):
-        token, entry = await find_time(visitor, key, read_time(query["time"]))
+        token, entry = await find_time(visitor, key, read_time(query["time"], "A time"))
         page = {"page": token} if token else {}
         return RedirectResponse(link_page(key, "/client/history", at=entry, **page), 303)
     now, answer = await asyncio.gather(
@@ -209,19 +209,6 @@ async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> tupl
         token = answer.next_page_token
 
 
-def read_time(text: str) -> datetime:
-    """Return the time that an address names, in UTC without a zone.
-
-    Raises:
-        BadAddress: It is no time.
-    """
-    try:
-        time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:
-        raise BadAddress("A time is written as 2026-11-30T16:05, in UTC.") from error
-
-
 def read_place(query: Mapping[str, str], stops: Sequence[Stop]) -> int:
     """Return the place among the stops that an address names.
 
@@ -235,12 +222,11 @@ def read_place(query: Mapping[str, str], stops: Sequence[Stop]) -> int:
         text = query.get(name) or ""
         if not text:
             continue
-        if not (text.isascii() and text.isdecimal() and len(text) < 19):
-            raise BadAddress("The place in the past is a number.")
+        number = read_number(text, f"The place in the past (`{name}`)", 0, LARGEST_SEQUENCE)
         if name == "step":
-            return max(len(stops) - 1 - int(text), 0)
+            return max(len(stops) - 1 - number, 0)
         return next(
-            (place for place, stop in enumerate(stops) if stop.sequence <= int(text)), len(stops)
+            (place for place, stop in enumerate(stops) if stop.sequence <= number), len(stops)
         )
     return 0
 

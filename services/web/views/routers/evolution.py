@@ -1,6 +1,7 @@
 """Evolution: runs and their judgement, a plan, a run now, an undo."""
 
 import asyncio
+from collections.abc import Mapping
 
 import grpc
 from starlette.requests import Request
@@ -15,12 +16,21 @@ from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, read_pages, render_part, show
 from services.web.state import get_form
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_number
+from services.web.views.addresses import LARGEST_NUMBER, read_number
 
 RUNS_A_PAGE = 20
 NEWEST_RUNS = 200
 EVOLVE_SECONDS = 600.0
 """How long a browser waits for a run, which may ask a language model many times."""
+
+
+def read_run(fields: Mapping[str, str]) -> int:
+    """Read the number of a run that an address or a form names.
+
+    Raises:
+        BadAddress: It names none.
+    """
+    return read_number(fields.get("run", ""), "The number of a run", 0, LARGEST_NUMBER)
 
 
 async def list_runs_since_bootstrap(visitor: Visitor) -> list[pb.EvolutionRun]:
@@ -83,7 +93,7 @@ async def plan_evolution(request: Request) -> Response:
 async def show_undo(request: Request) -> Response:
     """Show what an undo would take back; nothing is done."""
     visitor = get_visitor(request)
-    number = read_number(request.query_params.get("run", ""), "run")
+    number = read_run(request.query_params)
     answer = await visitor.stub.EvolveRouters(
         pb.EvolveRoutersRequest(dry_run=True, undo_run=number), timeout=EVOLVE_SECONDS
     )
@@ -103,7 +113,7 @@ async def evolve(request: Request) -> Response:
 
 async def undo(request: Request) -> Response:
     """Undo a run."""
-    number = read_number(get_form(request).get("run", ""), "run")
+    number = read_run(get_form(request))
     return await _evolve(request, pb.EvolveRoutersRequest(undo_run=number))
 
 

@@ -16,7 +16,7 @@ from services.web.problems import BadAddress
 from services.web.rendering import BANKS, get_visitor, link_router, read_pages, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_number
+from services.web.views.addresses import read_as_of, read_router_number
 from services.web.views.routers.evolution import list_runs_since_bootstrap
 
 MEMBERS_A_PAGE = 20
@@ -32,7 +32,7 @@ async def show_router(request: Request) -> Response:
     bank = NUMBERS.get(request.path_params["bank"])
     if bank is None:
         raise BadAddress("Routers are in the bank taste or the bank session.")
-    number = read_number(request.path_params["number"], "router")
+    number = read_router_number(request.path_params["number"])
     at = request.query_params.get("at", "").strip()
     as_of = read_as_of(request.query_params)
     taste = bank == pb.BANK_TASTE
@@ -117,7 +117,7 @@ def _list_missing(router: Text | None, other: Text | None) -> list[str]:
 async def show_versions(request: Request) -> Response:
     """Show the versions of a taste router's text, a retired one's too."""
     visitor = get_visitor(request)
-    number = read_number(request.path_params["number"], "router")
+    number = read_router_number(request.path_params["number"])
     answer = await visitor.stub.ListRouterVersions(
         pb.ListRouterVersionsRequest(
             number=number,
