@@ -233,6 +233,7 @@ def _serve_page(
             key=key,
             browser_ca=browser_ca,
             token_needed=settings.server.tokens is not None,
+            service_has_tokens=settings.server.tokens is not None,
             reports=None if web.reports is None else str(web.reports.resolve()),
         )
     )

@@ -3,7 +3,6 @@
 Only loopback is allowed, unless TLS and tokens are set.
 """
 
-import ipaddress
 import socket
 from urllib.parse import unquote
 
@@ -12,6 +11,7 @@ import grpc
 from propagation.adapters.shared.plain_secrets import is_loopback
 from services.config.settings import ServerSettings
 from services.runtime.errors import NotLoopback, PortTaken
+from services.security.networks import name_network
 from services.security.tls import create_server_credentials
 
 
@@ -43,18 +43,8 @@ def find_network(peer: str) -> str:
         peer: The caller's address as grpc writes it, "ipv4:10.0.0.1:5000" or
             "ipv6:%5B::1%5D:5000".
     """
-    host = unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]").partition("%")[0]
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:  # a socket file
-        return peer
-    if address.version == 4:
-        return host
-    return (
-        str(address.ipv4_mapped)
-        if address.ipv4_mapped is not None
-        else str(ipaddress.ip_network((address, 64), strict=False))
-    )
+    host = unquote(peer).partition(":")[2].rpartition(":")[0]
+    return name_network(host) or peer  # a socket file has no address
 
 
 def bind(server: grpc.aio.Server, settings: ServerSettings) -> str:

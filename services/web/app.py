@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -23,8 +23,8 @@ from services.web.access.protection import (
     read_form,
 )
 from services.web.access.report_files import ReportFolder
-from services.web.access.sessions import Sessions, SignInRefused
-from services.web.live import Parts, stream_frames
+from services.web.access.sessions import Sessions, SignInRefused, TooManySignIns
+from services.web.live import OpenStreams, Parts, stream_frames
 from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
@@ -57,6 +57,7 @@ class WebOptions:
         credentials: How TLS verifies the service. A token in them is not used.
         names: Host names of the page, besides localhost and addresses.
         token_needed: Whether a visitor must sign in even if the service needs no token.
+        service_has_tokens: Whether the service is known to have tokens; else it is asked.
         reports: The folder whose reports are shown; None: no reports.
     """
 
@@ -64,6 +65,7 @@ class WebOptions:
     credentials: Credentials = field(default_factory=Credentials)
     names: Collection[str] = ()
     token_needed: bool = False
+    service_has_tokens: bool = False
     reports: Path | None = None
 
 
@@ -72,7 +74,9 @@ def build_app(options: WebOptions) -> Starlette:
 
     It connects to the service when the first visitor comes.
     """
-    sessions = Sessions(options.service, options.credentials, options.token_needed)
+    sessions = Sessions(
+        options.service, options.credentials, options.token_needed, options.service_has_tokens
+    )
     reach = MessageReach()
     names = LOCAL_NAMES | {name.lower() for name in options.names}
 
@@ -108,6 +112,7 @@ def build_app(options: WebOptions) -> Starlette:
     app.state.page = PageState(
         sessions=sessions,
         live=live,
+        streams=OpenStreams(),
         layouts=RouterLayouts(),
         reach=reach,
         reports=ReportFolder(options.reports) if options.reports else None,
@@ -132,10 +137,12 @@ class _Guard:
     def __call__(self, view: View) -> View:
         async def answer(request: Request) -> Response:
             check_host(request.headers, self._names)
-            visitor = await self._sessions.find(request.cookies.get(name_cookie(request), ""))
+            visitor = await self._sessions.find(
+                request.cookies.get(name_cookie(request), ""), keep=request.method == "POST"
+            )
             new = visitor is None
             if visitor is None and request.method == "GET":
-                visitor = await self._sessions.sign_in_without_token()
+                visitor = await self._sessions.visit_without_token()
             if visitor is None:
                 return RedirectResponse(f"/sign-in?{urlencode({'next': _get_path(request)})}", 303)
             request.state.visitor = visitor
@@ -184,9 +191,11 @@ async def sign_in(request: Request) -> Response:
     try:
         if not token:
             raise SignInRefused("Paste a token: `propagation token new` makes one.")
-        visitor = await sessions.sign_in(token)
+        visitor = await sessions.sign_in(token, get_host(request))
     except SignInRefused as error:
         return show(request, "sign_in.html", 403, next=next_, problem=str(error))
+    except TooManySignIns as error:
+        return show(request, "sign_in.html", 429, next=next_, problem=str(error))
     await sessions.sign_out(request.cookies.get(name_cookie(request), ""))
     response = RedirectResponse(next_, 303)
     _set_cookie(request, response, visitor.session)
@@ -216,7 +225,12 @@ async def stream_live(request: Request) -> Response:
             ):
                 yield frame
 
-    return StreamingResponse(frames(), media_type="text/event-stream")
+    return state.streams.answer(visitor.connection.audience, get_host(request), frames())
+
+
+def get_host(request: Request) -> str:
+    """Return the browser's address; empty if it is not known."""
+    return request.client.host if request.client else ""
 
 
 def name_cookie(request: Request) -> str:

@@ -4,16 +4,66 @@ A visitor's stream sends the newest state of the feed and leaves out what came b
 so a slow reader delays nobody.
 """
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from services.security.networks import name_network
 from services.web.access.feed import Feed, Snapshot
 from services.web.access.sessions import Visitor
 from services.web.rendering import write_json
 
 HEARTBEAT_SECONDS = 15.0
+MAX_STREAMS = 20
 
 Parts = Callable[[Visitor, Snapshot], dict[str, str]]
 """Renders the parts of a view that are updated live: markup by the id of the element."""
+
+
+class TooManyStreams(Exception):
+    """A token has too many live views open at one address. The text says so."""
+
+
+class OpenStreams:
+    """Counts the live views that are open: at most MAX_STREAMS for each token and address."""
+
+    def __init__(self) -> None:
+        self._open: Counter[tuple[str, str]] = Counter()
+
+    def answer(self, audience: str, host: str, frames: AsyncIterator[str]) -> Response:
+        """Return an answer that streams frames, and is counted until it ends.
+
+        Raises:
+            TooManyStreams: The token has too many at this address.
+        """
+        key = (audience, name_network(host) or host)
+        if self._open[key] >= MAX_STREAMS:
+            raise TooManyStreams(
+                f"{MAX_STREAMS} live views are open at your address. Close some of them."
+            )
+        self._open[key] += 1
+        return _CountedAnswer(frames, lambda: self._end(key))
+
+    def _end(self, key: tuple[str, str]) -> None:
+        self._open[key] -= 1
+        if not self._open[key]:
+            del self._open[key]
+
+
+class _CountedAnswer(StreamingResponse):
+    """Server-sent events; calls `end` when they end, also if the browser left before the first."""
+
+    def __init__(self, frames: AsyncIterator[str], end: Callable[[], None]) -> None:
+        super().__init__(frames, media_type="text/event-stream")
+        self._end = end
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._end()
 
 
 async def stream_frames(

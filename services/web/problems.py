@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 import grpc
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
+from starlette.routing import Match
 
 from propagation_client import CallFailed, Unreachable
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
 from services.web.access.report_files import NoSuchReport
 from services.web.access.sessions import SignInRefused
+from services.web.live import TooManyStreams
 from services.web.rendering import show
 from services.web.state import get_state
 
@@ -85,7 +87,7 @@ async def _handle_call(request: Request, error: Exception) -> Response:
     if error.code() == grpc.StatusCode.UNAUTHENTICATED:
         visitor = getattr(request.state, "visitor", None)
         if visitor is not None:
-            await get_state(request).sessions.sign_out(visitor.session)
+            await get_state(request).sessions.end_refused(visitor)
         return RedirectResponse("/sign-in?ended=1", 303)
     return await show_problem(request, describe_failure(error))
 
@@ -96,10 +98,26 @@ async def _handle_http(request: Request, error: Exception) -> Response:
         return await show_problem(
             request, Problem(404, "There is no such page", "Go on from the navigation above.")
         )
-    return await show_problem(
+    answer = await show_problem(
         request,
         Problem(error.status_code, "This cannot be done so", f"{str(error.detail).rstrip('.')}."),
     )
+    if error.status_code == 405:
+        answer.headers["allow"] = ", ".join(sorted(_list_methods(request)))
+    return answer
+
+
+def _list_methods(request: Request) -> set[str]:
+    """Return the methods of an address; pages and forms of one address are routes of their own."""
+    found: set[str] = set()
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] != Match.NONE:
+            found |= getattr(route, "methods", {"GET", "HEAD"})  # files of a folder
+    return found
+
+
+async def _handle_disconnect(_: Request, __: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
 
 
 async def _handle_fault(request: Request, _: Exception) -> Response:
@@ -127,11 +145,13 @@ def list_handlers() -> dict[type[Exception] | int, Handler]:
     return {
         CallFailed: _handle_call,
         HTTPException: _handle_http,
+        ClientDisconnect: _handle_disconnect,
         BadAddress: _answer(400, "This address cannot be shown"),
         ForeignHost: _answer(421, "Not under this name"),
         Forged: _answer(403, "Not done"),
         FormTooLarge: _answer(413, "Not done"),
         NoSuchReport: _answer(404, "There is no such report"),
+        TooManyStreams: _answer(429, "Too many live views"),
         SignInRefused: _answer(403, "Not signed in"),
         Exception: _handle_fault,
     }

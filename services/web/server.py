@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ from propagation_client import Credentials
 from services.runtime.bound_process import build_bound_command
 from services.runtime.errors import PortTaken
 from services.security.tls import TlsFiles, create_server_context
+from services.web.access.http_limits import LimitedProtocol
 from services.web.access.sessions import Sessions
 from services.web.app import WebOptions, build_app
 from services.web.state import get_state_of
@@ -30,6 +32,11 @@ STOP_SECONDS = 1
 START_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 LONG_LIFE_SECONDS = 60.0
+# The service's variables may hold passwords, which the page's process does not need. The last ones
+# measure the coverage of tests.
+PASSED_VARIABLES = re.compile(
+    r"(PATH|HOME|LANG|TMPDIR)$|LC_|PYTHON|(COVERAGE_PROCESS_START|COVERAGE_PROCESS_CONFIG|COV_CORE_.*)$"
+)
 log = structlog.get_logger()
 
 
@@ -49,6 +56,7 @@ class PageOptions:
         key: File with its key.
         browser_ca: File of certificates; browsers must show one that is signed by them.
         token_needed: Whether visitors must sign in even if the service needs no token.
+        service_has_tokens: Whether the service is known to have tokens; else it is asked.
         reports: Folder whose reports the page shows; none: no reports.
     """
 
@@ -63,6 +71,7 @@ class PageOptions:
     key: str | None = None
     browser_ca: str | None = None
     token_needed: bool = False
+    service_has_tokens: bool = False
     reports: str | None = None
 
     @property
@@ -108,15 +117,17 @@ def build_server(options: PageOptions) -> uvicorn.Server:
             ),
             names=[options.host],
             token_needed=options.token_needed,
+            service_has_tokens=options.service_has_tokens,
             reports=Path(options.reports) if options.reports else None,
         )
     )
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=LimitedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
+        log_level="error",  # warnings are a line for each refused request
         access_log=False,  # an address may name a user
         server_header=False,
         proxy_headers=False,
@@ -233,7 +244,10 @@ def choose_pause(last: float, life: float) -> float:
 
 async def _start_child(options: PageOptions) -> tuple[Process, str]:
     child = await asyncio.create_subprocess_exec(
-        *build_bound_command("services.web.server"), stdin=PIPE, stdout=PIPE
+        *build_bound_command("services.web.server"),
+        stdin=PIPE,
+        stdout=PIPE,
+        env={name: value for name, value in os.environ.items() if PASSED_VARIABLES.match(name)},
     )
     assert child.stdin is not None
     assert child.stdout is not None

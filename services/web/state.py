@@ -9,7 +9,7 @@ from starlette.requests import Request
 from services.web.access.message_reach import MessageReach
 from services.web.access.report_files import ReportFolder
 from services.web.access.sessions import Sessions
-from services.web.live import Parts
+from services.web.live import OpenStreams, Parts
 from services.web.pictures.router_picture import RouterLayouts
 
 
@@ -20,6 +20,7 @@ class PageState:
     Attributes:
         sessions: The visitors, with their connections and live feeds.
         live: The parts of each live view, by the view's name.
+        streams: The live views that are open now.
         layouts: Places of routers in the picture.
         reach: How many clients each router's messages reached.
         reports: The folder of reports; None: no reports.
@@ -27,6 +28,7 @@ class PageState:
 
     sessions: Sessions
     live: Mapping[str, Parts]
+    streams: OpenStreams
     layouts: RouterLayouts
     reach: MessageReach
     reports: ReportFolder | None

@@ -6,6 +6,8 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation_client import PropagationClient
 from services.web.access.feed import SharedFeed
 
+CALL_SECONDS = 10.0
+
 
 @dataclass(eq=False)
 class Connection:

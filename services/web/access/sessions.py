@@ -14,20 +14,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import grpc
+from cachetools import LRUCache
 
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from propagation_client import CallFailed, Credentials, PropagationClient
-from services.web.access.connection import Connection
+from services.security.networks import name_network
+from services.security.rate_limits import RateLimited, TokenBuckets
+from services.web.access.anonymous import AnonymousAccess
+from services.web.access.connection import CALL_SECONDS, Connection
 from services.web.access.feed import Snapshot
 
 IDLE_SECONDS = 12 * 3_600.0
-MAX_SESSIONS = 1_000
-CALL_SECONDS = 10.0
+MAX_SESSIONS = 50
 MAX_TOKEN_CHARS = 512
+# Of wrong sign-ins from one address, ten are tried at once, then one a second.
+WRONG_PER_SECOND, WRONG_BURST_SECONDS = 1.0, 10.0
+MAX_KNOWN = 1_000
+SIGNED = "."  # between the two parts of a signed session
 
 
 class SignInRefused(Exception):
     """The service does not let this token read. The text says why."""
+
+
+class TooManySignIns(Exception):
+    """An address signed in with too many wrong tokens. The text says so."""
 
 
 @dataclass(frozen=True)
@@ -71,37 +82,62 @@ class Visitor:
 class Sessions:
     """All sessions of this process.
 
+    Each token has at most MAX_SESSIONS, so nobody can end the sessions of another token. A visitor
+    without a token has a signed cookie only. It is kept here from the visitor's first form on,
+    because what a form did is told by the next page.
+
     Args:
         address: HOST:PORT of the service.
         credentials: How TLS verifies the service; its token is not used.
         token_needed: Whether a visitor must sign in even if the service needs no token.
+        service_has_tokens: Whether the service is known to have tokens; else it is asked.
         clock: Seconds that never go back.
     """
 
     address: str
     credentials: Credentials
     token_needed: bool
+    service_has_tokens: bool = False
     clock: Callable[[], float] = time.monotonic
+    anonymous: AnonymousAccess = field(init=False)
     _visitors: "OrderedDict[str, tuple[float, Visitor]]" = field(default_factory=OrderedDict)
     _connections: dict[str, Connection] = field(default_factory=dict)
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    _wrong: TokenBuckets = field(init=False)
+    _known: "LRUCache[str, bool]" = field(default_factory=lambda: LRUCache(MAX_KNOWN))
 
-    async def find(self, session: str) -> Visitor | None:
+    def __post_init__(self) -> None:
+        self.anonymous = AnonymousAccess(
+            self.address, self.credentials, self.service_has_tokens, self.clock
+        )
+        self._wrong = TokenBuckets(WRONG_PER_SECOND, "sign-ins", WRONG_BURST_SECONDS)
+
+    async def find(self, session: str, *, keep: bool = False) -> Visitor | None:
         """Return the visitor of a session, and renew it.
 
-        None if there is none, or it was idle for IDLE_SECONDS.
+        None if there is none, it was idle for IDLE_SECONDS, or the service now wants a token.
+
+        Args:
+            keep: Whether the session of a visitor without a token is kept, for what a form did.
+
+        Raises:
+            CallFailed: The service did not answer whether it wants a token.
         """
         await self.end_idle()
-        visitor = self.look_up(session)
-        if visitor is not None:
-            self._visitors[session] = (self.clock(), visitor)
-            self._visitors.move_to_end(session)
+        visitor = self._visitors[session][1] if session in self._visitors else None
+        if visitor is None and self._is_signed(session):
+            visitor = await self._open_without_token(session)
+        if visitor is not None and (keep or session in self._visitors):
+            await self._keep(visitor)
         return visitor
 
     def look_up(self, session: str) -> Visitor | None:
         """Return the visitor of a session, which this does not renew."""
         found = self._visitors.get(session)
-        return None if found is None or self._is_idle(found[0]) else found[1]
+        if found is not None:
+            return None if self._is_idle(found[0]) else found[1]
+        connection = self.anonymous.look_up() if self._is_signed(session) else None
+        return self._make_visitor(session, connection) if connection is not None else None
 
     async def end_idle(self) -> None:
         """End the sessions that were idle for IDLE_SECONDS."""
@@ -111,16 +147,16 @@ class Sessions:
                 return
             await self.sign_out(session)
 
-    def _is_idle(self, used: float) -> bool:
-        return used < self.clock() - IDLE_SECONDS
-
-    async def sign_in(self, token: str) -> Visitor:
+    async def sign_in(self, token: str, host: str = "") -> Visitor:
         """Open a session for a token.
 
-        An empty token stands for a service without tokens.
+        Args:
+            host: The browser's address. After too many wrong tokens from there, the service is
+                asked only about tokens that it knew before.
 
         Raises:
             SignInRefused: The token is malformed or unknown, or may not read.
+            TooManySignIns: Too many wrong tokens came from the address.
             CallFailed: The service did not answer.
         """
         if len(token) > MAX_TOKEN_CHARS or not (token.isascii() and token.isprintable()):
@@ -130,58 +166,117 @@ class Sessions:
         if " " in token:
             raise SignInRefused("This is no token: it contains a space.")
         audience = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
+        place = name_network(host) or host
+        counted = audience not in self._known
+        if counted:
+            # Before the call, so that sign-ins at the same time are counted, too.
+            self._count_wrong(place)
         connection = self._connect(token, audience)
         # Counted before the first wait, so that another visitor's leaving does not close it.
         connection.visitors += 1
         try:
-            await check_token(connection)
-            if token and self.token_needed and await self._accepts_anybody():
+            try:
+                await check_token(connection)
+            except SignInRefused:
+                self._known.pop(audience, None)
+                raise
+            except CallFailed as error:
+                if counted and error.code() != grpc.StatusCode.RESOURCE_EXHAUSTED:
+                    self._wrong.take(place, -1)  # the service told nothing of the token
+                raise
+            if counted:
+                self._wrong.take(place, -1)
+            self._known[audience] = True
+            if self.token_needed and await self.anonymous.find() is not None:
                 raise SignInRefused(
                     "The service has no tokens, so this page would be open to everybody who reaches"
                     " it: set server.tokens, or serve the page on 127.0.0.1."
                 )
-            await self._drop_oldest()
         except BaseException:
             await self._release(connection)
             raise
-        session = secrets.token_urlsafe(32)
-        key = hmac.new(self._secret, f"form {session}".encode(), hashlib.sha256).hexdigest()
-        visitor = Visitor(session, connection, key, bool(token))
-        self._visitors[session] = (self.clock(), visitor)
+        visitor = self._make_visitor(secrets.token_urlsafe(32), connection)
+        await self._keep(visitor)
         return visitor
 
-    async def sign_in_without_token(self) -> Visitor | None:
-        """Open a session at a service that needs no token.
+    async def visit_without_token(self) -> Visitor | None:
+        """Return a visitor with a new signed session, at a service that needs no token.
 
         None if it needs one.
 
         Raises:
             CallFailed: The service did not answer.
         """
-        if self.token_needed:
-            return None
-        try:
-            return await self.sign_in("")
-        except SignInRefused:
-            return None
+        nonce = secrets.token_urlsafe(32)
+        return await self._open_without_token(f"{nonce}{SIGNED}{self._sign(nonce)}")
 
     async def sign_out(self, session: str) -> None:
         """End a session."""
         found = self._visitors.pop(session, None)
-        if found is not None:
+        if found is not None and found[1].has_token:
             await self._release(found[1].connection)
+
+    async def end_refused(self, visitor: Visitor) -> None:
+        """End the session of a visitor whom the service no longer knows."""
+        if not visitor.has_token:
+            self.anonymous.forget()
+        await self.sign_out(visitor.session)
 
     async def end_streams(self) -> None:
         """Let all live views end by themselves, before the server stops."""
-        await asyncio.gather(*(one.feed.end_streams() for one in self._connections.values()))
+        await asyncio.gather(
+            self.anonymous.end_streams(),
+            *(one.feed.end_streams() for one in self._connections.values()),
+        )
 
     async def close(self) -> None:
         """Close all connections."""
         connections = list(self._connections.values())
         self._connections.clear()
         self._visitors.clear()
+        await self.anonymous.close()
         for connection in connections:
             await connection.close()
+
+    def _is_idle(self, used: float) -> bool:
+        return used < self.clock() - IDLE_SECONDS
+
+    def _count_wrong(self, place: str) -> None:
+        try:
+            self._wrong.take(place, 1)
+        except RateLimited as error:
+            raise TooManySignIns(
+                "Too many sign-ins with wrong tokens came from your address. Try again in some"
+                " seconds."
+            ) from error
+
+    def _sign(self, nonce: str) -> str:
+        return hmac.new(self._secret, f"open {nonce}".encode(), hashlib.sha256).hexdigest()
+
+    def _is_signed(self, session: str) -> bool:
+        """Tell whether this process made the session, for a visitor without a token."""
+        nonce, _, signature = session.rpartition(SIGNED)
+        return hmac.compare_digest(self._sign(nonce).encode(), signature.encode())
+
+    async def _open_without_token(self, session: str) -> Visitor | None:
+        connection = None if self.token_needed else await self.anonymous.find()
+        return None if connection is None else self._make_visitor(session, connection)
+
+    def _make_visitor(self, session: str, connection: Connection) -> Visitor:
+        key = hmac.new(self._secret, f"form {session}".encode(), hashlib.sha256).hexdigest()
+        return Visitor(session, connection, key, connection is not self.anonymous.connection)
+
+    async def _keep(self, visitor: Visitor) -> None:
+        """Keep a session, or renew it; end the oldest ones of the same token."""
+        self._visitors[visitor.session] = (self.clock(), visitor)
+        self._visitors.move_to_end(visitor.session)
+        same = [
+            session
+            for session, (_, other) in self._visitors.items()
+            if other.connection is visitor.connection
+        ]
+        for session in same[:-MAX_SESSIONS]:
+            await self.sign_out(session)
 
     def _connect(self, token: str, audience: str) -> Connection:
         if audience not in self._connections:
@@ -203,23 +298,6 @@ class Sessions:
         if not connection.visitors and self._connections.get(connection.audience) is connection:
             del self._connections[connection.audience]
             await connection.close()
-
-    async def _drop_oldest(self) -> None:
-        while len(self._visitors) >= MAX_SESSIONS:
-            await self.sign_out(next(iter(self._visitors)))
-
-    async def _accepts_anybody(self) -> bool:
-        client = PropagationClient(
-            self.address, replace(self.credentials, token=""), timeout=CALL_SECONDS, retries=None
-        )
-        anybody = Connection("", client)
-        try:
-            await check_token(anybody)
-        except SignInRefused:
-            return False
-        finally:
-            await anybody.close()
-        return True
 
 
 async def check_token(connection: Connection) -> None:

@@ -104,6 +104,20 @@ def test_the_page_dies_with_a_killed_service(tmp_path):
         block_until(lambda: not find_children(service.pid), GONE_SECONDS)
 
 
+def test_the_page_gets_no_passwords_of_the_service(tmp_path, monkeypatch):
+    secret = "planted-and-secret"
+    for name in ("PROPAGATION_NEO4J_PASSWORD", "OPENAI_API_KEY", "MY_PATH", "PATH_TO_SECRETS"):
+        monkeypatch.setenv(name, secret)
+    monkeypatch.setenv("LC_TIME", "C")
+    with serve(tmp_path) as (service, _):
+        [page] = find_children(service.pid)
+        passed = Path(f"/proc/{page}/environ").read_bytes().split(b"\0")
+        assert secret.encode() in Path(f"/proc/{service.pid}/environ").read_bytes()
+    assert not [one for one in passed if secret.encode() in one]
+    assert b"LC_TIME=C" in passed
+    assert [one for one in passed if one.startswith(b"PYTHONPATH=")]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("group", [False, True])
 def test_a_signal_ends_service_and_page(tmp_path, number, group):

@@ -51,6 +51,22 @@ async def test_every_answer_has_the_content_policy(service, start_page, monkeypa
         assert "Traceback" not in answer.text
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/", "GET, HEAD"),
+        ("DELETE", "/sign-in", "GET, HEAD, POST"),
+        ("GET", "/round", "POST"),
+        ("PATCH", "/static/page.js", "GET, HEAD"),
+    ],
+)
+async def test_a_refused_method_says_which_are_allowed(service, start_page, method, path, allowed):
+    async with start_page(service.address) as page:
+        answer = await page.http.request(method, path)
+        assert answer.status_code == 405
+        assert answer.headers["allow"] == allowed
+
+
 def fail_at_once(*_):
     raise RuntimeError("planted")
 

@@ -7,14 +7,17 @@ import ssl
 import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
+import grpc
 import pytest
 
 from propagation.workflow.settings import WorkflowSettings
-from propagation_client import Credentials
+from propagation_client import CallFailed, Credentials
 from services.config.settings import ServerSettings, Settings, TlsSettings
 from services.grpc import interceptor
-from services.security import reloaded_file
+from services.security import rate_limits, reloaded_file
+from services.security.rate_limits import TokenBuckets
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
 from services.server import run_service
@@ -231,28 +234,135 @@ async def test_a_page_that_wants_tokens_refuses_a_service_without(service, start
         assert "open to everybody" in answer.text
 
 
-@pytest.mark.slow
-async def test_more_visitors_than_sessions_keep_the_newest_sessions(
+async def test_visitors_without_a_token_are_kept_from_their_first_form_on(
     service, start_page, monkeypatch
 ):
     monkeypatch.setattr(sessions, "MAX_SESSIONS", 20)
     async with start_page(service.address) as page:
-        first = await page.get("/")
-        assert first.status_code == 200
-        first_cookies = dict(page.http.cookies)
+        held = page.state.sessions
         for _ in range(60):
             page.http.cookies.clear()
-            answer = await page.get("/live?view=none")
-            assert answer.status_code == 400
-        held = page.state.sessions
+            assert (await page.get("/live?view=none")).status_code == 400
+        assert not held._visitors
+        page.http.cookies.clear()
+        first_key = await page.find_key()
+        first_cookies = dict(page.http.cookies)
+        assert not held._visitors
+        for _ in range(30):
+            page.http.cookies.clear()
+            assert (await page.http.post("/round", data={})).status_code == 303
+            await page.find_key()
+            assert (await page.http.post("/round", data={})).status_code == 403
         assert len(held._visitors) == 20
-        assert len(held._connections) == 1
-        assert (await page.get("/")).status_code == 200, "the newest goes on"
         page.http.cookies.clear()
         page.http.cookies.update(first_cookies)
-        again = await page.get("/")
-        assert again.status_code == 200
-        assert "set-cookie" in again.headers, "the oldest begins a new session"
+        done = await page.http.post("/round", data={"forgery_key": first_key})
+        assert done.headers["location"] == "/"
+        shown = await page.get("/")
+        assert "set-cookie" not in shown.headers
+        assert 'class="notice"' in shown.text, "what the form did is told"
+        assert 'class="notice"' not in (await page.get("/")).text
+        await read_live(page)
+
+
+async def test_a_cookie_that_another_page_signed_is_no_session(service, start_page):
+    async with start_page(service.address) as page, start_page(service.address) as other:
+        await other.get("/")
+        [session] = other.http.cookies.values()
+        assert await other.state.sessions.find(session) is not None
+        assert await page.state.sessions.find(session) is None
+        nonce = session.partition(".")[0]
+        for forged in (nonce, f"{nonce}.", f".{nonce}", ".", f"{nonce}.{'0' * 64}"):
+            assert await other.state.sessions.find(forged) is None
+            assert other.state.sessions.look_up(forged) is None
+
+
+async def test_a_token_ends_no_sessions_of_another(closed, tokens, monkeypatch):
+    monkeypatch.setattr(sessions, "MAX_SESSIONS", 5)
+    opened = Sessions(closed.address, Credentials(), token_needed=False)
+    admin = await opened.sign_in(tokens.secrets[Role.ADMIN])
+    readers = [await opened.sign_in(tokens.secrets[Role.READ]) for _ in range(12)]
+    assert await opened.find(admin.session) is admin
+    assert [await opened.find(reader.session) for reader in readers] == [None] * 7 + readers[7:]
+    await opened.close()
+
+
+async def count_calls(service, monkeypatch):
+    """Return the list to which each call without a known token adds."""
+    seen = []
+    take = TokenBuckets.take
+
+    def note(self, client, amount, longest_seconds=0.0):
+        if self._unit == "wrong tokens":
+            seen.append(client)
+        return take(self, client, amount, longest_seconds)
+
+    monkeypatch.setattr(TokenBuckets, "take", note)
+    return seen
+
+
+async def test_visitors_without_a_token_ask_the_service_once(closed, start_page, monkeypatch):
+    seen = await count_calls(closed, monkeypatch)
+    async with start_page(closed.address) as page:
+        answers = await asyncio.gather(*(page.get("/") for _ in range(40)))
+        assert {answer.status_code for answer in answers} == {303}
+        assert {answer.headers["location"] for answer in answers} == {"/sign-in?next=%2F"}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(("known", "calls"), [(True, 0), (False, 1)])
+async def test_sign_ins_send_no_wrong_tokens(closed, start_page, tokens, monkeypatch, known, calls):
+    seen = await count_calls(closed, monkeypatch)
+    options = {"token_needed": True, "service_has_tokens": known}
+    async with start_page(closed.address, **options) as page:
+        for _ in range(20):
+            assert (await page.sign_in(tokens.secrets[Role.READ])).status_code == 303
+    assert len(seen) == calls
+
+
+async def test_a_service_that_had_too_many_wrong_tokens_lets_valid_ones_in(closed, tokens):
+    """The page's calls are one peer, which any visitor's wrong tokens use up."""
+    other = Sessions(closed.address, Credentials(), token_needed=False)
+    wrong = [other.sign_in(f"nobody.{number}", f"10.0.0.{number}") for number in range(40)]
+    refused = asyncio.gather(*wrong, return_exceptions=True)
+    opened = Sessions(closed.address, Credentials(), token_needed=True)
+    while not opened._visitors:
+        await asyncio.sleep(0)
+        await opened.sign_in(tokens.secrets[Role.READ])
+    assert await opened.visit_without_token() is None
+    assert await other.visit_without_token() is None
+    assert grpc.StatusCode.RESOURCE_EXHAUSTED in {
+        error.code() for error in await refused if isinstance(error, CallFailed)
+    }
+    await opened.close()
+    await other.close()
+
+
+async def test_wrong_sign_ins_are_limited_by_address(closed, start_page, tokens, monkeypatch):
+    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 1_000.0))
+    seen = await count_calls(closed, monkeypatch)
+    options = {"token_needed": True, "service_has_tokens": True}
+    async with start_page(closed.address, **options) as page:
+        secret = tokens.secrets[Role.READ]
+        assert (await page.sign_in(secret)).status_code == 303
+        answers = await asyncio.gather(*(page.sign_in(f"nobody.{n}") for n in range(14)))
+        assert sorted(answer.status_code for answer in answers) == [403] * 10 + [429] * 4
+        assert len(seen) == 10
+        assert "Too many sign-ins" in (await page.sign_in("nobody.x")).text
+        assert (await page.sign_in(secret)).status_code == 303, "a token that was valid before"
+        assert (await page.sign_in(tokens.secrets[Role.ADMIN])).status_code == 429
+        monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 1_001.0))
+        for _ in range(3):
+            assert (await page.sign_in(tokens.secrets[Role.ADMIN])).status_code == 303
+    opened = Sessions(closed.address, Credentials(), token_needed=False)
+    for number in range(9):
+        with pytest.raises(sessions.SignInRefused):
+            await opened.sign_in(f"nobody.{number}", f"fd00::{number}")
+    with pytest.raises(sessions.SignInRefused):
+        await opened.sign_in("nobody.x", "fd00::ffff")
+    with pytest.raises(sessions.TooManySignIns):
+        await opened.sign_in("nobody.y", "fd00::1:2:3:4")
+    await opened.close()
 
 
 async def test_wrong_tokens_leave_nothing_behind(closed):
