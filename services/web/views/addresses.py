@@ -1,4 +1,4 @@
-"""Parts of addresses: a point in the past, a choice, a number."""
+"""Parts of addresses and forms: numbers, times, choices."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -10,6 +10,66 @@ from services.web.problems import BadAddress
 
 LARGEST_SEQUENCE = (1 << 63) - 1
 LARGEST_NUMBER = (1 << 31) - 1
+YEARS = range(1971, 9999)
+"""Years of times; one before and after them still has a time."""
+
+
+def read_number(text: str, what: str, least: int, most: int) -> int:
+    """Read a whole number, written in decimal digits of ASCII.
+
+    Zeros may lead; a sign or a space may not.
+
+    Args:
+        what: Names the number at the beginning of a sentence.
+
+    Raises:
+        BadAddress: The text is no number from least to most.
+    """
+    digits = text.lstrip("0") or text[-1:]
+    # Python refuses to convert thousands of digits, so their number is compared first.
+    if digits.isascii() and digits.isdecimal() and len(digits) <= len(str(most)):
+        number = int(digits)
+        if least <= number <= most:
+            return number
+    raise BadAddress(f"{what} is a whole number from {least:,} to {most:,}.")
+
+
+def read_router_number(text: str) -> int:
+    """Read the number of a router.
+
+    Raises:
+        BadAddress: The text is no such number.
+    """
+    return read_number(text, "The number of a router", 0, LARGEST_NUMBER)
+
+
+def read_time(text: str, what: str) -> datetime:
+    """Read a time; without a zone it is in UTC.
+
+    Args:
+        what: Names the time at the beginning of a sentence.
+
+    Returns:
+        The time in UTC.
+
+    Raises:
+        BadAddress: The text is no time, or its year is none of YEARS.
+    """
+    try:
+        time = datetime.fromisoformat(text.removesuffix("UTC").strip())
+        moment = time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None or moment.year not in YEARS:
+        raise BadAddress(f"{what} is written as 2026-11-30 14:00, in UTC.")
+    return moment
+
+
+def build_timestamp(moment: datetime) -> Timestamp:
+    """Return a time as calls take it."""
+    stamp = Timestamp()
+    stamp.FromDatetime(moment)
+    return stamp
 
 
 def read_as_of(query: Mapping[str, str], field: str = "at") -> pb.AsOf | None:
@@ -24,36 +84,16 @@ def read_as_of(query: Mapping[str, str], field: str = "at") -> pb.AsOf | None:
     text = query.get(field, "").strip()
     if not text:
         return None
-    if text.isascii() and text.isdecimal():
-        sequence = int(text[:20])
-        if not 1 <= sequence <= LARGEST_SEQUENCE:
-            raise BadAddress("A sequence is a number from 1; the newest is shown on the page Now.")
-        return pb.AsOf(sequence=sequence)
+    if text.isdecimal():
+        return pb.AsOf(sequence=read_number(text, "A sequence", 1, LARGEST_SEQUENCE))
     try:
-        time = datetime.fromisoformat(text.removesuffix("UTC").strip())
-        moment = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
+        moment = read_time(text, "A time")
+    except BadAddress as error:
         raise BadAddress(
             "The point in the past is neither a sequence, such as 1200, nor a time, such as"
             " 2026-11-30 14:00."
         ) from error
-    stamp = Timestamp()
-    stamp.FromDatetime(moment)
-    return pb.AsOf(commit_time=stamp)
-
-
-def read_number(text: str, what: str) -> int:
-    """Read a number of an address.
-
-    Args:
-        what: What the number names, such as "router".
-
-    Raises:
-        BadAddress: The text is no number from 0 to LARGEST_NUMBER.
-    """
-    if not (text.isascii() and text.isdecimal()) or int(text[:11]) > LARGEST_NUMBER:
-        raise BadAddress(f"The address names no {what}: its number is missing or too large.")
-    return int(text)
+    return pb.AsOf(commit_time=build_timestamp(moment))
 
 
 def read_choice(query: Mapping[str, str], field: str, choices: Mapping[str, object]) -> str:

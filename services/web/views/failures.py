@@ -11,13 +11,13 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.language_model import count_losses, list_model_warnings
 from services.web.access.sessions import Visitor
-from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
+from services.web.state import get_form
 from services.web.view_table import ViewTable
+from services.web.views.addresses import LARGEST_SEQUENCE, read_number
 
 PAGE_SIZE = 20
 CHOSEN, ONLY = "replay-", "only"
-MAX_SEQUENCE = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ async def _list_letters(visitor: Visitor, token: str) -> pb.ListDeadLettersRespo
 
 async def replay_some(request: Request) -> Response:
     """Queue the dead letters that the form chose."""
-    sequences = read_sequences(request.state.form)
+    sequences = read_sequences(get_form(request))
     visitor = get_visitor(request)
     if not sequences:
         visitor.notices.append("No dead letter was chosen, so nothing was queued.")
@@ -111,15 +111,13 @@ def read_sequences(form: Mapping[str, str]) -> list[int]:
     One has a button of its own, which wins over the boxes.
 
     Raises:
-        BadAddress: A sequence is no number.
+        BadAddress: A text is no sequence.
     """
     names = [name.removeprefix(CHOSEN) for name in form if name.startswith(CHOSEN)]
     texts = [form[ONLY]] if ONLY in form else names
-    if not all(
-        text.isascii() and text.isdecimal() and 0 < int(text[:20]) <= MAX_SEQUENCE for text in texts
-    ):
-        raise BadAddress("A dead letter is named by its sequence, a whole number.")
-    return [int(text) for text in texts]
+    return [
+        read_number(text, "The sequence of a dead letter", 1, LARGEST_SEQUENCE) for text in texts
+    ]
 
 
 VIEWS = ViewTable(

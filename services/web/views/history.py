@@ -17,6 +17,7 @@ from services.web.pictures.measurements import Bar, Window, draw_bars, draw_gaug
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
 from services.web.view_table import ViewTable
+from services.web.views.addresses import build_timestamp, read_time
 
 PAGE_SIZE = 50
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 10, 200
@@ -37,7 +38,6 @@ CHANGES = {
     pb.EVOLUTION_KIND_REWRITE: "rewrite",
 }
 HOURS, DAYS = timedelta(hours=72), timedelta(days=90)
-YEARS = range(1971, 9999)  # windows before and after still have a time
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,15 @@ class Question:
         """Build the call of one page."""
         return pb.ListOperationsRequest(
             kinds=[KINDS[name][0] for name in self.kinds],
-            since=parse_time(self.since, "from"),
-            until=parse_time(self.until, "until"),
+            since=_read_bound(self.since, "from"),
+            until=_read_bound(self.until, "until"),
             page_size=size,
             page_token=token,
         )
+
+
+def _read_bound(text: str, name: str) -> Timestamp | None:
+    return build_timestamp(read_time(text, f"The time `{name}`")) if text else None
 
 
 async def show_history(request: Request) -> Response:
@@ -109,31 +113,6 @@ def read_question(query: QueryParams) -> Question:
     if len(words) > MAX_WORDS:
         raise BadAddress(f"Search for at most {MAX_WORDS} characters.")
     return Question(kinds, query.get("since", ""), query.get("until", ""), words)
-
-
-def parse_time(text: str, name: str) -> Timestamp | None:
-    """Parse a time of an address.
-
-    A time without a zone is in UTC.
-
-    Returns:
-        None for an empty text.
-
-    Raises:
-        BadAddress: The text is no such time.
-    """
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-        if moment.year not in YEARS:
-            raise ValueError(text)
-    except (ValueError, OverflowError):
-        raise BadAddress(f"The time `{name}` is such as 2026-11-22T03:00, in UTC.") from None
-    stamp = Timestamp()
-    stamp.FromDatetime(moment)
-    return stamp
 
 
 async def _search(
@@ -180,13 +159,15 @@ async def show_measurements(request: Request) -> Response:
     by_day = query.get("by", "hour") == "day"
     if query.get("by", "hour") not in ("hour", "day"):
         raise BadAddress("Measurements are read by hour or by day.")
-    until = parse_time(query.get("until", ""), "until")
-    window = choose_window(until.ToDatetime(UTC) if until else datetime.now(UTC), by_day=by_day)
-    since_stamp, until_stamp = Timestamp(), Timestamp()
-    since_stamp.FromDatetime(window.since)
-    until_stamp.FromDatetime(window.until)
+    text = query.get("until", "")
+    until = read_time(text, "The time `until`") if text else datetime.now(UTC)
+    window = choose_window(until, by_day=by_day)
     answer = await get_visitor(request).stub.GetMeasurements(
-        pb.GetMeasurementsRequest(since=since_stamp, until=until_stamp, by_day=by_day)
+        pb.GetMeasurementsRequest(
+            since=build_timestamp(window.since),
+            until=build_timestamp(window.until),
+            by_day=by_day,
+        )
     )
     return show(
         request,

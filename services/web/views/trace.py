@@ -16,6 +16,7 @@ from services.web.pictures.paths import MAX_PATHS, count_reached, draw_paths, jo
 from services.web.problems import BadAddress
 from services.web.rendering import KINDS, KINDS_BY_NAME, get_visitor, link_trace, show
 from services.web.view_table import ViewTable
+from services.web.views.addresses import read_number
 
 FIRST_LIMIT = 20
 MAX_LIMIT = 1_000
@@ -91,7 +92,7 @@ async def show_trace(request: Request) -> Response:
     origin = read_origin(query)
     if origin is None:
         return await _show_form(request, visitor)
-    limit = read_limit(query.get("limit", str(FIRST_LIMIT)))
+    limit = read_number(query.get("limit", str(FIRST_LIMIT)), "The number of paths", 1, MAX_LIMIT)
     try:
         answer = await visitor.stub.TracePropagation(origin.build_request(limit))
     except CallFailed as error:
@@ -137,7 +138,8 @@ def read_origin(query: Mapping[str, str]) -> Origin | None:
         None if the address names nothing.
 
     Raises:
-        BadAddress: It names more than one beginning, or a line without its client.
+        BadAddress: It names more than one beginning, or a line without its client or
+            its number.
     """
     given = [choice for choice in (*CHOICES, "line") if query.get(choice, "") != ""]
     if not given:
@@ -152,20 +154,8 @@ def read_origin(query: Mapping[str, str]) -> Origin | None:
     kind, id_ = KINDS_BY_NAME.get(query.get("kind", "")), query.get("id", "")
     if kind is None or not id_:
         raise BadAddress("A line needs its client: kind=user or kind=item, and id.")
-    if not (value.isascii() and value.isdecimal() and int(value[:20]) <= MAX_LINE):
-        raise BadAddress("The number of a line is a whole number.")
-    return Origin(choice, value, pb.ClientKey(kind=kind, id=id_))
-
-
-def read_limit(text: str) -> int:
-    """Read how many paths to show.
-
-    Raises:
-        BadAddress: It is no number from 1 to MAX_LIMIT.
-    """
-    if text.isascii() and text.isdecimal() and 1 <= int(text[:6]) <= MAX_LIMIT:
-        return int(text[:6])
-    raise BadAddress(f"The number of paths is from 1 to {MAX_LIMIT:,}.")
+    number = read_number(value, "The number of a line", 0, MAX_LINE)
+    return Origin(choice, str(number), pb.ClientKey(kind=kind, id=id_))
 
 
 def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:

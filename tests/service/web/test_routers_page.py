@@ -130,16 +130,17 @@ async def test_filters_choose_routers_in_the_picture_and_the_list(service, start
         ("/routers?item=i1&user=ann", 400, "not of both"),
         ("/routers?item=i1&at=3", 400, "of now"),
         ("/routers/taste/99", 404, "99"),
-        ("/routers/taste/-1", 400, "no router"),
-        ("/routers/taste/" + "9" * 5_000, 400, "no router"),
+        ("/routers/taste/-1", 400, "The number of a router is"),
+        ("/routers/taste/" + "9" * 5_000, 400, "The number of a router is"),
+        ("/routers/taste/0000000000019999999999", 400, "The number of a router is"),
         ("/routers/taste/1?page=forged.1", 400, "page_token"),
         ("/routers/taste/99/messages", 404, "99"),
         ("/routers/taste/1/messages?page=forged.1", 400, "page_token"),
         ("/routers/x/1", 400, "bank"),
         ("/routers/session/1?at=3", 400, "as_of"),
         ("/evolution?page=forged.1", 400, "page_token"),
-        ("/evolution/undo?run=x", 400, "no run"),
-        ("/evolution/undo", 400, "no run"),
+        ("/evolution/undo?run=x", 400, "The number of a run is"),
+        ("/evolution/undo", 400, "The number of a run is"),
     ],
 )
 async def test_a_wrong_address_gets_one_sentence(service, start_page, path, code, words):
@@ -279,7 +280,7 @@ async def test_the_reach_of_messages_is_counted_once_for_all(service, start_page
     await propagate_opera(service)
     async with start_page(service.address) as page:
         await page.get("/routers")
-        reach = page.app.state.reach
+        reach = page.state.reach
         await wait_until(lambda: reach._kept)
         monkeypatch.setattr(type(reach), "_ask", None)  # a second call would fail
         answer = await page.get("/routers")

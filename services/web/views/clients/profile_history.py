@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import groupby
 
 import grpc
@@ -13,9 +14,9 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
-from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, read_pages
 from services.web.view_table import ViewTable
+from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_time
 from services.web.views.clients.client_pages import link_page, read_key, show_client
 from services.web.views.clients.profile import split_by_author
 
@@ -59,9 +60,46 @@ class Stop:
         return " and ".join(CAUSES.get(cause, "something else") for cause in causes)
 
     @property
-    def messages(self) -> list[pb.ReceivedMessage]:
+    def changed_ids(self) -> frozenset[int] | None:
+        """The ids of lines that are new, gone or have other words.
+
+        None if they are not known: the version before is not kept, or the visitor may not read the
+        whole profile, whose lines then have no lasting ids.
+        """
+        if not all(one.version and one.HasField("lines_added") for one in self.versions):
+            return None
+        return frozenset(
+            id_
+            for one in self.versions
+            for id_ in (*one.added_line_ids, *one.removed_line_ids, *one.changed_line_ids)
+        )
+
+    @property
+    def messages(self) -> list[pb.DeliveredMessage]:
         """The messages that were merged or dropped."""
         return [message for version in self.versions for message in version.messages]
+
+
+@dataclass(frozen=True)
+class LineDifference:
+    """How the lines of two profiles differ.
+
+    Attributes:
+        reworded: Lines with other words, each before and after.
+    """
+
+    added: Sequence[pb.Line]
+    removed: Sequence[pb.Line]
+    reworded: Sequence[tuple[pb.Line, pb.Line]] = ()
+
+
+def compare_texts(before: Sequence[pb.Line], after: Sequence[pb.Line]) -> LineDifference:
+    """Compare lines that have no ids in common: none counts as reworded."""
+    old, new = {line.text for line in before}, {line.text for line in after}
+    return LineDifference(
+        added=[line for line in after if line.text not in old],
+        removed=[line for line in before if line.text not in new],
+    )
 
 
 @dataclass(frozen=True)
@@ -77,17 +115,25 @@ class Change:
     before: pb.Profile | None
     after: pb.Profile
 
-    @property
-    def added(self) -> list[pb.Line]:
-        """The lines that the change brought, reworded ones too."""
-        old = {line.text for line in self.before.lines} if self.before else set()
-        return [line for line in self.after.lines if line.text not in old]
-
-    @property
-    def removed(self) -> list[pb.Line]:
-        """The lines that went, or were reworded."""
-        new = {line.text for line in self.after.lines}
-        return [line for line in self.before.lines if line.text not in new] if self.before else []
+    @cached_property
+    def lines(self) -> "LineDifference":
+        """The lines that the change brought, took away or reworded."""
+        old = list(self.before.lines) if self.before else []
+        ids = self.stop.changed_ids
+        if ids is None:
+            return compare_texts(old, self.after.lines)
+        was = {line.id: line for line in old}
+        now = [line for line in self.after.lines if line.id in ids]
+        left = {line.id for line in self.after.lines}
+        return LineDifference(
+            added=[line for line in now if line.id not in was],
+            removed=[line for line in old if line.id in ids and line.id not in left],
+            reworded=[
+                (was[line.id], line)
+                for line in now
+                if line.id in was and was[line.id].text != line.text
+            ],
+        )
 
     @property
     def event(self) -> pb.InteractionSource | None:
@@ -113,7 +159,7 @@ async def show_history(request: Request) -> Response:
     query = request.query_params
     key = read_key(query)
     if query.get("time"):
-        token, entry = await find_time(visitor, key, read_time(query["time"]))
+        token, entry = await find_time(visitor, key, read_time(query["time"], "A time"))
         page = {"page": token} if token else {}
         return RedirectResponse(link_page(key, "/client/history", at=entry, **page), 303)
     now, answer = await asyncio.gather(
@@ -209,19 +255,6 @@ async def find_time(visitor: Visitor, key: pb.ClientKey, time: datetime) -> tupl
         token = answer.next_page_token
 
 
-def read_time(text: str) -> datetime:
-    """Return the time that an address names, in UTC without a zone.
-
-    Raises:
-        BadAddress: It is no time.
-    """
-    try:
-        time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:
-        raise BadAddress("A time is written as 2026-11-30T16:05, in UTC.") from error
-
-
 def read_place(query: Mapping[str, str], stops: Sequence[Stop]) -> int:
     """Return the place among the stops that an address names.
 
@@ -235,12 +268,11 @@ def read_place(query: Mapping[str, str], stops: Sequence[Stop]) -> int:
         text = query.get(name) or ""
         if not text:
             continue
-        if not (text.isascii() and text.isdecimal() and len(text) < 19):
-            raise BadAddress("The place in the past is a number.")
+        number = read_number(text, f"The place in the past (`{name}`)", 0, LARGEST_SEQUENCE)
         if name == "step":
-            return max(len(stops) - 1 - int(text), 0)
+            return max(len(stops) - 1 - number, 0)
         return next(
-            (place for place, stop in enumerate(stops) if stop.sequence <= int(text)), len(stops)
+            (place for place, stop in enumerate(stops) if stop.sequence <= number), len(stops)
         )
     return 0
 

@@ -17,6 +17,7 @@ from services.web.pictures.score_parts import draw_score_parts, sum_groups
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor
 from services.web.view_table import ViewTable
+from services.web.views.addresses import read_number
 from services.web.views.clients.client_pages import find_title, read_key, show_client
 
 LIMIT, MOST = 10, 50
@@ -61,9 +62,7 @@ def read_filters(query: QueryParams) -> Filters:
     Raises:
         BadAddress: The number of items is none, or too large.
     """
-    text = query.get("limit") or str(LIMIT)
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST):
-        raise BadAddress(f"The number of items is 1 to {MOST}.")
+    limit = read_number(query.get("limit") or str(LIMIT), "The number of items", 1, MOST)
     attributes, categories = (
         [
             name
@@ -73,7 +72,7 @@ def read_filters(query: QueryParams) -> Filters:
         ]
         for field in ("attributes", "categories")
     )
-    return Filters(int(text), attributes, categories, "seen" in query)
+    return Filters(limit, attributes, categories, "seen" in query)
 
 
 async def show_recommendations(request: Request) -> Response:

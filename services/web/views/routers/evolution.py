@@ -1,6 +1,7 @@
 """Evolution: runs and their judgement, a plan, a run now, an undo."""
 
 import asyncio
+from collections.abc import Mapping
 
 import grpc
 from starlette.requests import Request
@@ -9,17 +10,27 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
+from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Snapshot
 from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.state import get_form
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_number
+from services.web.views.addresses import LARGEST_NUMBER, read_number
 
 RUNS_A_PAGE = 20
 NEWEST_RUNS = 200
 EVOLVE_SECONDS = 600.0
 """How long a browser waits for a run, which may ask a language model many times."""
+
+
+def read_run(fields: Mapping[str, str]) -> int:
+    """Read the number of a run from an address or a form.
+
+    Raises:
+        BadAddress: It names none.
+    """
+    return read_number(fields.get("run", ""), "The number of a run", 0, LARGEST_NUMBER)
 
 
 async def list_runs_since_bootstrap(visitor: Visitor) -> list[pb.EvolutionRun]:
@@ -52,7 +63,7 @@ async def show_evolution(request: Request) -> Response:
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
     names = {router.number: router.name for router in routers.routers}
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot(status=status)
+    snapshot = visitor.find_snapshot() or Snapshot(status=status)
     return show(
         request,
         "evolution/evolution.html",
@@ -82,7 +93,7 @@ async def plan_evolution(request: Request) -> Response:
 async def show_undo(request: Request) -> Response:
     """Show what an undo would take back; nothing is done."""
     visitor = get_visitor(request)
-    number = read_number(request.query_params.get("run", ""), "run")
+    number = read_run(request.query_params)
     answer = await visitor.stub.EvolveRouters(
         pb.EvolveRoutersRequest(dry_run=True, undo_run=number), timeout=EVOLVE_SECONDS
     )
@@ -102,7 +113,7 @@ async def evolve(request: Request) -> Response:
 
 async def undo(request: Request) -> Response:
     """Undo a run."""
-    number = read_number(request.state.form.get("run", ""), "run")
+    number = read_run(get_form(request))
     return await _evolve(request, pb.EvolveRoutersRequest(undo_run=number))
 
 
