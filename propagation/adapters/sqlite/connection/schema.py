@@ -10,7 +10,14 @@ from typing import TypeVar
 
 from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.adapters.sqlite.connection.client_words import find_search_words, renew_words
-from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model import (
+    PropagationError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    derive_seed,
+)
 
 APPLICATION_ID = 0x50525032
 # What a step does to rows, by the schema that it leads to. An export of an earlier schema needs it,
@@ -237,15 +244,16 @@ class ReadConnection:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection, with the SQL functions `casefold` and `search_words`.
+    """Open a connection, with SQL functions of our own.
 
-    SQLite's own `lower` folds the case of ASCII letters only. `search_words` takes four columns of
-    a client, and returns a JSON array.
+    SQLite's own `lower` folds ASCII letters only, so there is `casefold`. `search_words`
+    takes four columns of a client, and returns a JSON array. `derive_seed` takes an event id.
     """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    connection.create_function("derive_seed", 1, derive_seed, deterministic=True)
     connection.create_function("search_words", 4, find_search_words, deterministic=True)
     return connection
 
