@@ -173,7 +173,7 @@ async def _check_store(store: "GraphStore") -> list[Finding]:
 
 
 async def _find_wrong_numbers(store: "GraphStore") -> list[str]:
-    """Check that learned blocks and checkpoints can be read, and agree with the log."""
+    """Check that learned blocks and checkpoints agree with the log."""
     from propagation.workflow.learn.adoption_check import find_wrong_adoptions
 
     try:
