@@ -25,7 +25,7 @@ EVOLVE_SECONDS = 600.0
 
 
 def read_run(fields: Mapping[str, str]) -> int:
-    """Read the number of a run that an address or a form names.
+    """Read the number of a run from an address or a form.
 
     Raises:
         BadAddress: It names none.
