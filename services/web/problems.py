@@ -10,7 +10,7 @@ import grpc
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from propagation_client import CallFailed, Unreachable
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
@@ -111,9 +111,9 @@ def _list_methods(request: Request) -> set[str]:
     """Return the methods of an address; pages and forms of one address are routes of their own."""
     found: set[str] = set()
     for route in request.app.routes:
-        if route.matches(request.scope)[0] != Match.NONE:
-            found |= getattr(route, "methods", {"GET", "HEAD"})  # files of a folder
-    return found
+        if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE:
+            found |= route.methods or set()
+    return found or {"GET", "HEAD"}  # a file
 
 
 async def _handle_disconnect(_: Request, __: Exception) -> Response:

@@ -1,6 +1,7 @@
 """Connections that are too many or too slow are closed, and close the page for nobody."""
 
 import asyncio
+import contextlib
 from urllib.parse import urlsplit
 
 import pytest
@@ -80,14 +81,12 @@ async def test_a_body_that_does_not_arrive_closes_the_connection(
     monkeypatch.setattr(http_limits, "BODY_SECONDS", 0.3)
     async with start_page(service.address) as page:
         answer = b""
-        try:
+        with contextlib.suppress(ConnectionResetError):
             answer = await send_raw(
                 page.address,
                 "POST /sign-in HTTP/1.1\nHost: 127.0.0.1\nContent-Length: 100",
                 b"token=",
             )
-        except ConnectionResetError:
-            pass
         assert answer == b""
         await wait_until(lambda: not page.server.server_state.tasks, 10)
     assert not [one for one in caplog.records if one.name.startswith("uvicorn")]

@@ -131,7 +131,7 @@ async def test_a_reader_who_leaves_is_forgotten(service, start_page, monkeypatch
     async with start_page(service.address) as page:
         async with following(page) as frames:
             await wait_until(lambda: frames)
-            [connection] = page.state.sessions._connections.values()
+            connection = page.state.sessions.anonymous.connection
             assert connection.feed.find_snapshot() is not None
         await wait_until(lambda: connection.feed.find_snapshot() is None, 10)
         assert await wait_until(lambda: not page.server.server_state.tasks, 10)
