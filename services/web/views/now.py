@@ -102,7 +102,10 @@ def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
             " application. `make demo` shows a town with both."
         )
     elif not status.bootstrapped:
-        yield Task("There are no routers yet: they are made when enough items are known.")
+        yield Task(
+            "Routers are not made from this catalogue yet, because it has few items: until then they"
+            " are a first guess."
+        )
     if not status.propagate:
         yield Task("Propagation is switched off (propagate=false): nothing travels.")
 
