@@ -30,6 +30,7 @@ from services.web.access.sessions import Visitor
 KINDS = {pb.CLIENT_KIND_USER: "user", pb.CLIENT_KIND_ITEM: "item"}
 KINDS_BY_NAME = {name: kind for kind, name in KINDS.items()}
 BANKS = {pb.BANK_TASTE: "taste", pb.BANK_SESSION: "session"}
+BANKS_BY_NAME = {name: bank for bank, name in BANKS.items()}
 AUTHORS = {
     pb.AUTHOR_CATALOGUE: "catalogue",
     pb.AUTHOR_INTERACTION: "interaction",
