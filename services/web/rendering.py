@@ -5,7 +5,6 @@ are written as escapes.
 """
 
 import json
-from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -76,14 +75,9 @@ def keep_markup(part: str) -> Markup:
     return Markup(part)
 
 
-def sum_field(messages: Iterable[object], field: str) -> float:
-    """Return the sum of a field over messages."""
-    return float(sum(getattr(message, field) for message in messages))
-
-
-def link_client(key: pb.ClientKey, **fields: object) -> str:
-    """Return the address of a client's page."""
-    return f"/client?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
+def link_client(key: pb.ClientKey, page: str = "/client", /, **fields: object) -> str:
+    """Return the address of a page of a client, such as /client/events."""
+    return f"{page}?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
 
 
 def link_router(number: int, bank: int = pb.BANK_TASTE, **fields: object) -> str:
@@ -128,18 +122,6 @@ def write_number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
-def write_parties(parties: pb.Parties) -> str:
-    """Write clients by id, or how many they are."""
-    if parties.WhichOneof("parties") == "count":
-        return pluralize(parties.count, "user")
-    return ", ".join(f"{KINDS[key.kind]} {key.id}" for key in parties.clients.keys)
-
-
-def read_pages(query: Mapping[str, str]) -> str:
-    """Return the page token of an address."""
-    return query.get("page", "")
-
-
 @cache
 def _templates() -> Environment:
     environment = Environment(
@@ -154,10 +136,8 @@ def _templates() -> Environment:
         time=write_time,
         seconds=write_seconds,
         number=write_number,
-        parties=write_parties,
         draw=draw,
         part=keep_markup,
-        sum=sum_field,
         operation=describe_operation,
         query=lambda value: quote(str(value), safe=""),
         plural=pluralize,

@@ -13,9 +13,9 @@ from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.live import Snapshot
 from services.web.pictures.lineage import draw_lineage, trace_lineage
-from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.rendering import get_visitor, render_part, show
 from services.web.view_table import ViewTable
-from services.web.views.addresses import LARGEST_NUMBER, read_number
+from services.web.views.addresses import LARGEST_NUMBER, read_number, read_page_token
 from services.web.views.routers.router_listing import load_router_names
 
 RUNS_A_PAGE = 20
@@ -55,7 +55,7 @@ async def show_evolution(request: Request) -> Response:
     page, newest, names, status = await asyncio.gather(
         visitor.stub.ListEvolutionRuns(
             pb.ListEvolutionRunsRequest(
-                page_size=RUNS_A_PAGE, page_token=read_pages(request.query_params)
+                page_size=RUNS_A_PAGE, page_token=read_page_token(request.query_params)
             )
         ),
         list_runs_since_bootstrap(visitor),
@@ -68,7 +68,7 @@ async def show_evolution(request: Request) -> Response:
         "evolution/evolution.html",
         runs=page.runs,
         next_page=page.next_page_token,
-        first_page=not read_pages(request.query_params),
+        first_page=not read_page_token(request.query_params),
         names=names,
         undone={run.undoes: run.run for run in newest if run.published and run.HasField("undoes")},
         current={run.run for run in newest},

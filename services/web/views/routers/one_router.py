@@ -13,9 +13,9 @@ from services.web.access.sessions import Visitor
 from services.web.live import Flow, Snapshot
 from services.web.pictures.lineage import describe_change, draw_lineage, trace_lineage
 from services.web.problems import BadAddress
-from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, read_pages, show
+from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, show
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_router_number
+from services.web.views.addresses import read_as_of, read_page_token, read_router_number
 from services.web.views.routers.evolution import list_runs_since_bootstrap
 from services.web.views.routers.message_reach import MessageReach
 from services.web.views.routers.router_listing import load_router_names
@@ -40,7 +40,7 @@ async def show_router(request: Request) -> Response:
         number=number,
         bank=bank,
         page_size=MEMBERS_A_PAGE,
-        page_token=read_pages(request.query_params),
+        page_token=read_page_token(request.query_params),
         as_of=as_of,
     )
     try:
@@ -121,7 +121,7 @@ async def show_versions(request: Request) -> Response:
         pb.ListRouterVersionsRequest(
             number=number,
             page_size=VERSIONS_A_PAGE,
-            page_token=read_pages(request.query_params),
+            page_token=read_page_token(request.query_params),
             clients=CLIENTS_A_VERSION,
         )
     )
