@@ -5,6 +5,7 @@ are written as escapes.
 """
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -122,6 +123,20 @@ def write_number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
+def list_filters() -> dict[str, Callable[..., object]]:
+    """Return the filters of the templates by name, beside Jinja's own."""
+    return {
+        "time": write_time,
+        "seconds": write_seconds,
+        "number": write_number,
+        "draw": draw,
+        "part": keep_markup,
+        "operation": describe_operation,
+        "query": lambda value: quote(str(value), safe=""),
+        "plural": pluralize,
+    }
+
+
 @cache
 def _templates() -> Environment:
     environment = Environment(
@@ -132,16 +147,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_make_printable,
     )
-    environment.filters.update(
-        time=write_time,
-        seconds=write_seconds,
-        number=write_number,
-        draw=draw,
-        part=keep_markup,
-        operation=describe_operation,
-        query=lambda value: quote(str(value), safe=""),
-        plural=pluralize,
-    )
+    environment.filters.update(list_filters())
     environment.globals.update(
         link_client=link_client,
         link_router=link_router,
