@@ -429,6 +429,46 @@ OPERATION_KIND_FACTORS: OperationKind.ValueType  # 7
 """The ranker's factors were learned again, without events that were withdrawn before."""
 Global___OperationKind: _TypeAlias = OperationKind  # noqa: Y015
 
+class _SettingSourceKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SettingSourceKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SettingSourceKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SETTING_SOURCE_KIND_UNSPECIFIED: _SettingSourceKind.ValueType  # 0
+    """Not a source."""
+    SETTING_SOURCE_KIND_DEFAULT: _SettingSourceKind.ValueType  # 1
+    """The setting has its default."""
+    SETTING_SOURCE_KIND_PRESET: _SettingSourceKind.ValueType  # 2
+    """A preset, which `name` names."""
+    SETTING_SOURCE_KIND_FILE: _SettingSourceKind.ValueType  # 3
+    """A settings file; `name` is its path."""
+    SETTING_SOURCE_KIND_ENVIRONMENT: _SettingSourceKind.ValueType  # 4
+    """A variable of the environment, which `name` names."""
+    SETTING_SOURCE_KIND_FLAG: _SettingSourceKind.ValueType  # 5
+    """A flag, which `name` names, such as --port."""
+    SETTING_SOURCE_KIND_PROGRAM: _SettingSourceKind.ValueType  # 6
+    """A program that started the service."""
+
+class SettingSourceKind(_SettingSourceKind, metaclass=_SettingSourceKindEnumTypeWrapper):
+    """A kind of place where a setting's value stands. Later ones win."""
+
+SETTING_SOURCE_KIND_UNSPECIFIED: SettingSourceKind.ValueType  # 0
+"""Not a source."""
+SETTING_SOURCE_KIND_DEFAULT: SettingSourceKind.ValueType  # 1
+"""The setting has its default."""
+SETTING_SOURCE_KIND_PRESET: SettingSourceKind.ValueType  # 2
+"""A preset, which `name` names."""
+SETTING_SOURCE_KIND_FILE: SettingSourceKind.ValueType  # 3
+"""A settings file; `name` is its path."""
+SETTING_SOURCE_KIND_ENVIRONMENT: SettingSourceKind.ValueType  # 4
+"""A variable of the environment, which `name` names."""
+SETTING_SOURCE_KIND_FLAG: SettingSourceKind.ValueType  # 5
+"""A flag, which `name` names, such as --port."""
+SETTING_SOURCE_KIND_PROGRAM: SettingSourceKind.ValueType  # 6
+"""A program that started the service."""
+Global___SettingSourceKind: _TypeAlias = SettingSourceKind  # noqa: Y015
+
 @_typing.final
 class ClientKey(_message.Message):
     """A client's identity."""
@@ -1553,8 +1593,8 @@ class ListProfileVersionsRequest(_message.Message):
 Global___ListProfileVersionsRequest: _TypeAlias = ListProfileVersionsRequest  # noqa: Y015
 
 @_typing.final
-class ReceivedMessage(_message.Message):
-    """A message that a version of a client's text merged, or dropped."""
+class DeliveredMessage(_message.Message):
+    """A message that reached a client, and what became of it there."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1586,7 +1626,7 @@ class ReceivedMessage(_message.Message):
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
 
-Global___ReceivedMessage: _TypeAlias = ReceivedMessage  # noqa: Y015
+Global___DeliveredMessage: _TypeAlias = DeliveredMessage  # noqa: Y015
 
 @_typing.final
 class ProfileVersion(_message.Message):
@@ -1603,9 +1643,9 @@ class ProfileVersion(_message.Message):
     LINES_ADDED_FIELD_NUMBER: _builtins.int
     LINES_REMOVED_FIELD_NUMBER: _builtins.int
     LINES_CHANGED_FIELD_NUMBER: _builtins.int
-    ADDED_FIELD_NUMBER: _builtins.int
-    REMOVED_FIELD_NUMBER: _builtins.int
-    CHANGED_FIELD_NUMBER: _builtins.int
+    ADDED_LINE_IDS_FIELD_NUMBER: _builtins.int
+    REMOVED_LINE_IDS_FIELD_NUMBER: _builtins.int
+    CHANGED_LINE_IDS_FIELD_NUMBER: _builtins.int
     WRITTEN_BY_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version, from 1. Of an item 0 without the role analyst, because it would tell of each event."""
@@ -1632,19 +1672,19 @@ class ProfileVersion(_message.Message):
         """When it was stored."""
 
     @_builtins.property
-    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReceivedMessage]:
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeliveredMessage]:
         """The messages that it merged or dropped, of cause RECEPTION."""
 
     @_builtins.property
-    def added(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    def added_line_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The new lines, by Line.id. Empty for an item without the role analyst, as are the next two."""
 
     @_builtins.property
-    def removed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    def removed_line_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The lines that are gone."""
 
     @_builtins.property
-    def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+    def changed_line_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The lines with other words or attributes."""
 
     def __init__(
@@ -1654,19 +1694,19 @@ class ProfileVersion(_message.Message):
         sequence: _builtins.int = ...,
         time: _timestamp_pb2.Timestamp | None = ...,
         cause: Global___ProfileCause.ValueType = ...,
-        messages: _abc.Iterable[Global___ReceivedMessage] | None = ...,
+        messages: _abc.Iterable[Global___DeliveredMessage] | None = ...,
         lines: _builtins.int = ...,
         lines_added: _builtins.int | None = ...,
         lines_removed: _builtins.int | None = ...,
         lines_changed: _builtins.int | None = ...,
-        added: _abc.Iterable[_builtins.int] | None = ...,
-        removed: _abc.Iterable[_builtins.int] | None = ...,
-        changed: _abc.Iterable[_builtins.int] | None = ...,
+        added_line_ids: _abc.Iterable[_builtins.int] | None = ...,
+        removed_line_ids: _abc.Iterable[_builtins.int] | None = ...,
+        changed_line_ids: _abc.Iterable[_builtins.int] | None = ...,
         written_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added", "_lines_changed", b"_lines_changed", "_lines_removed", b"_lines_removed", "lines_added", b"lines_added", "lines_changed", b"lines_changed", "lines_removed", b"lines_removed", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added", "_lines_changed", b"_lines_changed", "_lines_removed", b"_lines_removed", "added", b"added", "cause", b"cause", "changed", b"changed", "lines", b"lines", "lines_added", b"lines_added", "lines_changed", b"lines_changed", "lines_removed", b"lines_removed", "messages", b"messages", "removed", b"removed", "sequence", b"sequence", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added", "_lines_changed", b"_lines_changed", "_lines_removed", b"_lines_removed", "added_line_ids", b"added_line_ids", "cause", b"cause", "changed_line_ids", b"changed_line_ids", "lines", b"lines", "lines_added", b"lines_added", "lines_changed", b"lines_changed", "lines_removed", b"lines_removed", "messages", b"messages", "removed_line_ids", b"removed_line_ids", "sequence", b"sequence", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__lines_added: _TypeAlias = _typing.Literal["lines_added"]  # noqa: Y015
     _WhichOneofArgType__lines_added: _TypeAlias = _typing.Literal["_lines_added", b"_lines_added"]  # noqa: Y015
@@ -2581,14 +2621,14 @@ class ListRouterVersionsRequest(_message.Message):
     NUMBER_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
-    CLIENTS_FIELD_NUMBER: _builtins.int
+    MAX_CLIENTS_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The number of a taste router. Required."""
     page_size: _builtins.int
     """Versions a page, 1 to 100. Absent: 20."""
     page_token: _builtins.str
     """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
-    clients: _builtins.int
+    max_clients: _builtins.int
     """How many of the clients that merged a version are named, 1 to 100. Absent: 10."""
     def __init__(
         self,
@@ -2596,20 +2636,20 @@ class ListRouterVersionsRequest(_message.Message):
         number: _builtins.int | None = ...,
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
-        clients: _builtins.int | None = ...,
+        max_clients: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_number", b"_number", "_page_size", b"_page_size", "clients", b"clients", "number", b"number", "page_size", b"page_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_clients", b"_clients", "_number", b"_number", "_page_size", b"_page_size", "clients", b"clients", "number", b"number", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__clients: _TypeAlias = _typing.Literal["clients"]  # noqa: Y015
-    _WhichOneofArgType__clients: _TypeAlias = _typing.Literal["_clients", b"_clients"]  # noqa: Y015
+    _WhichOneofReturnType__max_clients: _TypeAlias = _typing.Literal["max_clients"]  # noqa: Y015
+    _WhichOneofArgType__max_clients: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients"]  # noqa: Y015
     _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__clients) -> _WhichOneofReturnType__clients | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_clients) -> _WhichOneofReturnType__max_clients | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
     @_typing.overload
@@ -4335,6 +4375,38 @@ class GetSettingsRequest(_message.Message):
 Global___GetSettingsRequest: _TypeAlias = GetSettingsRequest  # noqa: Y015
 
 @_typing.final
+class SettingSource(_message.Message):
+    """Where a setting's value comes from."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
+    kind: Global___SettingSourceKind.ValueType
+    """The kind of the source."""
+    name: _builtins.str
+    """The name of the preset, file, variable or flag. Empty for other kinds."""
+    line: _builtins.int
+    """The line of the file, from 1. Absent for other kinds, and if it is not known."""
+    def __init__(
+        self,
+        *,
+        kind: Global___SettingSourceKind.ValueType = ...,
+        name: _builtins.str = ...,
+        line: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "line", b"line"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "kind", b"kind", "line", b"line", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__line: _TypeAlias = _typing.Literal["line"]  # noqa: Y015
+    _WhichOneofArgType__line: _TypeAlias = _typing.Literal["_line", b"_line"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__line) -> _WhichOneofReturnType__line | None: ...
+
+Global___SettingSource: _TypeAlias = SettingSource  # noqa: Y015
+
+@_typing.final
 class Setting(_message.Message):
     """A setting of the service."""
 
@@ -4349,24 +4421,24 @@ class Setting(_message.Message):
     """The name, such as taste.k."""
     value: _builtins.str
     """The value, as a settings file would have it. Of a secret: set, or not set. Absent: none."""
-    source: _builtins.str
-    """The source of the value: default; preset NAME; file PATH, with the line if it is known;
-    environment NAME; flag NAME; or program, if a program started the service.
-    """
     meaning: _builtins.str
     """What it means."""
     unit: _builtins.str
     """The unit of a number, such as seconds. Empty for other values."""
+    @_builtins.property
+    def source(self) -> Global___SettingSource:
+        """Where the value comes from."""
+
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         value: _builtins.str | None = ...,
-        source: _builtins.str = ...,
+        source: Global___SettingSource | None = ...,
         meaning: _builtins.str = ...,
         unit: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "value", b"value"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "source", b"source", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
     _ClearFieldArgType: _TypeAlias = _typing.Literal["_value", b"_value", "meaning", b"meaning", "name", b"name", "source", b"source", "unit", b"unit", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...

@@ -298,10 +298,9 @@ class PropagationServiceServicer:
         Role: read; with a user as `member` also persons.
 
         INVALID_ARGUMENT: a field is wrong, the page token belongs to another question, or as_of is
-        combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is no
-        such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is
-        older than retention, or in the future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached
-        before the deadline.
+        combined with BANK_SESSION, `member` or a later min_sequence. NOT_FOUND (NOT_KNOWN): there is
+        no such member. OUT_OF_RANGE (TOO_OLD, TOO_NEW): as_of is older than retention, or in the
+        future. UNAVAILABLE (NOT_REACHED): min_sequence was not reached before the deadline.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -409,10 +408,10 @@ class PropagationServiceServicer:
 
         A client is found if each word of the text begins one of its words. Words are made of letters
         and digits; case, accents and format characters, such as direction marks, do not count. Role:
-        read for items. Users need analyst; a caller with persons alone finds the user of exactly this id. Lines
-        need analyst, because an item's lines tell what single users chose. Without analyst, an item that
-        only events named is found once min_support users took it; until then the calls that read an item
-        answer as if it were unknown.
+        read for items. Users need analyst; a caller with persons alone finds the user of exactly this
+        id. Lines need analyst, because an item's lines tell what single users chose. Without analyst,
+        an item that only events named is found once min_support users took it; until then the calls
+        that read an item answer as if it were unknown.
 
         INVALID_ARGUMENT: a field is wrong, such as an empty or too long text, or the page token belongs
         to another search. PERMISSION_DENIED (NOT_ALLOWED): users or lines were asked for without the
@@ -508,9 +507,9 @@ class PropagationServiceServicer:
         The id may be used anew afterwards. A caller that leaves does not stop the erasure. With
         `dry_run` nothing is changed: the answer says what would be. Role: admin.
 
-        INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN): there is no such client. ABORTED
-        (LEASE_LOST, VERSION_CLASH): another process took over, or wrote the same texts first; nothing
-        was changed, try again.
+        INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN):
+        there is no such client. ABORTED (LEASE_LOST, VERSION_CLASH): another process took over, or
+        wrote the same texts first; nothing was changed, try again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

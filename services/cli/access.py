@@ -152,10 +152,18 @@ def load_settings(
     Args:
         flags: A command's flags by setting, with __ for the dot; None if not given.
     """
-    from services.config.sources import Entry, load_settings, parse_assignments
+    from services.config.sources import (
+        Entry,
+        SettingSource,
+        SourceKind,
+        load_settings,
+        parse_assignments,
+    )
 
     named = {
-        key.replace("__", "."): Entry(value, f"flag --{key.rpartition('__')[2].replace('_', '-')}")
+        key.replace("__", "."): Entry(
+            value, SettingSource(SourceKind.FLAG, f"--{key.rpartition('__')[2].replace('_', '-')}")
+        )
         for key, value in flags.items()
         if value is not None
     }

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, reduce
 from pathlib import Path
 from types import NoneType
@@ -47,15 +48,42 @@ class SettingsError(PropagationError):
     """
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A value as it was written, and its source.
+class SourceKind(StrEnum):
+    """A kind of place where a setting's value stands; later ones win."""
 
-    The source is a preset, a file, a variable or a flag.
+    DEFAULT = "default"
+    PRESET = "preset"
+    FILE = "file"
+    ENVIRONMENT = "environment"
+    FLAG = "flag"
+    PROGRAM = "program"
+
+
+@dataclass(frozen=True)
+class SettingSource:
+    """Where a setting's value comes from.
+
+    Attributes:
+        name: Of a preset, a file (its path), a variable or a flag; empty for other kinds.
+        line: The line of a file, from 1; None if it is not known.
     """
 
+    kind: SourceKind
+    name: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """Name the source for people."""
+        place = f"{self.kind} {self.name}".rstrip()
+        return place if self.line is None else f"{place}, line {self.line}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value as it was written, and its source."""
+
     value: object
-    source: str
+    source: SettingSource
 
 
 @dataclass(frozen=True)
@@ -81,39 +109,38 @@ class SettingInForce:
 
     Attributes:
         value: As it would be written in a file; None: unset. Of a secret: set, or not set.
-        source: default, preset NAME, file PATH with the line if it is known, environment NAME, or
-            flag NAME.
         unit: Of a number; empty for others.
     """
 
     key: str
     value: str | None
-    source: str
+    source: SettingSource
     meaning: str
     unit: str
 
 
 @dataclass(frozen=True)
 class LoadedSettings:
-    """The settings in force, and the source of each key.
-
-    A key that was not set has the source "default".
-    """
+    """The settings in force, and the source of each key."""
 
     settings: Settings
-    sources: Mapping[str, str]
+    sources: Mapping[str, SettingSource]
 
     @classmethod
     def of(cls, settings: Settings) -> "LoadedSettings":
         """Return settings that a program made.
 
-        What is no default has the source "program".
+        What is no default has the source `program`.
         """
         defaults = Settings()
         return cls(
             settings,
             {
-                key: "default" if _read(settings, key) == _read(defaults, key) else "program"
+                key: SettingSource(
+                    SourceKind.DEFAULT
+                    if _read(settings, key) == _read(defaults, key)
+                    else SourceKind.PROGRAM
+                )
                 for key in list_setting_fields()
             },
         )
@@ -141,7 +168,8 @@ class LoadedSettings:
             (key, value, source) of each setting.
         """
         return [
-            (key, _mask(_read(self.settings, key)), source) for key, source in self.sources.items()
+            (key, _mask(_read(self.settings, key)), str(source))
+            for key, source in self.sources.items()
         ]
 
 
@@ -186,7 +214,9 @@ def load_settings(
     named = environment.get(f"{PREFIX}CONFIG")
     entries = _read_file(config or (Path(named) if named else None))
     entries |= {
-        name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(value, f"environment {name}")
+        name.removeprefix(PREFIX).replace("__", ".").lower(): Entry(
+            value, SettingSource(SourceKind.ENVIRONMENT, name)
+        )
         for name, value in sorted(environment.items())
         if name.startswith(PREFIX) and name not in OTHER_VARIABLES
     }
@@ -202,8 +232,9 @@ def load_settings(
                 f"policy is {policy.value!r} ({policy.source}): must be one of "
                 + ", ".join(ROUTING_POLICIES)
             )
+    default = SettingSource(SourceKind.DEFAULT)
     sources = {
-        key: entries[key].source if key in entries else "default" for key in list_setting_fields()
+        key: entries[key].source if key in entries else default for key in list_setting_fields()
     }
     return LoadedSettings(_validate(entries), sources)
 
@@ -229,7 +260,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Entry]:
                 f" the shell's history; give it as the variable {name_variable(key)}, or in a"
                 " settings file that only you can read"
             )
-        entries[key] = Entry(value, "flag --set")
+        entries[key] = Entry(value, SettingSource(SourceKind.FLAG, "--set"))
     return entries
 
 
@@ -253,9 +284,7 @@ def _read_file(config: Path | None) -> dict[str, Entry]:
         raise SettingsError(f"{path}: not TOML: {error}") from error
     lines = find_lines(text)
     return {
-        key: Entry(
-            value, f"file {path.absolute()}" + (f", line {lines[key]}" if key in lines else "")
-        )
+        key: Entry(value, SettingSource(SourceKind.FILE, str(path.absolute()), lines.get(key)))
         for key, value in _flatten(tables)
     }
 
@@ -301,7 +330,7 @@ def _with_preset(entries: dict[str, Entry]) -> dict[str, Entry]:
             f"{PRESET} is {chosen.value!r} ({chosen.source}); presets are: {', '.join(PRESETS)}"
         )
     return {
-        key: Entry(value, f"preset {chosen.value}")
+        key: Entry(value, SettingSource(SourceKind.PRESET, str(chosen.value)))
         for key, value in PRESETS[str(chosen.value)].items()
     } | entries
 

@@ -191,6 +191,14 @@ class Page:
     size: int
 
     @property
+    def before(self) -> int | None:
+        """The number below which a page lies that is listed newest first.
+
+        None: the page is the first.
+        """
+        return self.start or None
+
+    @property
     def end(self) -> int:
         """The place after the last entry."""
         return self.start + self.size

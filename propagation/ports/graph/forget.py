@@ -215,15 +215,17 @@ class ExportStore(Protocol):
         The kinds come in the order of EXPORTED_KINDS. Other clients appear by id.
         """
 
-    async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
+    async def get_client_events(
+        self, ref: int, limit: int, before: int | None = None
+    ) -> Sequence[ClientEvent]:
         """Return a client's events, newest first.
 
         The client is the user or the positive item. Retracted events are among them; forgotten
         ones are not.
 
         Args:
-            before: The sequences of the events are smaller than this one.
             limit: How many events at most.
+            before: Only events with a smaller sequence.
         """
 
 

@@ -202,11 +202,13 @@ class ReasonStore(InteractionReader, Protocol):
     ) -> Mapping[tuple[int, int], ClientText]:
         """Return texts by (ref, version); unknown and dropped versions are left out."""
 
-    async def get_text_history(self, ref: int, before: int, limit: int) -> Sequence[DatedText]:
+    async def get_text_history(
+        self, ref: int, limit: int, before: int | None = None
+    ) -> Sequence[DatedText]:
         """Return at most `limit` stored versions of a client's text, newest first.
 
         Args:
-            before: The numbers of the versions are smaller than this one.
+            before: Only versions with a smaller number.
         """
 
     async def get_merges_into(self, ref: int, versions: Sequence[int]) -> Sequence[MessageMerge]:
@@ -302,12 +304,14 @@ class ReasonStore(InteractionReader, Protocol):
     async def get_dead_letters(self, limit: int) -> Sequence[DeadLetter]:
         """Return at most `limit` interactions whose reasoning failed for good, oldest first."""
 
-    async def get_failed_reasoning(self, before: int, limit: int) -> Sequence[FailedReasoning]:
+    async def get_failed_reasoning(
+        self, limit: int, before: int | None = None
+    ) -> Sequence[FailedReasoning]:
         """Return at most `limit` dead letters with their attempts, newest first.
 
         A retraction or an erasure drops the exchanges of all dead letters: a question may quote any
         client's text.
 
         Args:
-            before: The sequences of the dead letters are smaller than this one.
+            before: Only dead letters with a smaller sequence.
         """

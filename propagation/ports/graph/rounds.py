@@ -196,14 +196,14 @@ class RoundStore(Protocol):
         """
 
     async def get_router_history(
-        self, router: int, before: int, limit: int
+        self, router: int, limit: int, before: int | None = None
     ) -> Sequence[RouterVersion]:
         """Return at most `limit` published versions of a router, newest first.
 
         Those before a bootstrap count, too. `integrated` is shortened as in `get_router_versions`.
 
         Args:
-            before: The numbers of the versions are smaller than this one.
+            before: Only versions with a smaller number.
         """
 
     async def get_router_version(self, router: int, version: int) -> RouterVersion | None:

@@ -4,7 +4,7 @@ A version does not name its cause. It follows from the messages that it merged, 
 beside those of the version before, and from the log's entry at its sequence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,8 +19,8 @@ from propagation.model import (
 )
 from propagation.ports import GraphStore
 
-NEWEST = 1 << 56  # above every number of a version
 VERSIONS_A_READ = 500
+ENTRIES_A_READ = 1_000
 
 
 class ChangeCause(StrEnum):
@@ -145,30 +145,31 @@ def find_cause(
 
 
 async def list_profile_changes(
-    store: GraphStore, ref: int, before: int, size: int
+    store: GraphStore, ref: int, before: int | None, size: int
 ) -> ProfileChangePage:
     """List the versions of a client's text, newest first.
 
     Args:
-        before: Only versions with a smaller number.
+        before: Only versions with a smaller number; None: from the newest on.
         size: How many versions at most.
     """
-    dated = await store.get_text_history(ref, before, size + 1)
+    dated = await store.get_text_history(ref, size + 1, before)
     shown = dated[:size]
     merges = group_pairs(
         (merge.profile_version, merge)
         for merge in await store.get_merges_into(ref, [one.text.profile.version for one in shown])
     )
+    steps = [
+        _compare_versions(
+            one,
+            dated[place + 1] if place + 1 < len(dated) else None,
+            merges.get(one.text.profile.version, ()),
+        )
+        for place, one in enumerate(shown)
+    ]
+    kinds = await _read_kinds(store, {step.after.sequence for step in steps if step.needs_entry})
     return ProfileChangePage(
-        [
-            await _describe(
-                store,
-                one,
-                dated[place + 1] if place + 1 < len(dated) else None,
-                merges.get(one.text.profile.version, ()),
-            )
-            for place, one in enumerate(shown)
-        ],
+        [step.describe(kinds.get(step.after.sequence)) for step in steps],
         more=len(dated) > size,
     )
 
@@ -189,9 +190,9 @@ async def list_catalogue_changes(
     """
     found: list[ProfileChange] = []
     later: DatedText | None = None
-    before = NEWEST
+    before: int | None = None
     while len(found) <= start + size:
-        dated = await store.get_text_history(ref, before, VERSIONS_A_READ)
+        dated = await store.get_text_history(ref, VERSIONS_A_READ, before)
         rows = [*dated, None] if len(dated) < VERSIONS_A_READ else list(dated)
         for one in rows:
             if later is not None and (change := _compare_catalogue(later, one)) is not None:
@@ -224,19 +225,62 @@ def _follows(after: DatedText, before: DatedText | None) -> bool:
     return after.text.profile.version == version + 1
 
 
-async def _describe(
-    store: GraphStore, one: DatedText, before: DatedText | None, messages: Sequence[MessageMerge]
-) -> ProfileChange:
-    after = one.text.profile
-    if not _follows(one, before):
-        cause = ChangeCause.RECEPTION if messages else ChangeCause.UNKNOWN
-        return ProfileChange(one, None, messages, cause)
-    profile = Profile(after.ref) if before is None else before.text.profile
-    lines = compare_lines(profile.lines, after.lines)
-    if messages:
-        return ProfileChange(one, lines, messages, ChangeCause.RECEPTION)
-    entry = None
-    if not (lines.added or lines.backed):
-        entries = await store.read_entries(one.sequence - 1, one.sequence)
-        entry = entries[0].kind if entries else None
-    return ProfileChange(one, lines, messages, find_cause(profile, after, lines, entry))
+@dataclass(frozen=True)
+class _VersionStep:
+    """A version beside the one before it.
+
+    Attributes:
+        before: The profile before.
+        lines: None if the version before is not kept.
+    """
+
+    after: DatedText
+    before: Profile
+    lines: LineChanges | None
+    messages: Sequence[MessageMerge]
+
+    @property
+    def needs_entry(self) -> bool:
+        """Whether the cause depends on the log's entry: nothing was merged or gained."""
+        lines = self.lines
+        return not (lines is None or self.messages or lines.added or lines.backed)
+
+    def describe(self, entry: EntryKind | None) -> ProfileChange:
+        """Return the version with its cause.
+
+        Args:
+            entry: The kind of the log's entry at the version's sequence, if it counts.
+        """
+        if self.messages:
+            cause = ChangeCause.RECEPTION
+        elif self.lines is None:
+            cause = ChangeCause.UNKNOWN
+        else:
+            cause = find_cause(self.before, self.after.text.profile, self.lines, entry)
+        return ProfileChange(self.after, self.lines, self.messages, cause)
+
+
+def _compare_versions(
+    after: DatedText, before: DatedText | None, messages: Sequence[MessageMerge]
+) -> _VersionStep:
+    profile = Profile(after.text.profile.ref) if before is None else before.text.profile
+    lines = None
+    if _follows(after, before):
+        lines = compare_lines(profile.lines, after.text.profile.lines)
+    return _VersionStep(after, profile, lines, messages)
+
+
+async def _read_kinds(store: GraphStore, sequences: Collection[int]) -> dict[int, EntryKind]:
+    """Read which sequences are of an entry that takes away, with its kind.
+
+    The entries between the least and the greatest sequence are read, newest first.
+    """
+    kinds: dict[int, EntryKind] = {}
+    before, least = max(sequences, default=0) + 1, min(sequences, default=1)
+    while before > least:
+        entries = await store.get_entries_before(before, [*BY_ENTRY], ENTRIES_A_READ)
+        kinds |= {entry.sequence: entry.kind for entry in entries if entry.sequence in sequences}
+        if len(entries) < ENTRIES_A_READ:
+            break
+        before = entries[-1].sequence
+    return kinds

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from propagation.model import MessageFate, RouterVersion
 from propagation.ports import GraphStore
 
-NEWEST = 1 << 30  # above every number of a version
-
 
 @dataclass(frozen=True)
 class SentVersion:
@@ -37,17 +35,17 @@ class SentVersionPage:
 
 
 async def list_router_versions(
-    store: GraphStore, router: int, before: int, size: int, clients: int
+    store: GraphStore, router: int, before: int | None, size: int, clients: int
 ) -> SentVersionPage:
     """List the versions of a taste router's text, newest first.
 
     Args:
         router: The router's number; a retired one has versions, too.
-        before: Only versions with a smaller number.
+        before: Only versions with a smaller number; None: from the newest on.
         size: How many versions at most.
         clients: How many clients that merged a version are listed at most.
     """
-    found = await store.get_router_history(router, before, size + 1)
+    found = await store.get_router_history(router, size + 1, before)
     shown = found[:size]
     fates = await store.get_message_fates(router, [one.version for one in shown], clients)
     sequences = sorted({one.sequence for one in shown})

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from propagation.model import ClientKey, FailedReasoning, InteractionRow
 from propagation.ports import GraphStore
 
-NEWEST = 1 << 56  # above every sequence
-
 
 @dataclass(frozen=True)
 class FailedEvent:
@@ -40,14 +38,14 @@ def list_clients(event: InteractionRow) -> list[int]:
     return refs if event.negative is None else [*refs, event.negative]
 
 
-async def list_failed_events(store: GraphStore, before: int, size: int) -> FailedEventPage:
+async def list_failed_events(store: GraphStore, before: int | None, size: int) -> FailedEventPage:
     """List dead letters, newest first.
 
     Args:
-        before: Only sequences that are smaller than this one.
+        before: Only smaller sequences; None: from the newest on.
         size: How many dead letters at most.
     """
-    found = await store.get_failed_reasoning(before, size + 1)
+    found = await store.get_failed_reasoning(size + 1, before)
     shown = found[:size]
     rows = await store.get_interactions([letter.sequence for letter in shown])
     refs = sorted({ref for row in rows for ref in list_clients(row)})

@@ -30,6 +30,7 @@ from services.cli.operator.runs import run_in_words
 from services.client.errors import UsageProblem
 from services.report.language_model import list_model_warnings
 from services.report.operations import describe_round
+from services.report.setting_sources import describe_source
 from services.runtime.console import print_result, print_rows
 
 WEB_PORT = 8080
@@ -83,11 +84,13 @@ def serve(
         server__log_format=log_format,
     )
     if web and loaded.settings.web.port is None:
+        from services.config.sources import SettingSource, SourceKind
+
         page = loaded.settings.web.model_copy(update={"port": WEB_PORT})
         loaded = replace(
             loaded,
             settings=loaded.settings.model_copy(update={"web": page}),
-            sources={**loaded.sources, "web.port": "flag --web"},
+            sources={**loaded.sources, "web.port": SettingSource(SourceKind.FLAG, "--web")},
         )
 
     from services.server import Running
@@ -189,7 +192,12 @@ def settings(
             answer,
             ("setting", "value", "unit", "from"),
             [
-                (one.name, one.value if one.HasField("value") else "none", one.unit, one.source)
+                (
+                    one.name,
+                    one.value if one.HasField("value") else "none",
+                    one.unit,
+                    describe_source(one.source),
+                )
                 for one in answer.settings
             ],
             json=json,

@@ -6,7 +6,6 @@ from functools import cached_property
 from propagation.graph_rules import split_words
 from propagation.model import ClientEvent, ClientKey, ClientKind, InvalidInput, check_text
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.operations import NEWEST
 from propagation.workflow.read.client_search import (
     AFTER_EXACT,
     BEFORE_ALL,
@@ -95,7 +94,7 @@ class ClientSearchHandler(Servicer):
         # The page starts before the sequence of its token.
         page = parse_page(request, f"events {int(key.kind)} {key.id}")
         ref = await self._engine.find_ref(key)
-        events = await self._store.get_client_events(ref, page.start or NEWEST, page.size + 1)
+        events = await self._store.get_client_events(ref, page.size + 1, page.before)
         shown, more = events[: page.size], len(events) > page.size
         refs = sorted({ref for event in shown for ref in _list_clients(event)})
         keys = dict(zip(refs, await self._store.find_keys(refs), strict=True))

@@ -273,7 +273,7 @@ class RoutersHandler(Servicer):
         self, request: pb.ListEvolutionRunsRequest, context: Context
     ) -> pb.ListEvolutionRunsResponse:
         page = parse_page(request, "evolution runs")  # it starts before the run of the token
-        runs = await self._store.get_evolution_runs(page.size + 1, page.start or None)
+        runs = await self._store.get_evolution_runs(page.size + 1, page.before)
         more = len(runs) > page.size
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],

@@ -3,14 +3,12 @@
 from propagation.model import BankName, ClientKey, ClientKind, InvalidInput, NotFound
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_versions import (
-    NEWEST,
     ChangeCause,
     ProfileChange,
     ProfileChangePage,
     list_catalogue_changes,
     list_profile_changes,
 )
-from propagation.workflow.history.router_versions import NEWEST as NEWEST_TEXT
 from propagation.workflow.history.router_versions import SentVersion, list_router_versions
 from propagation.workflow.read.router_communities import compute_router_masses
 from services.grpc.convert import OUTCOMES, key_to_proto, time_to_proto
@@ -59,7 +57,7 @@ class VersionsHandler(Servicer):
         whoever may not know the numbers of versions does not find them in a token.
         """
         if whole:
-            return await list_profile_changes(self._store, ref, page.start or NEWEST, page.size)
+            return await list_profile_changes(self._store, ref, page.before, page.size)
         return await list_catalogue_changes(self._store, ref, page.start, page.size)
 
     async def _read_names(self, found: ProfileChangePage) -> dict[tuple[int, int], str]:
@@ -79,13 +77,13 @@ class VersionsHandler(Servicer):
         if number is None or number < 0:
             problem = "is missing" if number is None else f"is {number}"
             raise InvalidInput("number", f"{problem}; routers are numbered from 0")
-        clients = parse_limit(request, "clients", CLIENTS_NAMED, MOST_CLIENTS_NAMED)
+        clients = parse_limit(request, "max_clients", CLIENTS_NAMED, MOST_CLIENTS_NAMED)
         sees_users = admitted_caller.get().sees_users
         page = parse_page(
             request, f"versions of router {number}", VERSIONS_A_PAGE, MOST_VERSIONS_A_PAGE
         )
         found = await list_router_versions(
-            self._store, number, page.start or NEWEST_TEXT, page.size, clients if sees_users else 0
+            self._store, number, page.before, page.size, clients if sees_users else 0
         )
         if not found.versions:
             masses = await self._engine.compute(compute_router_masses, BankName.TASTE)
@@ -119,7 +117,7 @@ def _change_to_proto(
         time=time_to_proto(change.dated.time),
         cause=CAUSES[change.cause],
         messages=[
-            pb.ReceivedMessage(
+            pb.DeliveredMessage(
                 router=merge.router,
                 router_version=merge.router_version,
                 router_name=names.get((merge.router, merge.router_version), ""),
@@ -131,9 +129,9 @@ def _change_to_proto(
         lines_added=None if lines is None else len(lines.added),
         lines_removed=None if lines is None else len(lines.removed),
         lines_changed=None if lines is None else len(lines.changed),
-        added=lines.added if whole and lines is not None else (),
-        removed=lines.removed if whole and lines is not None else (),
-        changed=lines.changed if whole and lines is not None else (),
+        added_line_ids=lines.added if whole and lines is not None else (),
+        removed_line_ids=lines.removed if whole and lines is not None else (),
+        changed_line_ids=lines.changed if whole and lines is not None else (),
         written_by=change.dated.written_by,
     )
 

@@ -719,7 +719,7 @@ async def test_exchanges_of_all_dead_letters_go_at_a_withdrawal(store, erases):
     rows = await store.get_interactions_of_clients([ANN])
     made = erasure(ANN, rows) if erases else retraction(rows)
     await withdraw(store, await acquire_learn_lease(store), made, checkpoint(3, barrier=True))
-    [letter] = await store.get_failed_reasoning(99, 9)
+    [letter] = await store.get_failed_reasoning(9)
     assert (letter.sequence, letter.reason, letter.attempts) == (sequences[1], "no answer", 3)
     assert letter.exchange == ModelExchange()
     assert letter.queued, "it is tried again all the same"

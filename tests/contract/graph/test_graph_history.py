@@ -24,9 +24,9 @@ async def withdraw_events(store, kind, refs, rows, erased=None):
     return await withdraw(store, lease, withdrawal, checkpoint(through, barrier=True))
 
 
-async def list_events(store, ref, before=NEWEST, limit=100):
+async def list_events(store, ref, before=None, limit=100):
     return [
-        (one.event_id, one.retracted) for one in await store.get_client_events(ref, before, limit)
+        (one.event_id, one.retracted) for one in await store.get_client_events(ref, limit, before)
     ]
 
 
@@ -38,7 +38,7 @@ async def test_an_event_is_shown_as_it_was_recorded(store, clock):
     ]
     await store.record(events, auto_create=True)
     [ref] = [row.item for row in await store.get_interactions_of_clients([ANN])]
-    [found] = await store.get_client_events(ANN, NEWEST, 10)
+    [found] = await store.get_client_events(ANN, 10)
     assert found == ClientEvent(
         sequence=3,
         event_id="e",
@@ -60,15 +60,15 @@ async def test_retracted_events_stand_among_the_others(store):
     await learn_all(store)
     rows = await store.get_interactions(sequences[1:4:2])
     await withdraw_events(store, EntryKind.RETRACTION, (ANN,), rows)
-    whole = list(await store.get_client_events(ANN, NEWEST, 100))
+    whole = list(await store.get_client_events(ANN, 100))
     assert [one.sequence for one in whole] == sequences[4::-1]
     assert [one.retracted for one in whole] == [False, True, False, True, False]
     gone = whole[1]
     assert (gone.user, gone.item) == (ANN, rows[1].item)
     assert (gone.time, gone.weight, gone.at, gone.negative, gone.metadata) == (None,) * 4 + ({},)
     assert [flag for _, flag in await list_events(store, rows[0].item)] == [False, True]
-    pages, before = [], NEWEST
-    while page := await store.get_client_events(ANN, before, 2):
+    pages, before = [], None
+    while page := await store.get_client_events(ANN, 2, before):
         pages.append([one.sequence for one in page])
         before = page[-1].sequence
     assert pages == [[sequences[4], sequences[3]], [sequences[2], sequences[1]], [sequences[0]]]
@@ -83,7 +83,7 @@ async def test_forgotten_events_are_in_no_list(store):
     rows = await store.get_interactions_of_clients([ANN])
     await withdraw_events(store, EntryKind.ERASURE, (ANN,), rows, erased=ANN)
     assert await list_events(store, ANN) == []
-    found = await store.get_client_events(item(0), NEWEST, 10)
+    found = await store.get_client_events(item(0), 10)
     assert [(one.sequence, one.user) for one in found] == [(sequences[1], BOB)]
 
 

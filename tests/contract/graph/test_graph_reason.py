@@ -442,14 +442,14 @@ async def test_dead_letters_are_listed_with_their_attempts_newest_first(store, s
         reasoned_interaction(third, failure="away"),
     )
     at = clock.now_ms()
-    assert list(await store.get_failed_reasoning(99, 9)) == [
+    assert list(await store.get_failed_reasoning(9)) == [
         FailedReasoning(third, "away", 1, at, ModelExchange(), queued=False),
         FailedReasoning(first, "no answer", 3, at, exchange, queued=False),
     ]
-    assert [one.sequence for one in await store.get_failed_reasoning(third, 9)] == [first]
-    assert [one.sequence for one in await store.get_failed_reasoning(99, 1)] == [third]
+    assert [one.sequence for one in await store.get_failed_reasoning(9, third)] == [first]
+    assert [one.sequence for one in await store.get_failed_reasoning(1)] == [third]
     await store.queue_dead_letters(None)
-    assert all(one.queued for one in await store.get_failed_reasoning(99, 9))
+    assert all(one.queued for one in await store.get_failed_reasoning(9))
     clock.ms += 5_000
     claim = await store.claim_dead_letters("a", 9, 1_000)
     again = ModelExchange("and now?", "")
@@ -461,7 +461,7 @@ async def test_dead_letters_are_listed_with_their_attempts_newest_first(store, s
             reasoned_interaction(third, late=late),
         ],
     )
-    [stays] = await store.get_failed_reasoning(99, 9)
+    [stays] = await store.get_failed_reasoning(9)
     assert stays == FailedReasoning(first, "still", 5, clock.now_ms(), again, queued=False)
 
 

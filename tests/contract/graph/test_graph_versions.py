@@ -38,10 +38,10 @@ async def test_versions_of_a_text_come_newest_first_with_their_places(store, seq
         DatedText(second, sequences[0], late),
         DatedText(first, 1, early, "extract@2"),
     ]
-    assert list(await store.get_text_history(ANN, 99, 9)) == expected
-    assert list(await store.get_text_history(ANN, 3, 1)) == expected[1:2]
-    assert list(await store.get_text_history(ANN, 1, 9)) == []
-    assert list(await store.get_text_history(item(2), 99, 9)) == []
+    assert list(await store.get_text_history(ANN, 9)) == expected
+    assert list(await store.get_text_history(ANN, 1, 3)) == expected[1:2]
+    assert list(await store.get_text_history(ANN, 9, 1)) == []
+    assert list(await store.get_text_history(item(2), 9)) == []
 
 
 async def test_merges_are_found_by_the_version_that_they_wrote(store, sequences):
@@ -61,20 +61,20 @@ async def test_merges_are_found_by_the_version_that_they_wrote(store, sequences)
 async def test_versions_of_a_router_come_newest_first(store, sequences):
     for version in (1, 2, 3):
         await run_round(store, versions=(message(3, version, ANN, words=f"says {version}"),))
-    found = await store.get_router_history(3, 99, 9)
+    found = await store.get_router_history(3, 9)
     assert [(one.version, one.text) for one in found] == [
         (3, "says 3"),
         (2, "says 2"),
         (1, "says 1"),
     ]
-    assert [one.version for one in await store.get_router_history(3, 3, 1)] == [2]
-    assert list(await store.get_router_history(5, 99, 9)) == []
+    assert [one.version for one in await store.get_router_history(3, 1, 3)] == [2]
+    assert list(await store.get_router_history(5, 9)) == []
 
 
 async def test_a_message_that_is_not_published_is_in_no_history(store, sequences):
     await run_round(store, versions=(message(3, 1, ANN),))
     await run_round(store, versions=(message(3, 2, ANN),), publish=False)
-    assert [one.version for one in await store.get_router_history(3, 99, 9)] == [1]
+    assert [one.version for one in await store.get_router_history(3, 9)] == [1]
 
 
 async def test_what_became_of_messages_is_counted_by_version(store, sequences):

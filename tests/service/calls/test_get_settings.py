@@ -13,8 +13,9 @@ async def test_every_setting_is_told_with_its_source_and_meaning(service):
     answer = await service.stub.GetSettings(pb.GetSettingsRequest())
     found = {setting.name: setting for setting in answer.settings}
     assert list(found) == list(list_setting_fields())
-    assert (found["taste.k"].value, found["taste.k"].source) == ("4", "program")
-    assert (found["seed"].value, found["seed"].source) == ("7", "default")
+    program, default = pb.SETTING_SOURCE_KIND_PROGRAM, pb.SETTING_SOURCE_KIND_DEFAULT
+    assert (found["taste.k"].value, found["taste.k"].source.kind) == ("4", program)
+    assert (found["seed"].value, found["seed"].source.kind) == ("7", default)
     assert found["lease_seconds"].unit == "seconds"
     assert found["database"].value.endswith("graph.db")
     assert found["neo4j.password"].value == "not set"

@@ -48,14 +48,17 @@ async def test_versions_lead_from_nothing_to_the_present_profile(service, size):
     assert found[0].lines == len(present.lines)
     lines = set()
     for one in reversed(found):
-        assert lines.isdisjoint(one.added)
-        assert lines >= {*one.removed, *one.changed}
-        lines = (lines | {*one.added}) - {*one.removed}
+        assert lines.isdisjoint(one.added_line_ids)
+        assert lines >= {*one.removed_line_ids, *one.changed_line_ids}
+        lines = (lines | {*one.added_line_ids}) - {*one.removed_line_ids}
         assert len(lines) == one.lines
-        assert (one.lines_added, one.lines_removed) == (len(one.added), len(one.removed))
+        assert (one.lines_added, one.lines_removed) == (
+            len(one.added_line_ids),
+            len(one.removed_line_ids),
+        )
         assert one.time.seconds > 1_700_000_000
     assert lines == {line.id for line in present.lines}
-    received = next(one for one in found if heard.id in one.added)
+    received = next(one for one in found if heard.id in one.added_line_ids)
     assert received.cause == pb.PROFILE_CAUSE_RECEPTION
     source = heard.sources[0].message
     assert (source.router, source.version, source.router_name) in [
@@ -116,7 +119,12 @@ async def test_of_an_item_a_reader_sees_what_the_catalogue_wrote(start_service, 
     assert [one.sequence for one in found] == [one.sequence for one in written]
     for one in found:
         assert one.cause == pb.PROFILE_CAUSE_CATALOGUE
-        assert (one.version, list(one.added), list(one.removed), list(one.messages)) == (
+        assert (
+            one.version,
+            list(one.added_line_ids),
+            list(one.removed_line_ids),
+            list(one.messages),
+        ) == (
             0,
             [],
             [],

@@ -63,7 +63,7 @@ async def test_counts_are_those_of_the_status(service):
 async def test_only_an_analyst_is_told_who_merged(start_service):
     async with start_service(auto_create=True) as service:
         heard = await find_heard(service)
-        one_each = await list_versions(service, heard.router, clients=1)
+        one_each = await list_versions(service, heard.router, max_clients=1)
         assert max(len(one.clients) for one in one_each) == 1
     async with start_service(auto_create=True, roles=(Role.PERSONS, Role.ADMIN)) as service:
         found = await list_versions(service, heard.router)
@@ -81,7 +81,7 @@ async def test_what_is_wrong_is_named(service):
         ({}, "number"),
         ({"number": -1}, "number"),
         ({"number": 1, "page_size": 101}, "page_size"),
-        ({"number": 1, "clients": 0}, "clients"),
+        ({"number": 1, "max_clients": 0}, "max_clients"),
         ({"number": 1, "page_token": "x.1"}, "page_token"),
     ):
         with pytest.raises(grpc.aio.AioRpcError) as caught:

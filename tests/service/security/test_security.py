@@ -659,7 +659,7 @@ def test_every_rpc_has_its_role():
 
 
 def test_settings_show_no_secret():
-    from services.config.sources import Entry, load_settings
+    from services.config.sources import Entry, SettingSource, SourceKind, load_settings
 
-    flags = {"qdrant.api_key": Entry("hunter2", "flag --set")}
+    flags = {"qdrant.api_key": Entry("hunter2", SettingSource(SourceKind.FLAG, "--set"))}
     assert "hunter2" not in str(load_settings(None, {}, flags).rows())

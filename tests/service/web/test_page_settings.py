@@ -6,6 +6,8 @@ import re
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 
+DEFAULT = pb.SETTING_SOURCE_KIND_DEFAULT
+
 
 def list_names(answer, section: str) -> list[str]:
     """Return the settings that a section of the page lists."""
@@ -15,15 +17,16 @@ def list_names(answer, section: str) -> list[str]:
 
 async def test_changed_settings_come_first_with_their_source(service, start_page):
     settings = (await service.stub.GetSettings(pb.GetSettingsRequest())).settings
-    changed = [one.name for one in settings if one.source != "default"]
+    changed = [one.name for one in settings if one.source.kind != DEFAULT]
     assert "taste.k" in changed
     async with start_page(service.address) as page:
         answer = await page.get("/settings")
     assert list_names(answer, "changed") == changed
     assert list_names(answer, "defaults") == [
-        one.name for one in settings if one.source == "default"
+        one.name for one in settings if one.source.kind == DEFAULT
     ]
     text = html.unescape(answer.text)
+    assert "<bdi>program</bdi>" in answer.text
     for one in settings:
         assert one.meaning in text
     assert text.index('id="changed"') < text.index('id="defaults"')

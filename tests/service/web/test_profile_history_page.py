@@ -5,7 +5,7 @@ import re
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.views.clients.profile_history import group_stops, read_changes
+from services.web.views.clients.profile_history import Change, Stop, group_stops, read_changes
 from tests.service.scenarios import ANN, ITEM, propagate_opera, record_choices, upsert_records
 
 PAGE = "/client/history?kind=user&id=ann"
@@ -38,9 +38,43 @@ async def test_changes_are_the_differences_of_the_profiles_of_their_entries(serv
         entry = change.stop.sequence
         now = {line.text for line in past[entry - 1].lines}
         before = {line.text for line in past[entry - 2].lines} if entry > 1 else set()
-        assert {line.text for line in change.added} == now - before
-        assert {line.text for line in change.removed} == before - now
+        added, removed = change.lines.added, change.lines.removed
+        reworded = change.lines.reworded
+        assert {line.text for line in [*added, *(new for _, new in reworded)]} == now - before
+        assert {line.text for line in [*removed, *(old for old, _ in reworded)]} == before - now
     assert changes[0].after == past[-1]
+
+
+def write_change(before, after, version=2, **ids):
+    """Return a change between two profiles, each a text by line id."""
+    profiles = [
+        pb.Profile(lines=[pb.Line(id=id_, text=text) for id_, text in lines.items()])
+        for lines in (before, after)
+    ]
+    stop = Stop([pb.ProfileVersion(version=version, lines_added=0, **ids)])
+    return Change(stop, *profiles).lines
+
+
+def test_a_reworded_line_is_neither_new_nor_gone():
+    found = write_change(
+        {1: "likes jazz", 2: "likes rock", 3: "likes folk"},
+        {1: "likes modal jazz", 3: "likes folk", 4: "likes rock"},
+        added_line_ids=[4],
+        removed_line_ids=[2],
+        changed_line_ids=[1, 3],
+    )
+    assert [(old.text, new.text) for old, new in found.reworded] == [
+        ("likes jazz", "likes modal jazz")
+    ]
+    assert [line.id for line in found.added] == [4]
+    assert [line.id for line in found.removed] == [2]
+
+
+def test_lines_without_lasting_ids_are_compared_by_their_words():
+    found = write_change({1: "likes jazz"}, {1: "likes folk", 2: "likes jazz"}, version=0)
+    assert [line.text for line in found.added] == ["likes folk"]
+    assert not found.removed
+    assert not found.reworded
 
 
 async def test_changes_are_shown_with_their_lines_and_causes(service, start_page):

@@ -13,6 +13,7 @@ from propagation.adapters.neo4j.maintenance.sweeper import CLIENT_MODULES
 from propagation.adapters.neo4j.reason.texts import build_text
 from propagation.adapters.shared.learned_blocks import list_written_records
 from propagation.adapters.shared.reason_rows import build_client_event, build_version_record
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.model import ClientEvent, ClientKind, compute_ref, get_kind
 from propagation.ports import COLLECTIONS, EXPORTED_KINDS
 
@@ -42,9 +43,11 @@ class Neo4jExport(StorePart):
             for record in await self._read_records(kind, ref):
                 yield kind, record
 
-    async def get_client_events(self, ref: int, before: int, limit: int) -> Sequence[ClientEvent]:
+    async def get_client_events(
+        self, ref: int, limit: int, before: int | None = None
+    ) -> Sequence[ClientEvent]:
         rows = await self._database.table(
-            "forget/events/newest_events_of_client", ref=ref, before=before, limit=limit
+            "forget/events/newest_events_of_client", ref=ref, before=get_bound(before), limit=limit
         )
         return [build_client_event(row) for row in rows]
 

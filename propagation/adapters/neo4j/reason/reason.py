@@ -17,6 +17,7 @@ from propagation.adapters.shared.reason_rows import (
     build_gradient,
     build_interaction,
 )
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.graph_rules import check_no_withdrawal, find_reasoned_through
 from propagation.model import (
     ClientText,
@@ -117,11 +118,13 @@ class Neo4jReason(Neo4jClaims):
     ) -> Mapping[tuple[int, int], ClientText]:
         return await read_stored_texts(self._database, versions)
 
-    async def get_text_history(self, ref: int, before: int, limit: int) -> Sequence[DatedText]:
+    async def get_text_history(
+        self, ref: int, limit: int, before: int | None = None
+    ) -> Sequence[DatedText]:
         return [
             DatedText(build_text(row[:6]), *row[6:])
             for row in await self._database.rows(
-                "reason/texts/text_history", ref=ref, before=before, limit=limit
+                "reason/texts/text_history", ref=ref, before=get_bound(before), limit=limit
             )
         ]
 
@@ -204,10 +207,12 @@ class Neo4jReason(Neo4jClaims):
     async def has_queued_dead_letters(self) -> bool:
         return bool(await self._database.rows("reason/claims/oldest_dead_letters", limit=1))
 
-    async def get_failed_reasoning(self, before: int, limit: int) -> Sequence[FailedReasoning]:
+    async def get_failed_reasoning(
+        self, limit: int, before: int | None = None
+    ) -> Sequence[FailedReasoning]:
         return [
             build_failed_reasoning(row)
             for row in await self._database.rows(
-                "reason/interactions/newest_dead_letters", before=before, limit=limit
+                "reason/interactions/newest_dead_letters", before=get_bound(before), limit=limit
             )
         ]

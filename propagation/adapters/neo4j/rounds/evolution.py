@@ -14,10 +14,9 @@ from propagation.adapters.neo4j.record.log import lock_log
 from propagation.adapters.neo4j.rounds.edges import Neo4jEdges
 from propagation.adapters.neo4j.rounds.rounds import check_round_is_next, publish_staged_round
 from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.model import EntryKind, EvolutionRun, LineageStep, RouterMap, RouterMaps
 from propagation.ports import Lease, Publication
-
-NEWEST = 1 << 62
 
 
 class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
@@ -72,7 +71,7 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         self, limit: int, before: int | None = None
     ) -> Sequence[EvolutionRun]:
         rows = await self._database.rows(
-            "rounds/evolution/list_runs", before=NEWEST if before is None else before, limit=limit
+            "rounds/evolution/list_runs", before=get_bound(before), limit=limit
         )
         return [EvolutionRun.model_validate_json(report) for (report,) in rows]
 

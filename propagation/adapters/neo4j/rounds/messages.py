@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from propagation.adapters.neo4j.connection import StorePart, Transaction
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.model import (
     IntegratedAttribute,
     RouterVersion,
@@ -71,10 +72,10 @@ class Neo4jMessages(StorePart):
         return {router: version for router, version, *_ in newest}
 
     async def get_router_history(
-        self, router: int, before: int, limit: int
+        self, router: int, limit: int, before: int | None = None
     ) -> Sequence[RouterVersion]:
         keys = await self._database.rows(
-            "rounds/messages/versions_before", router=router, before=before, limit=limit
+            "rounds/messages/versions_before", router=router, before=get_bound(before), limit=limit
         )
         found = await self.read_brief_versions([(router, version) for _, version in keys])
         return [found[router, version] for _, version in keys if (router, version) in found]

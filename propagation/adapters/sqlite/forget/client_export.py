@@ -7,6 +7,7 @@ import orjson
 
 from propagation.adapters.shared.learned_blocks import list_written_records
 from propagation.adapters.shared.reason_rows import build_client_event, build_version_record
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.adapters.sqlite.connection import SqlitePart, reads
 from propagation.adapters.sqlite.forget.learned_rows import read_weights
 from propagation.adapters.sqlite.reason.texts import build_text
@@ -95,9 +96,11 @@ class SqliteExport(SqlitePart):
 
     @reads
     def get_client_events(
-        self, connection: sqlite3.Connection, ref: int, before: int, limit: int
+        self, connection: sqlite3.Connection, ref: int, limit: int, before: int | None = None
     ) -> Sequence[ClientEvent]:
-        rows = connection.execute(EVENTS.format(get_kind(ref).name.lower()), (ref, before, limit))
+        rows = connection.execute(
+            EVENTS.format(get_kind(ref).name.lower()), (ref, get_bound(before), limit)
+        )
         return [build_client_event(row) for row in rows]
 
     @reads

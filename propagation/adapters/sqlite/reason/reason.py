@@ -11,6 +11,7 @@ from propagation.adapters.shared.reason_rows import (
     build_gradient,
     build_interaction,
 )
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.adapters.sqlite.connection import LAST_WITHDRAWAL, read_progress, reads, to_json
 from propagation.adapters.sqlite.reason.claims import SqliteClaims, read_reasoned_through
 from propagation.adapters.sqlite.reason.reasoned_rows import (
@@ -197,14 +198,14 @@ class SqliteReason(SqliteClaims, SqliteTexts):
 
     @reads
     def get_failed_reasoning(
-        self, connection: sqlite3.Connection, before: int, limit: int
+        self, connection: sqlite3.Connection, limit: int, before: int | None = None
     ) -> Sequence[FailedReasoning]:
         return [
             build_failed_reasoning(row)
             for row in connection.execute(
                 "SELECT sequence, reason, attempts, failed_at, asked, answered, queued FROM"
                 " dead_letter WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
-                (before, limit),
+                (get_bound(before), limit),
             )
         ]
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from propagation.adapters.shared.text_bodies import BodyEncoder, read_parts
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.adapters.sqlite.index.outbox import put_texts_out
 from propagation.graph_rules import check_texts_follow
@@ -72,7 +73,7 @@ class SqliteTexts(SqlitePart):
 
     @reads
     def get_text_history(
-        self, connection: sqlite3.Connection, ref: int, before: int, limit: int
+        self, connection: sqlite3.Connection, ref: int, limit: int, before: int | None = None
     ) -> Sequence[DatedText]:
         return [
             DatedText(build_text((*row[:3], row[3].hex(), *row[4:6])), *row[6:])
@@ -80,7 +81,7 @@ class SqliteTexts(SqlitePart):
                 "SELECT ref, version, next_id, body, watermark, dropped, sequence, at,"
                 " coalesce(written_by, '') FROM profile_version WHERE ref = ? AND version < ?"
                 " ORDER BY version DESC LIMIT ?",
-                (ref, before, limit),
+                (ref, get_bound(before), limit),
             )
         ]
 

@@ -9,6 +9,7 @@ from functools import partial
 
 from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
 from propagation.adapters.shared.text_bodies import RULE, decompress_body
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.adapters.sqlite.connection import read_next_number, reads, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
@@ -90,9 +91,8 @@ class SqliteEvolution(SqliteCheckpoints):
         return [
             EvolutionRun.model_validate_json(report)
             for (report,) in connection.execute(
-                "SELECT report FROM evolution_run WHERE ?1 IS NULL OR run < ?1 ORDER BY run "
-                "DESC LIMIT ?2",
-                (before, limit),
+                "SELECT report FROM evolution_run WHERE run < ? ORDER BY run DESC LIMIT ?",
+                (get_bound(before), limit),
             )
         ]
 

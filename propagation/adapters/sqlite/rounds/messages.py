@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from propagation.adapters.shared.upper_bounds import get_bound
 from propagation.adapters.sqlite.connection import SqlitePart, read_many, read_one, reads, to_json
 from propagation.model import IntegratedAttribute, RouterVersion, group_pairs, is_since_bootstrap
 from propagation.reception.message_buffer import (
@@ -108,12 +109,12 @@ class SqliteMessages(SqlitePart):
 
     @reads
     def get_router_history(
-        self, connection: sqlite3.Connection, router: int, before: int, limit: int
+        self, connection: sqlite3.Connection, router: int, limit: int, before: int | None = None
     ) -> Sequence[RouterVersion]:
         keys = connection.execute(
             "SELECT router, version FROM router_version WHERE router = ? AND version < ? AND"
             " round <= ? ORDER BY version DESC LIMIT ?",
-            (router, before, find_last_round(connection), limit),
+            (router, get_bound(before), find_last_round(connection), limit),
         ).fetchall()
         return list(read_brief_versions(connection, keys).values())
 

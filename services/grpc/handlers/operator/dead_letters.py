@@ -3,7 +3,7 @@
 from propagation.model import InvalidInput
 from propagation.ports import GraphStore
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.reason.dead_letters import NEWEST, list_failed_events
+from propagation.workflow.reason.dead_letters import list_failed_events
 from services.grpc.convert import failed_event_to_proto
 from services.grpc.handlers.servicer import Context, Servicer
 from services.grpc.requests import check_count, parse_page
@@ -26,7 +26,7 @@ async def answer_dead_letters(
         else parse_page(request, "dead letters")
     )
     # The page starts before the sequence of its token.
-    found = await list_failed_events(store, page.start or NEWEST, page.size)
+    found = await list_failed_events(store, page.before, page.size)
     return pb.ListDeadLettersResponse(
         dead_letters=[
             failed_event_to_proto(letter, exchanges=request.exchanges) for letter in found.letters

@@ -1,7 +1,17 @@
 """The settings in force: GetSettings."""
 
 from propagation.v1 import propagation_pb2 as pb
+from services.config.sources import SettingSource, SourceKind
 from services.grpc.handlers.servicer import Context, Servicer
+
+KINDS = {
+    SourceKind.DEFAULT: pb.SETTING_SOURCE_KIND_DEFAULT,
+    SourceKind.PRESET: pb.SETTING_SOURCE_KIND_PRESET,
+    SourceKind.FILE: pb.SETTING_SOURCE_KIND_FILE,
+    SourceKind.ENVIRONMENT: pb.SETTING_SOURCE_KIND_ENVIRONMENT,
+    SourceKind.FLAG: pb.SETTING_SOURCE_KIND_FLAG,
+    SourceKind.PROGRAM: pb.SETTING_SOURCE_KIND_PROGRAM,
+}
 
 
 class GetSettingsHandler(Servicer):
@@ -15,10 +25,15 @@ class GetSettingsHandler(Servicer):
                 pb.Setting(
                     name=setting.key,
                     value=setting.value,
-                    source=setting.source,
+                    source=source_to_proto(setting.source),
                     meaning=setting.meaning,
                     unit=setting.unit,
                 )
                 for setting in self._loaded.describe()
             ]
         )
+
+
+def source_to_proto(source: SettingSource) -> pb.SettingSource:
+    """Convert the source of a setting."""
+    return pb.SettingSource(kind=KINDS[source.kind], name=source.name, line=source.line)

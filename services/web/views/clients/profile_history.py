@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import groupby
 
 import grpc
@@ -59,9 +60,46 @@ class Stop:
         return " and ".join(CAUSES.get(cause, "something else") for cause in causes)
 
     @property
-    def messages(self) -> list[pb.ReceivedMessage]:
+    def changed_ids(self) -> frozenset[int] | None:
+        """The ids of lines that are new, gone or have other words.
+
+        None if they are not known: the version before is not kept, or the visitor may not read the
+        whole profile, whose lines then have no lasting ids.
+        """
+        if not all(one.version and one.HasField("lines_added") for one in self.versions):
+            return None
+        return frozenset(
+            id_
+            for one in self.versions
+            for id_ in (*one.added_line_ids, *one.removed_line_ids, *one.changed_line_ids)
+        )
+
+    @property
+    def messages(self) -> list[pb.DeliveredMessage]:
         """The messages that were merged or dropped."""
         return [message for version in self.versions for message in version.messages]
+
+
+@dataclass(frozen=True)
+class LineDifference:
+    """How the lines of two profiles differ.
+
+    Attributes:
+        reworded: Lines with other words, each before and after.
+    """
+
+    added: Sequence[pb.Line]
+    removed: Sequence[pb.Line]
+    reworded: Sequence[tuple[pb.Line, pb.Line]] = ()
+
+
+def compare_texts(before: Sequence[pb.Line], after: Sequence[pb.Line]) -> LineDifference:
+    """Compare lines that have no ids in common: none counts as reworded."""
+    old, new = {line.text for line in before}, {line.text for line in after}
+    return LineDifference(
+        added=[line for line in after if line.text not in old],
+        removed=[line for line in before if line.text not in new],
+    )
 
 
 @dataclass(frozen=True)
@@ -77,17 +115,25 @@ class Change:
     before: pb.Profile | None
     after: pb.Profile
 
-    @property
-    def added(self) -> list[pb.Line]:
-        """The lines that the change brought, reworded ones too."""
-        old = {line.text for line in self.before.lines} if self.before else set()
-        return [line for line in self.after.lines if line.text not in old]
-
-    @property
-    def removed(self) -> list[pb.Line]:
-        """The lines that went, or were reworded."""
-        new = {line.text for line in self.after.lines}
-        return [line for line in self.before.lines if line.text not in new] if self.before else []
+    @cached_property
+    def lines(self) -> "LineDifference":
+        """The lines that the change brought, took away or reworded."""
+        old = list(self.before.lines) if self.before else []
+        ids = self.stop.changed_ids
+        if ids is None:
+            return compare_texts(old, self.after.lines)
+        was = {line.id: line for line in old}
+        now = [line for line in self.after.lines if line.id in ids]
+        left = {line.id for line in self.after.lines}
+        return LineDifference(
+            added=[line for line in now if line.id not in was],
+            removed=[line for line in old if line.id in ids and line.id not in left],
+            reworded=[
+                (was[line.id], line)
+                for line in now
+                if line.id in was and was[line.id].text != line.text
+            ],
+        )
 
     @property
     def event(self) -> pb.InteractionSource | None:

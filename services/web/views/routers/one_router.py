@@ -122,7 +122,7 @@ async def show_versions(request: Request) -> Response:
             number=number,
             page_size=VERSIONS_A_PAGE,
             page_token=read_page_token(request.query_params),
-            clients=CLIENTS_A_VERSION,
+            max_clients=CLIENTS_A_VERSION,
         )
     )
     # The oldest of a page is compared with nothing: its predecessor is on the next page.

@@ -119,14 +119,14 @@ async def test_a_dead_letter_keeps_the_last_question_and_its_answer(server, tmp_
         server.prompts.clear()
         await engine.record(events(1))
         await engine.drain()
-        [letter] = await engine.store.get_failed_reasoning(1 << 56, 9)
+        [letter] = await engine.store.get_failed_reasoning(9)
         assert letter.attempts == SETTINGS.reason_attempts
         assert letter.exchange.answered == said.replace("\0", "")
         assert "<data>" in letter.exchange.asked
         assert letter.exchange.asked.endswith(server.prompts[-1].strip()[-40:])
         server.form = READ["as it should be"]
         assert await engine.retry_dead_letters(None) == (1, 0)
-        assert await engine.store.get_failed_reasoning(1 << 56, 9) == []
+        assert await engine.store.get_failed_reasoning(9) == []
     finally:
         await engine.close()
 

@@ -9,6 +9,8 @@ from services.config.sources import (
     Entry,
     LoadedSettings,
     SettingsError,
+    SettingSource,
+    SourceKind,
     find_lines,
     list_setting_fields,
     load_settings,
@@ -31,7 +33,7 @@ def load(tmp_path):
 
 
 def test_untouched_settings_have_the_source_default(load):
-    assert set(load().sources.values()) == {"default"}
+    assert set(load().sources.values()) == {SettingSource(SourceKind.DEFAULT)}
 
 
 def test_a_later_source_wins_and_is_named(load):
@@ -42,15 +44,17 @@ def test_a_later_source_wins_and_is_named(load):
     loaded = load(toml, environment, ["seed=30"])
     workflow = loaded.settings.workflow
     assert (workflow.session.k, workflow.taste.k, workflow.seed) == (10, 20, 30)
-    assert loaded.sources["session.k"].endswith("propagation.toml, line 2")
-    assert loaded.sources["taste.k"] == "environment PROPAGATION_TASTE__K"
-    assert loaded.sources["seed"] == "flag --set"
+    assert str(loaded.sources["session.k"]).endswith("propagation.toml, line 2")
+    assert loaded.sources["taste.k"] == SettingSource(
+        SourceKind.ENVIRONMENT, "PROPAGATION_TASTE__K"
+    )
+    assert str(loaded.sources["seed"]) == "flag --set"
 
 
 def test_every_other_source_wins_over_a_preset(load):
     loaded = load('preset = "paper"', {"PROPAGATION_TASTE__K": "33"})
     assert loaded.settings.workflow.policy == "semantic"
-    assert loaded.sources["policy"] == "preset paper"
+    assert str(loaded.sources["policy"]) == "preset paper"
     assert loaded.settings.workflow.taste.k == 33
 
 
@@ -187,18 +191,16 @@ def test_none_in_a_file_takes_an_optional_setting_back(load, key):
 
 
 def test_variables_that_are_no_settings_are_ignored(load):
-    assert (
-        load(
-            environment={"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}
-        ).sources["seed"]
-        == "default"
-    )
+    others = {"PATH": "x", "PROPAGATION_CONFIG": "y", "PROPAGATION_ADDRESS": "z"}
+    assert load(environment=others).sources["seed"] == SettingSource(SourceKind.DEFAULT)
 
 
 def test_flags_keep_the_type_of_their_value(load):
-    loaded = load_settings(None, {}, {"server.port": Entry(0, "flag --port")})
+    loaded = load_settings(
+        None, {}, {"server.port": Entry(0, SettingSource(SourceKind.FLAG, "--port"))}
+    )
     assert loaded.settings.server.port == 0
-    assert loaded.sources["server.port"] == "flag --port"
+    assert str(loaded.sources["server.port"]) == "flag --port"
 
 
 def test_a_file_may_begin_with_a_byte_order_mark(load):
@@ -215,7 +217,7 @@ def test_a_file_may_begin_with_a_byte_order_mark(load):
     ],
 )
 def test_a_secret_within_a_url_is_masked(url, masked):
-    given = {"openai.base_url": Entry(url, "environment")}
+    given = {"openai.base_url": Entry(url, SettingSource(SourceKind.ENVIRONMENT))}
     shown = {key: value for key, value, _ in load_settings(None, {}, given).rows()}
     assert shown["openai.base_url"] == masked
 
@@ -300,7 +302,7 @@ def test_every_setting_is_described_and_no_secret_is_shown(load):
     assert "hunter2" not in str(described)
     assert described["neo4j.password"].value == "set"
     assert described["qdrant.api_key"].value == "not set"
-    assert described["neo4j.password"].source.endswith("propagation.toml, line 3")
+    assert described["neo4j.password"].source.line == 3
     assert described["taste.k"].value == "20"
     assert described["taste.k"].unit == "routers"
     assert described["auto_create"].value == "true"
@@ -310,8 +312,8 @@ def test_every_setting_is_described_and_no_secret_is_shown(load):
 
 def test_settings_of_a_program_say_so():
     loaded = LoadedSettings.of(Settings(store="neo4j"))
-    assert loaded.sources["store"] == "program"
-    assert loaded.sources["index"] == "default"
+    assert loaded.sources["store"].kind is SourceKind.PROGRAM
+    assert loaded.sources["index"].kind is SourceKind.DEFAULT
 
 
 def test_every_number_has_a_unit():

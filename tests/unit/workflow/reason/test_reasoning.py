@@ -174,7 +174,7 @@ async def test_a_dead_letter_that_fails_again_stays_one_with_its_newest_reason(e
     await engine.drain()
     engine.reasoner.strange.add("Aida")
     assert await engine.retry_dead_letters(None) == (0, 1)
-    [letter] = await engine.store.get_failed_reasoning(1 << 56, 10)
+    [letter] = await engine.store.get_failed_reasoning(10)
     assert "line 999" in letter.reason
     assert letter.attempts == 6, "three tries, and three at the replay"
 
