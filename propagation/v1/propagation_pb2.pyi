@@ -4144,6 +4144,7 @@ class ForgetClientResponse(_message.Message):
     LINES_DROPPED_FIELD_NUMBER: _builtins.int
     ROUTER_TEXTS_FIELD_NUMBER: _builtins.int
     ITEMS_ERASED_FIELD_NUMBER: _builtins.int
+    AS_OF_SEQUENCE_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The sequence of the erasure; 0 with `dry_run`."""
     events_erased: _builtins.int
@@ -4156,6 +4157,11 @@ class ForgetClientResponse(_message.Message):
     """The number of items that would go with it, because only its events named them (auto_create).
     Absent without `dry_run`.
     """
+    as_of_sequence: _builtins.int
+    """The last sequence that was recorded when the search of `dry_run` began. What was written
+    meanwhile may be counted or not, and later events may change the figures. Absent without
+    `dry_run`.
+    """
     def __init__(
         self,
         *,
@@ -4164,15 +4170,20 @@ class ForgetClientResponse(_message.Message):
         lines_dropped: _builtins.int = ...,
         router_texts: _builtins.int | None = ...,
         items_erased: _builtins.int | None = ...,
+        as_of_sequence: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "items_erased", b"items_erased", "router_texts", b"router_texts"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_as_of_sequence", b"_as_of_sequence", "_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "as_of_sequence", b"as_of_sequence", "items_erased", b"items_erased", "router_texts", b"router_texts"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "events_erased", b"events_erased", "items_erased", b"items_erased", "lines_dropped", b"lines_dropped", "router_texts", b"router_texts", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_as_of_sequence", b"_as_of_sequence", "_items_erased", b"_items_erased", "_router_texts", b"_router_texts", "as_of_sequence", b"as_of_sequence", "events_erased", b"events_erased", "items_erased", b"items_erased", "lines_dropped", b"lines_dropped", "router_texts", b"router_texts", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__as_of_sequence: _TypeAlias = _typing.Literal["as_of_sequence"]  # noqa: Y015
+    _WhichOneofArgType__as_of_sequence: _TypeAlias = _typing.Literal["_as_of_sequence", b"_as_of_sequence"]  # noqa: Y015
     _WhichOneofReturnType__items_erased: _TypeAlias = _typing.Literal["items_erased"]  # noqa: Y015
     _WhichOneofArgType__items_erased: _TypeAlias = _typing.Literal["_items_erased", b"_items_erased"]  # noqa: Y015
     _WhichOneofReturnType__router_texts: _TypeAlias = _typing.Literal["router_texts"]  # noqa: Y015
     _WhichOneofArgType__router_texts: _TypeAlias = _typing.Literal["_router_texts", b"_router_texts"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__as_of_sequence) -> _WhichOneofReturnType__as_of_sequence | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__items_erased) -> _WhichOneofReturnType__items_erased | None: ...
     @_typing.overload

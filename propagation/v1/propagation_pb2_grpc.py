@@ -505,7 +505,7 @@ class PropagationServiceServicer:
         """Forget a client: its events, its texts, and what rests on them elsewhere. See docs/erasure.md.
 
         The id may be used anew afterwards. A caller that leaves does not stop the erasure. With
-        `dry_run` nothing is changed: the answer says what would be. Role: admin.
+        `dry_run` nothing is changed and nothing waits: the answer says what would be. Role: admin.
 
         INVALID_ARGUMENT: the key is malformed, or dry_run is combined with wipe. NOT_FOUND (NOT_KNOWN):
         there is no such client. ABORTED (LEASE_LOST, VERSION_CLASH): another process took over, or

@@ -20,8 +20,6 @@ from propagation.workflow.forget.text_changes import ErasedClient, list_own_name
 from propagation.workflow.forget.withdrawal import CommittedWithdrawal, Withdrawer
 from propagation.workflow.views import ClientMemory, find_ref
 
-ATTEMPTS = 3
-
 
 @dataclass(frozen=True)
 class EventRetraction:
@@ -71,6 +69,7 @@ class ErasurePreview:
 
     Attributes:
         client: The client as it is.
+        sequence: What was recorded when the search began. Later events may change the figures.
         events: How many events would be erased.
         lines: How many lines the current profiles of other clients would lose.
         router_texts: How many texts of routers, present and earlier, would change.
@@ -78,6 +77,7 @@ class ErasurePreview:
     """
 
     client: Client
+    sequence: int
     events: int
     lines: int
     router_texts: int
@@ -202,34 +202,14 @@ class Forgetting:
         )
 
     async def preview(self, key: ClientKey) -> ErasurePreview:
-        """Say what an erasure would do now, and change nothing.
+        """Say what an erasure would do now; change and stop nothing.
 
-        Texts may change while it looks; then it looks again. After ATTEMPTS times it keeps other
-        activities of this process out, as an erasure does.
+        It takes no locks: what is written while it searches may count or not.
 
         Raises:
             NotFound: The client is unknown.
         """
-        for _ in range(ATTEMPTS):
-            before = await self._read_state()
-            found = await self._preview(key)
-            if await self._read_state() == before:
-                return found
-        async with self.exclusion.run(Activity.ERASE), self.exclusion.run(Activity.WITHDRAW):
-            return await self._preview(key)
-
-    async def _read_state(self) -> tuple[int, ...]:
-        """Return numbers that grow when texts or messages change."""
-        last_round = await self.store.get_last_round()
-        runs = await self.store.get_evolution_runs(1)
-        return (
-            await self.store.get_texts_through(),
-            await self.store.get_last_withdrawal(),
-            last_round.number if last_round else 0,
-            runs[0].run if runs else 0,
-        )
-
-    async def _preview(self, key: ClientKey) -> ErasurePreview:
+        sequence = await self.store.get_recorded_through()
         erased = await self._build_erased_client(key)
         rows = await self.store.get_interactions_of_clients([erased.client.ref])
         changes = await self.withdrawer.find_changes(rows, erased)
@@ -238,6 +218,7 @@ class Forgetting:
         )
         return ErasurePreview(
             client=erased.client,
+            sequence=sequence,
             events=len(rows),
             lines=changes.lines_dropped,
             router_texts=sum(

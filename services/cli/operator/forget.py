@@ -143,7 +143,8 @@ def forget(
 
 def _describe_preview(answer: pb.ForgetClientResponse) -> str:
     return (
-        f"Would be erased: {pluralize(answer.events_erased, 'event')},"
+        f"Would be erased, as of sequence {answer.as_of_sequence:,}:"
+        f" {pluralize(answer.events_erased, 'event')},"
         f" {pluralize(answer.lines_dropped, 'line')} of other clients,"
         f" {pluralize(answer.items_erased, 'item')} that only these events named; would change:"
         f" {pluralize(answer.router_texts, 'router text')}."

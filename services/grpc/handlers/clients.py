@@ -158,4 +158,5 @@ class ClientsHandler(Servicer):
             lines_dropped=found.lines,
             router_texts=found.router_texts,
             items_erased=found.items_erased,
+            as_of_sequence=found.sequence,
         )

@@ -137,11 +137,13 @@ async def test_a_dry_run_says_what_would_go_and_changes_nothing(service):
     assert (said.sequence, said.events_erased) == (0, 2)
     assert said.HasField("router_texts")
     assert said.items_erased == 1, "i2, which only Ann chose"
+    assert said.as_of_sequence == before
     assert (await service.stub.GetStatus(pb.GetStatusRequest())).recorded_through == before
     done = await forget(service, user("ann"))
     assert (done.events_erased, done.lines_dropped) == (said.events_erased, said.lines_dropped)
     assert done.sequence > before
     assert not done.HasField("router_texts")
+    assert not done.HasField("as_of_sequence")
     assert (await read_failure(service.stub.ForgetClient(request)))[0] == grpc.StatusCode.NOT_FOUND
     both = pb.ForgetClientRequest(key=user("bob"), dry_run=True, wipe=True)
     assert "wipe" in (await read_failure(service.stub.ForgetClient(both)))[1]

@@ -43,6 +43,7 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
         before = await page.get(f"{PAGE}&plan=1")
         planned = await service.stub.ForgetClient(pb.ForgetClientRequest(key=ANN, dry_run=True))
         assert planned.events_erased == 4
+        assert f"As of entry {planned.as_of_sequence}" in before.text
         assert "<strong>4 events</strong>" in before.text
         assert f"<strong>{pluralize(planned.lines_dropped, 'line')}</strong>" in before.text
         assert f"<strong>{pluralize(planned.router_texts, 'text')}</strong>" in before.text

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from propagation.model import NotFound
+from propagation.workflow.concurrency import Activity
 from propagation.workflow.engine import Engine
 from tests.unit.workflow.small_database import (
     STORES,
@@ -80,16 +81,30 @@ async def test_items_that_only_the_client_named_are_counted(engine):
     assert (await engine.preview_erasure(user_key(4))).items_erased == 2
 
 
-async def test_a_preview_while_texts_change_ends(engine, monkeypatch):
-    """After some attempts it keeps the writers of this process out."""
+async def test_a_preview_under_steady_events_searches_once(engine, monkeypatch):
+    """Events go on under it: each commits a text while it searches."""
     await record_history(engine, 2, 30)
-    numbers = iter(range(1_000_000, 2_000_000))
+    calm = await engine.preview_erasure(user_key(3))
+    searches = []
+    find_changes = engine.forgetting.withdrawer.find_changes
 
-    async def get_texts_through():
-        await asyncio.sleep(0)
-        return next(numbers)
+    async def find_and_record(rows, erased):
+        found = await find_changes(rows, erased)
+        searches.append(len(rows))
+        await engine.record([event(1_000 + len(searches), 4, 7)])
+        await engine.drain()
+        return found
 
-    monkeypatch.setattr(engine.store, "get_texts_through", get_texts_through)
+    monkeypatch.setattr(engine.forgetting.withdrawer, "find_changes", find_and_record)
     moving = await engine.preview_erasure(user_key(3))
-    monkeypatch.undo()
-    assert moving == await engine.preview_erasure(user_key(3))
+    assert searches == [calm.events]
+    assert moving == calm
+    assert moving.sequence == await engine.store.get_recorded_through() - 1
+
+
+async def test_a_preview_takes_no_locks(engine):
+    await record_history(engine, 2, 30)
+    calm = await engine.preview_erasure(user_key(3))
+    exclusion = engine.forgetting.exclusion
+    async with exclusion.run(Activity.ERASE), exclusion.run(Activity.WITHDRAW):
+        assert await asyncio.wait_for(engine.preview_erasure(user_key(3)), 60) == calm
