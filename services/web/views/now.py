@@ -104,8 +104,8 @@ def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
         )
     elif not status.bootstrapped:
         yield Task(
-            "Routers are not made from this catalogue yet, because it has few items: until then they"
-            " are a first guess."
+            "Routers are not made from this catalogue yet, because it has few items: until then"
+            " they are a first guess."
         )
     if not status.propagate:
         yield Task("Propagation is switched off (propagate=false): nothing travels.")
