@@ -72,7 +72,7 @@ def draw(picture: Element) -> Markup:
 
 
 def write_form_value(value: object) -> Markup:
-    """Write a value that a form sends back, which must come back as it is.
+    """Write a value that must come back from a form unchanged.
 
     Only markup is escaped. Visible text also has its invisible characters written as escapes.
     """

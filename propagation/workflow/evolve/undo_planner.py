@@ -111,7 +111,7 @@ async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[Rout
 
 
 def find_largest_attributes(version: RouterVersion) -> tuple[str, ...]:
-    """Return the attributes of a router's standing with the largest weights, the largest first."""
+    """Return the largest attributes of a router's standing, largest first."""
     by_weight = sorted(version.standing, key=lambda named: (-named[1], named[0]))
     return tuple(name for name, _ in by_weight[:ATTRIBUTES])
 

@@ -35,7 +35,7 @@ def read_number(text: str, what: str, least: int, most: int) -> int:
 
 
 def read_page_token(query: Mapping[str, str]) -> str:
-    """Return the token of the page of a list; empty for the first page."""
+    """Return the token of a list's page, empty for the first."""
     return query.get("page", "")
 
 

@@ -10,7 +10,7 @@ PAGE_SIZE = 1_000
 async def list_routers(
     visitor: Visitor, bank: pb.Bank.ValueType, as_of: pb.AsOf | None = None
 ) -> list[pb.Router]:
-    """List all routers of a bank by number, now or as of the past."""
+    """List all routers of a bank, now or in the past."""
     return await _list(visitor, pb.ListRoutersRequest(bank=bank, as_of=as_of))
 
 
