@@ -200,8 +200,8 @@ async def test_what_a_model_gets_wrong_is_counted(service, start_page, monkeypat
 
     async with start_page(service.address) as page:
         await page.get("/failures")
-        visitor = next(iter(page.state.sessions._visitors.values()))[1]
-        monkeypatch.setattr(visitor.client.stub, "GetStatus", answer_status)
+        connection = page.state.sessions.anonymous.connection
+        monkeypatch.setattr(connection.client.stub, "GetStatus", answer_status)
         text = read_text(await page.get("/failures"))
     assert "It answers by place." in text
     assert "of the answers to backward@5 could not be used" in text
