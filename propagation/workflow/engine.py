@@ -664,8 +664,11 @@ class Engine:
         """
         return await self.reasoned_watermark.read(exact=exact)
 
-    async def find_ref(self, key: ClientKey) -> int:
-        """Return a client's number. Raises NotFound."""
+    async def find_any_ref(self, key: ClientKey) -> int:
+        """Return a client's number, also that of an unlisted item. Raises NotFound.
+
+        A call asks Servicer._find_ref instead, which does not tell of unlisted items.
+        """
         return await find_ref(self.store, key)
 
     async def gauge(self) -> Gauge | None:

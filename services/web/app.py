@@ -1,6 +1,7 @@
 """The application: addresses, views, sign-in."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from propagation_client import Credentials
+from services.web.access.message_reach import MessageReach
 from services.web.access.protection import (
     ProtectionHeaders,
     check_host,
@@ -22,13 +24,13 @@ from services.web.access.protection import (
 )
 from services.web.access.report_files import ReportFolder
 from services.web.access.sessions import Sessions, SignInRefused
-from services.web.live import Feeds, Parts, stream_frames
+from services.web.live import Parts, stream_frames
 from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
+from services.web.state import PageState, get_state
 from services.web.view_table import View, ViewTable
 from services.web.views import clients, failures, history, now, reports, routers, settings, trace
-from services.web.views.routers.message_reach import MessageReach
 
 VIEWS: tuple[ViewTable, ...] = (
     now.VIEWS,
@@ -41,6 +43,7 @@ VIEWS: tuple[ViewTable, ...] = (
     reports.VIEWS,
 )
 COOKIE = "propagation_session"
+IDLE_CHECK_SECONDS = 60.0
 STATIC_SECONDS = 24 * 3_600
 LOCAL_NAMES = frozenset({"localhost"})
 
@@ -70,17 +73,19 @@ def build_app(options: WebOptions) -> Starlette:
     It connects to the service when the first visitor comes.
     """
     sessions = Sessions(options.service, options.credentials, options.token_needed)
-    feeds, reach = Feeds(), MessageReach()
+    reach = MessageReach()
     names = LOCAL_NAMES | {name.lower() for name in options.names}
 
     @asynccontextmanager
     async def close_at_the_end(_: Starlette) -> AsyncIterator[None]:
+        ending = asyncio.create_task(_end_idle_sessions(sessions))
         yield
-        await feeds.close()
+        ending.cancel()
+        await asyncio.wait([ending])
         await reach.close()
         await sessions.close()
 
-    guard = _Guard(sessions, feeds, names)
+    guard = _Guard(sessions, names)
     live: dict[str, Parts] = {}
     routes: list[Route | Mount] = [
         Route("/health", _show_health),
@@ -100,32 +105,39 @@ def build_app(options: WebOptions) -> Starlette:
         exception_handlers=list_handlers(),
         lifespan=close_at_the_end,
     )
-    app.state.reports = ReportFolder(options.reports) if options.reports else None
-    app.state.sessions, app.state.feeds, app.state.live = sessions, feeds, live
-    app.state.layouts, app.state.reach = RouterLayouts(), reach
+    app.state.page = PageState(
+        sessions=sessions,
+        live=live,
+        layouts=RouterLayouts(),
+        reach=reach,
+        reports=ReportFolder(options.reports) if options.reports else None,
+    )
     return app
+
+
+async def _end_idle_sessions(sessions: Sessions) -> None:
+    """End idle sessions, also if nobody comes."""
+    while True:
+        await asyncio.sleep(IDLE_CHECK_SECONDS)
+        await sessions.end_idle()
 
 
 class _Guard:
     """Lets only visitors and this page's own forms reach a view."""
 
-    def __init__(self, sessions: Sessions, feeds: Feeds, names: Collection[str]) -> None:
+    def __init__(self, sessions: Sessions, names: Collection[str]) -> None:
         self._sessions = sessions
-        self._feeds = feeds
         self._names = names
 
     def __call__(self, view: View) -> View:
         async def answer(request: Request) -> Response:
             check_host(request.headers, self._names)
-            visitor = self._sessions.find(request.cookies.get(name_cookie(request), ""))
+            visitor = await self._sessions.find(request.cookies.get(name_cookie(request), ""))
             new = visitor is None
             if visitor is None and request.method == "GET":
                 visitor = await self._sessions.sign_in_without_token()
             if visitor is None:
                 return RedirectResponse(f"/sign-in?{urlencode({'next': _get_path(request)})}", 303)
-            snapshot = self._feeds.find(visitor)
-            if snapshot is not None and snapshot.status is not None:
-                visitor = self._sessions.update_roles(visitor, snapshot.status.caller_roles)
             request.state.visitor = visitor
             if request.method == "POST":
                 request.state.form = await read_form(request, visitor.forgery_key)
@@ -161,17 +173,21 @@ async def show_sign_in(request: Request) -> Response:
 
 
 async def sign_in(request: Request) -> Response:
-    """Open a session for the token of the form."""
+    """Open a session for the token of the form.
+
+    It replaces the session that the browser had.
+    """
     form = await read_form(request, "")
     next_ = _check_next(form.get("next", "/"))
     token = form.get("token", "").strip()
-    sessions: Sessions = request.app.state.sessions
+    sessions = get_state(request).sessions
     try:
         if not token:
             raise SignInRefused("Paste a token: `propagation token new` makes one.")
         visitor = await sessions.sign_in(token)
     except SignInRefused as error:
         return show(request, "sign_in.html", 403, next=next_, problem=str(error))
+    await sessions.sign_out(request.cookies.get(name_cookie(request), ""))
     response = RedirectResponse(next_, 303)
     _set_cookie(request, response, visitor.session)
     return response
@@ -179,7 +195,7 @@ async def sign_in(request: Request) -> Response:
 
 async def sign_out(request: Request) -> Response:
     """End the visitor's session."""
-    await request.app.state.sessions.sign_out(get_visitor(request).session)
+    await get_state(request).sessions.sign_out(get_visitor(request).session)
     response = RedirectResponse("/sign-in", 303)
     response.delete_cookie(name_cookie(request), path="/")
     return response
@@ -187,17 +203,17 @@ async def sign_out(request: Request) -> Response:
 
 async def stream_live(request: Request) -> Response:
     """Stream the live parts of a view as server-sent events."""
-    views: Mapping[str, Parts] = request.app.state.live
-    parts = views.get(request.query_params.get("view", ""))
+    state = get_state(request)
+    parts = state.live.get(request.query_params.get("view", ""))
     if parts is None:
         raise BadAddress("There is no live view of this name.")
     visitor = get_visitor(request)
-    sessions: Sessions = request.app.state.sessions
-    feeds: Feeds = request.app.state.feeds
 
     async def frames() -> AsyncIterator[str]:
-        async with feeds.follow(visitor) as feed:
-            async for frame in stream_frames(feed, lambda: sessions.find(visitor.session), parts):
+        async with visitor.connection.feed.follow() as feed:
+            async for frame in stream_frames(
+                feed, lambda: state.sessions.look_up(visitor.session), parts
+            ):
                 yield frame
 
     return StreamingResponse(frames(), media_type="text/event-stream")

@@ -16,6 +16,7 @@ from services.web.access.protection import ForeignHost, Forged, FormTooLarge, ad
 from services.web.access.report_files import NoSuchReport
 from services.web.access.sessions import SignInRefused
 from services.web.rendering import show
+from services.web.state import get_state
 
 STATUSES: Mapping[grpc.StatusCode, int] = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -84,7 +85,7 @@ async def _handle_call(request: Request, error: Exception) -> Response:
     if error.code() == grpc.StatusCode.UNAUTHENTICATED:
         visitor = getattr(request.state, "visitor", None)
         if visitor is not None:
-            await request.app.state.sessions.sign_out(visitor.session)
+            await get_state(request).sessions.sign_out(visitor.session)
         return RedirectResponse("/sign-in?ended=1", 303)
     return await show_problem(request, describe_failure(error))
 

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, tostring
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -68,6 +68,14 @@ def render_part(template: str, **context: object) -> str:
 def draw(picture: Element) -> Markup:
     """Return a drawing as markup; its serialiser has escaped all text."""
     return Markup(tostring(picture, encoding="unicode", method="html"))
+
+
+def write_form_value(value: object) -> Markup:
+    """Write a value that a form sends back, which must come back as it is.
+
+    Only markup is escaped. Visible text also has its invisible characters written as escapes.
+    """
+    return escape(str(value))
 
 
 def keep_markup(part: str) -> Markup:
@@ -155,6 +163,7 @@ def _templates() -> Environment:
         number=write_number,
         parties=write_parties,
         draw=draw,
+        form_value=write_form_value,
         part=keep_markup,
         sum=sum_field,
         operation=describe_operation,

@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 import sys
+import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,14 +20,16 @@ from propagation_client import Credentials
 from services.runtime.bound_process import build_bound_command
 from services.runtime.errors import PortTaken
 from services.security.tls import TlsFiles, create_server_context
+from services.web.access.sessions import Sessions
 from services.web.app import WebOptions, build_app
-from services.web.live import Feeds
+from services.web.state import get_state_of
 
 NICENESS = 5
 MAX_CONNECTIONS = 512
 STOP_SECONDS = 1
 START_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+LONG_LIFE_SECONDS = 60.0
 log = structlog.get_logger()
 
 
@@ -121,7 +125,7 @@ def build_server(options: PageOptions) -> uvicorn.Server:
     )
     config.load()
     config.ssl = context
-    return _PageServer(config, app.state.feeds)
+    return _PageServer(config, get_state_of(app).sessions)
 
 
 class _PageServer(uvicorn.Server):
@@ -130,12 +134,24 @@ class _PageServer(uvicorn.Server):
     They would not end by themselves, and uvicorn would wait for them, then cancel them.
     """
 
-    def __init__(self, config: uvicorn.Config, feeds: Feeds) -> None:
+    def __init__(self, config: uvicorn.Config, sessions: Sessions) -> None:
         super().__init__(config)
-        self._feeds = feeds
+        self._sessions = sessions
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals; SIGINT stays ignored if it was.
+
+        A terminal's Ctrl-C reaches the child of a service too, and the service ends it.
+        """
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        with super().capture_signals():
+            if ignored:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._feeds.end_streams()
+        await self._sessions.end_streams()
         await super().shutdown(sockets)
 
 
@@ -188,17 +204,31 @@ async def serve_page_beside(options: PageOptions) -> AsyncIterator[str]:
 
 
 async def _keep_running(child: Process, options: PageOptions) -> None:
-    pause = FIRST_PAUSE
+    pause = 0.0
+    began = time.monotonic()
     try:
         while True:
             code = await child.wait()
+            pause = choose_pause(pause, time.monotonic() - began)
             log.warning("the page's process ended, and is started again", code=code, seconds=pause)
             await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+            began = time.monotonic()
             with contextlib.suppress(PortTaken):
                 child, _ = await _start_child(options)
     finally:
         await _stop(child)
+
+
+def choose_pause(last: float, life: float) -> float:
+    """Return the seconds to wait before the next start.
+
+    Args:
+        last: The last pause, in seconds; 0 before the first.
+        life: How many seconds the process ran.
+    """
+    if life >= LONG_LIFE_SECONDS or not last:
+        return FIRST_PAUSE
+    return min(2 * last, LONGEST_PAUSE)
 
 
 async def _start_child(options: PageOptions) -> tuple[Process, str]:
@@ -207,15 +237,17 @@ async def _start_child(options: PageOptions) -> tuple[Process, str]:
     )
     assert child.stdin is not None
     assert child.stdout is not None
-    child.stdin.write(json.dumps(asdict(options)).encode() + b"\n")
-    child.stdin.close()
+    address = ""
     try:
-        async with asyncio.timeout(START_SECONDS):
-            address = (await child.stdout.readline()).decode().strip()
-    except TimeoutError:
-        address = ""
+        child.stdin.write(json.dumps(asdict(options)).encode() + b"\n")
+        child.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(START_SECONDS):
+                address = (await child.stdout.readline()).decode().strip()
+    finally:
+        if not address:  # also if the service stops during the start
+            await _stop(child)
     if not address:
-        await _stop(child)
         raise PortTaken(f"{options.host}:{options.port}")
     return child, address
 

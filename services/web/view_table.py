@@ -17,8 +17,8 @@ class ViewTable:
 
     Attributes:
         pages: Views that show something, by path.
-        forms: Views that do something, by path. They get the form's fields in
-            `request.state.form`, after it was checked that this page sent it.
+        forms: Views that do something, by path. `get_form` has the form's
+            fields, after it was checked that this page sent it.
         live: By the name of a live view, what is updated in it.
     """
 

@@ -1,7 +1,7 @@
 // name: forget/client/delete_client
 // purpose: delete erased clients with their earlier contents, and remove them from interactions in which they are the negative: any event with the id of such an interaction then counts as its repeat
-// parameters: gone
-UNWIND $gone AS ref
+// parameters: erased_refs
+UNWIND $erased_refs AS ref
 MATCH (c:Client {ref: ref})
 CALL (c) {
   MATCH (c)-[:WAS]->(b:ClientBefore)

@@ -227,7 +227,7 @@ class Withdrawal:
     words: frozenset[str] = frozenset()
 
     @property
-    def gone(self) -> tuple[int, ...]:
+    def erased_refs(self) -> tuple[int, ...]:
         """Refs of the erased client and the orphans; none for a retraction."""
         return () if self.erased is None else (self.erased, *self.orphans)
 

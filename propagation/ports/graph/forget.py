@@ -93,7 +93,7 @@ class ErasureStore(Protocol):
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: Collection[int],
+        erased_refs: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -108,7 +108,7 @@ class ErasureStore(Protocol):
         Args:
             refs: Clients whose parts from these `sequences` are withdrawn.
             sequences: The interactions that are withdrawn.
-            erased: Those of `refs` whose parts are all withdrawn; none for a retraction.
+            erased_refs: Those of `refs` whose parts are all withdrawn; none for a retraction.
             words: Also find messages with one of these words in name, text or attributes, and
                 messages whose text was withdrawn before (they may have held one).
             titles: Also find messages with one of these titles in their text.

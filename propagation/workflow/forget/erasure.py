@@ -194,7 +194,7 @@ class Forgetting:
                 self._note_withdrawal(withdrawn)
                 if client.key.kind == ClientKind.USER:
                     self.memory.pending_events.forget([client.key.id])
-                for ref in withdrawn.erased.refs if withdrawn.erased else ():
+                for ref in withdrawn.erased.erased_refs if withdrawn.erased else ():
                     self.memory.forget_client(ref)
                 await self.withdrawer.publish(withdrawn)
             await self._remove_traces(wipe=wipe)

@@ -183,12 +183,14 @@ class Subtraction:
         if self.retrust:
             recompute_own_trust(state, user, history.item[stays], history.weight[stays])
 
-    def finish(self, view: NumbersView, erased: int | None, gone: Iterable[int] = ()) -> None:
+    def finish(
+        self, view: NumbersView, erased: int | None, erased_refs: Iterable[int] = ()
+    ) -> None:
         """Shorten the users' lists, and empty the rows of an erased client.
 
         Args:
             erased: Client (ref) whose rows are emptied; None for a retraction.
-            gone: It and the items (refs) that go with it. These are only retired: their rows are
+            erased_refs: It and the items that go with it. These are only retired: their rows are
                 emptied with the log entry that the commit makes (NumbersView.erase_items).
         """
         _remove_places(view.state, sorted(self.removed_places))
@@ -207,7 +209,7 @@ class Subtraction:
                 int(view.state.clock[ITEMS]),
                 item,
             )
-        for ref in gone:
+        for ref in erased_refs:
             if get_kind(ref) == ClientKind.ITEM and index_of(ref) < view.items:
                 view.retire_item(index_of(ref))
         view.copy_totals()

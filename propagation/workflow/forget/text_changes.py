@@ -37,7 +37,7 @@ class ErasedClient:
     orphans: Sequence[Client] = ()
 
     @property
-    def refs(self) -> tuple[int, ...]:
+    def erased_refs(self) -> tuple[int, ...]:
         """Refs of the client and the orphans."""
         return (self.client.ref, *(client.ref for client in self.orphans))
 
@@ -124,7 +124,7 @@ class WithdrawalRequest:
     @property
     def erased_refs(self) -> frozenset[int]:
         """Refs of the erased client, and of items that go too."""
-        return frozenset() if self.erased is None else frozenset(self.erased.refs)
+        return frozenset() if self.erased is None else frozenset(self.erased.erased_refs)
 
     @property
     def own_words(self) -> OwnWords:

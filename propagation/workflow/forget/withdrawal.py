@@ -346,9 +346,9 @@ class Withdrawer:
         if erased is None:
             self.vectors.forget([], changes.unheld, frozenset())
         else:
-            by_kind = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in erased.refs)
+            by_kind = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in erased.erased_refs)
             deleted |= by_kind
-            self.vectors.forget(erased.refs, changes.unheld, erased.names)
+            self.vectors.forget(erased.erased_refs, changes.unheld, erased.names)
         await self.vectors.publish(changes.next_texts)
         try:
             await self.index_maintenance.follow_withdrawal(
@@ -397,7 +397,7 @@ def _build_withdrawal(
         kind=EntryKind.ERASURE,
         refs=(client.ref,),
         erased=client.ref,
-        orphans=erased.refs[1:],
+        orphans=erased.erased_refs[1:],
         unmapped=erased.names,
         words=changes.hidden.union(one.key.id for one in (client, *erased.orphans)),
     )

@@ -76,7 +76,7 @@ class ClientsHandler(Servicer):
         at = await parse_as_of(request, self._time_travel)
         await self._wait_for(request, context, texts=merge)
         reflects = await self._build_reflects(exact=merge)
-        ref = await self._find_listed_ref(key)
+        ref = await self._find_ref(key)
         reading = await self._engine.read_profile(ref, at, merge=merge)
         if reading.waiting:
             self._worker.queue_merge(ref)
@@ -112,7 +112,7 @@ class ClientsHandler(Servicer):
         if kind == ClientKind.USER:
             admitted_caller.get().require("SimilarClients among users", Role.ANALYST)
         await self._wait_for(request, context)
-        ref = await self._find_listed_ref(key)
+        ref = await self._find_ref(key)
         answer = await self._engine.find_similar(ref, kind, by, limit, self._get_least_users())
         return pb.SimilarClientsResponse(
             neighbours=[

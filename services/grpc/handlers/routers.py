@@ -119,10 +119,13 @@ class RoutersHandler(Servicer):
     async def _find_routers_of(self, member: ClientKey) -> frozenset[int]:
         """Find the taste routers whose table holds a client.
 
-        Empty if too few users chose the item for the caller to know.
+        Empty if too few users chose a listed item for the caller to know.
+
+        Raises:
+            NotFound: There is no such client, or the caller may not know of it.
         """
         require_reading_of(member, "ListRouters")
-        ref = await self._engine.find_ref(member)
+        ref = await self._find_ref(member)
         if await self._engine.find_rarely_chosen([ref], self._get_least_users()):
             return frozenset()
         edges = await self._store.get_edges([ref])

@@ -64,13 +64,15 @@ class Servicer:
         """
         return await self._engine.find_unlisted(clients, self._get_least_users())
 
-    async def _find_listed_ref(self, key: ClientKey) -> int:
-        """Return a client's number.
+    async def _find_ref(self, key: ClientKey) -> int:
+        """Return the number of a client that the caller may know of.
+
+        Every call that names a client finds it here.
 
         Raises:
             NotFound: There is no such client, or the caller may not know of it.
         """
-        ref = await self._engine.find_ref(key)
+        ref = await self._engine.find_any_ref(key)
         rare = await self._engine.find_rarely_chosen([ref], self._get_least_users())
         if rare and await self._find_unlisted(await self._store.get_clients([ref])):
             raise NotFound(key.kind.name.lower(), key.id)

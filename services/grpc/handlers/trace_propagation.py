@@ -155,7 +155,7 @@ class TracePropagationHandler(Servicer):
             case "client":
                 key = parse_key(request.client, "client")
                 require_reading_of(key, "TracePropagation")
-                ref = await self._find_listed_ref(key)
+                ref = await self._find_ref(key)
                 rare = await self._engine.find_rarely_chosen([ref], self._get_least_users())
                 return tracer.trace_client(ref, with_events=ref not in rare), [ref]
             case "attribute":
@@ -164,7 +164,7 @@ class TracePropagationHandler(Servicer):
             case "line":
                 key = parse_key(request.line.client, "line.client")
                 require_reading_of(key, "TracePropagation")
-                ref = await self._find_listed_ref(key)
+                ref = await self._find_ref(key)
                 line = await self._find_line(ref, request.line.line_id)
                 return tracer.trace_line(ref, line.id), [ref]
             case _:

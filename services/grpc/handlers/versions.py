@@ -39,7 +39,7 @@ class VersionsHandler(Servicer):
         require_reading_of(key, "ListProfileVersions")
         whole = key.kind == ClientKind.USER or admitted_caller.get().sees_users
         page = parse_page(request, f"versions {whole} {int(key.kind)} {key.id}")
-        found = await self._list_changes(await self._engine.find_ref(key), page, whole=whole)
+        found = await self._list_changes(await self._find_ref(key), page, whole=whole)
         token = ""
         if found.more:
             token = page.create_next_token(found.changes[-1].version if whole else page.end)

@@ -1,1 +1,1 @@
-"""Who may come in and read what: sessions, protection, reports."""
+"""Visitors and what they read: sessions, connections, feeds, protection, reports."""

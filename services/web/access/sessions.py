@@ -4,19 +4,21 @@ A cookie names the session, and the session holds the visitor's token. A token i
 memory only. Cookies, addresses and logs never contain one.
 """
 
+import asyncio
 import hashlib
 import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import grpc
 
-from propagation.v1 import propagation_pb2 as pb
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from propagation_client import CallFailed, Credentials, PropagationClient
+from services.web.access.connection import Connection
+from services.web.access.feed import Snapshot
 
 IDLE_SECONDS = 12 * 3_600.0
 MAX_SESSIONS = 1_000
@@ -34,21 +36,22 @@ class Visitor:
 
     Attributes:
         session: The session's name, which is the cookie's value.
-        client: The connection to the service, which sends the visitor's token.
-        roles: The roles that the service gives the token, included ones too.
-        audience: Equal for visitors with the same token: they see the same.
+        connection: What the visitor shares with others of the same token.
         forgery_key: Must come back with each form, because other sites cannot know it.
         has_token: Whether the visitor signed in with a token.
         notices: Sentences that the visitor's next page shows, such as what a form did.
     """
 
     session: str
-    client: PropagationClient
-    roles: frozenset[str]
-    audience: str
+    connection: Connection
     forgery_key: str
     has_token: bool
     notices: list[str] = field(default_factory=list, compare=False)
+
+    @property
+    def client(self) -> PropagationClient:
+        """The connection to the service, which sends the visitor's token."""
+        return self.connection.client
 
     @property
     def stub(self) -> "pb_grpc.PropagationServiceAsyncStub":
@@ -56,16 +59,12 @@ class Visitor:
         return self.client.stub
 
     def may(self, role: str) -> bool:
-        """Tell whether the token has a role."""
-        return role in self.roles
+        """Tell whether the service last gave the token a role."""
+        return role in self.connection.roles
 
-
-@dataclass
-class _Connection:
-    """The connection of all visitors with one token."""
-
-    client: PropagationClient
-    visitors: int = 0
+    def find_snapshot(self) -> Snapshot | None:
+        """Return the newest live state, if the token's feed runs."""
+        return self.connection.feed.find_snapshot()
 
 
 @dataclass
@@ -84,20 +83,36 @@ class Sessions:
     token_needed: bool
     clock: Callable[[], float] = time.monotonic
     _visitors: "OrderedDict[str, tuple[float, Visitor]]" = field(default_factory=OrderedDict)
-    _connections: dict[str, _Connection] = field(default_factory=dict)
+    _connections: dict[str, Connection] = field(default_factory=dict)
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
-    def find(self, session: str) -> Visitor | None:
-        """Return the visitor of a session.
+    async def find(self, session: str) -> Visitor | None:
+        """Return the visitor of a session, and renew it.
 
         None if there is none, or it was idle for IDLE_SECONDS.
         """
+        await self.end_idle()
+        visitor = self.look_up(session)
+        if visitor is not None:
+            self._visitors[session] = (self.clock(), visitor)
+            self._visitors.move_to_end(session)
+        return visitor
+
+    def look_up(self, session: str) -> Visitor | None:
+        """Return the visitor of a session, which this does not renew."""
         found = self._visitors.get(session)
-        if found is None or found[0] < self.clock() - IDLE_SECONDS:
-            return None
-        self._visitors[session] = (self.clock(), found[1])
-        self._visitors.move_to_end(session)
-        return found[1]
+        return None if found is None or self._is_idle(found[0]) else found[1]
+
+    async def end_idle(self) -> None:
+        """End the sessions that were idle for IDLE_SECONDS."""
+        while self._visitors:
+            session, (used, _) = next(iter(self._visitors.items()))  # the one used longest ago
+            if not self._is_idle(used):
+                return
+            await self.sign_out(session)
+
+    def _is_idle(self, used: float) -> bool:
+        return used < self.clock() - IDLE_SECONDS
 
     async def sign_in(self, token: str) -> Visitor:
         """Open a session for a token.
@@ -119,7 +134,7 @@ class Sessions:
         # Counted before the first wait, so that another visitor's leaving does not close it.
         connection.visitors += 1
         try:
-            roles = await read_roles(connection.client)
+            await check_token(connection)
             if token and self.token_needed and await self._accepts_anybody():
                 raise SignInRefused(
                     "The service has no tokens, so this page would be open to everybody who reaches"
@@ -127,11 +142,11 @@ class Sessions:
                 )
             await self._drop_oldest()
         except BaseException:
-            await self._release(audience)
+            await self._release(connection)
             raise
         session = secrets.token_urlsafe(32)
         key = hmac.new(self._secret, f"form {session}".encode(), hashlib.sha256).hexdigest()
-        visitor = Visitor(session, connection.client, roles, audience, key, bool(token))
+        visitor = Visitor(session, connection, key, bool(token))
         self._visitors[session] = (self.clock(), visitor)
         return visitor
 
@@ -154,25 +169,21 @@ class Sessions:
         """End a session."""
         found = self._visitors.pop(session, None)
         if found is not None:
-            await self._release(found[1].audience)
+            await self._release(found[1].connection)
 
-    def update_roles(self, visitor: Visitor, roles: Iterable[str]) -> Visitor:
-        """Note the roles that the service now gives the visitor's token."""
-        found = self._visitors.get(visitor.session)
-        changed = replace(visitor, roles=frozenset(roles))
-        if changed == visitor or found is None:
-            return visitor
-        self._visitors[visitor.session] = (found[0], changed)
-        return changed
+    async def end_streams(self) -> None:
+        """Let all live views end by themselves, before the server stops."""
+        await asyncio.gather(*(one.feed.end_streams() for one in self._connections.values()))
 
     async def close(self) -> None:
         """Close all connections."""
-        for connection in self._connections.values():
-            await connection.client.close()
+        connections = list(self._connections.values())
         self._connections.clear()
         self._visitors.clear()
+        for connection in connections:
+            await connection.close()
 
-    def _connect(self, token: str, audience: str) -> _Connection:
+    def _connect(self, token: str, audience: str) -> Connection:
         if audience not in self._connections:
             try:
                 client = PropagationClient(
@@ -183,44 +194,43 @@ class Sessions:
                 )
             except ValueError as error:
                 raise SignInRefused(f"The page cannot send a token: {error}.") from error
-            self._connections[audience] = _Connection(client)
+            self._connections[audience] = Connection(audience, client)
         return self._connections[audience]
 
-    async def _release(self, audience: str) -> None:
+    async def _release(self, connection: Connection) -> None:
         """Count one visitor less, and close the connection after the last."""
-        connection = self._connections.get(audience)
-        if connection is None:  # all were closed
-            return
         connection.visitors -= 1
-        if not connection.visitors:
-            del self._connections[audience]
-            await connection.client.close()
+        if not connection.visitors and self._connections.get(connection.audience) is connection:
+            del self._connections[connection.audience]
+            await connection.close()
 
     async def _drop_oldest(self) -> None:
         while len(self._visitors) >= MAX_SESSIONS:
             await self.sign_out(next(iter(self._visitors)))
 
     async def _accepts_anybody(self) -> bool:
-        anybody = PropagationClient(
+        client = PropagationClient(
             self.address, replace(self.credentials, token=""), timeout=CALL_SECONDS, retries=None
         )
-        async with anybody:
-            try:
-                await read_roles(anybody)
-            except SignInRefused:
-                return False
+        anybody = Connection("", client)
+        try:
+            await check_token(anybody)
+        except SignInRefused:
+            return False
+        finally:
+            await anybody.close()
         return True
 
 
-async def read_roles(client: PropagationClient) -> frozenset[str]:
-    """Ask the service for the roles of a client's token.
+async def check_token(connection: Connection) -> None:
+    """Ask the service for the roles of a connection's token.
 
     Raises:
         SignInRefused: The token is not known, has expired, or may not read.
         CallFailed: The service did not answer.
     """
     try:
-        status = await client.stub.GetStatus(pb.GetStatusRequest())
+        await connection.ask_roles()
     except CallFailed as error:
         if error.code() == grpc.StatusCode.UNAUTHENTICATED:
             raise SignInRefused(
@@ -233,4 +243,3 @@ async def read_roles(client: PropagationClient) -> frozenset[str]:
                 " analyst or admin."
             ) from error
         raise
-    return frozenset(status.caller_roles)

@@ -21,7 +21,7 @@ from services.report.router_map import (
     lay_out_routers,
     measure_dots,
 )
-from services.web.live import Flow
+from services.web.access.feed import Flow
 from services.web.rendering import link_router
 
 MAX_LAYOUTS = 16

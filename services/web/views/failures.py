@@ -12,6 +12,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.report.language_model import count_losses, list_model_warnings
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, show
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_SEQUENCE, read_number
 
@@ -78,7 +79,7 @@ async def _list_letters(visitor: Visitor, token: str) -> pb.ListDeadLettersRespo
 
 async def replay_some(request: Request) -> Response:
     """Queue the dead letters that the form chose."""
-    sequences = read_sequences(request.state.form)
+    sequences = read_sequences(get_form(request))
     visitor = get_visitor(request)
     if not sequences:
         visitor.notices.append("No dead letter was chosen, so nothing was queued.")

@@ -12,8 +12,8 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import draw_quality_chart
 from services.report.worth import describe_worth
+from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Snapshot
 from services.web.rendering import get_visitor, render_part, show
 from services.web.view_table import ViewTable
 
@@ -112,7 +112,7 @@ async def show_now(request: Request) -> Response:
     visitor = get_visitor(request)
     status = await visitor.stub.GetStatus(pb.GetStatusRequest(gauge_course=True))
     recent = await visitor.stub.ListOperations(pb.ListOperationsRequest(page_size=8))
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot()
+    snapshot = visitor.find_snapshot() or Snapshot()
     return show(
         request,
         "now.html",

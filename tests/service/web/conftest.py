@@ -18,6 +18,7 @@ from services.security.roles import Role
 from services.security.tokens import Token, create_token, write_tokens
 from services.web.access.protection import FORGERY_FIELD
 from services.web.server import PageOptions, build_server, listen, name_address
+from services.web.state import PageState, get_state_of
 
 KEY = re.compile(f'name="{FORGERY_FIELD}" value="([0-9a-f]+)"')
 
@@ -31,9 +32,9 @@ class Page:
     server: uvicorn.Server
 
     @property
-    def app(self):
-        """The application behind the server."""
-        return self.server.config.app
+    def state(self) -> PageState:
+        """What the requests of the page share."""
+        return get_state_of(self.server.config.app)
 
     async def get(self, path: str, **options) -> httpx2.Response:
         return await self.http.get(path, **options)

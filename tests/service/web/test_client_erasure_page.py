@@ -1,10 +1,16 @@
 """Export and forgetting on the page, over HTTP."""
 
+import html
 import json
+import re
+
+import grpc
+import pytest
 
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
-from tests.service.scenarios import ANN, propagate_opera, record_choices
+from services.runtime.console import make_printable
+from tests.service.scenarios import ANN, catch_code, propagate_opera, record_choices
 
 FORM = {"kind": "user", "id": "ann"}
 PAGE = "/client/forget?kind=user&id=ann"
@@ -59,6 +65,25 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
         assert (await page.get("/client?kind=user&id=ann")).status_code == 404
         again = await page.send("/client/forget", {**FORM, "typed": "ann"})
         assert again.status_code == 404
+
+
+@pytest.mark.parametrize("odd", ["a\u200bb", "a\u202eb", "\U0001f468\u200d\U0001f469"])
+async def test_forms_act_on_the_client_that_the_page_shows(service, start_page, odd):
+    """Its twin is called as the page writes the invisible characters of the other."""
+    twin = make_printable(odd)
+    await record_choices(service, [("e1", odd, "i1"), ("e2", twin, "i1")])
+    async with start_page(service.address) as page:
+        shown = await page.http.get("/client/forget", params={"kind": "user", "id": odd})
+        hidden = re.search('name="id" value="([^"]*)"', shown.text)
+        assert hidden is not None
+        form = {"kind": "user", "id": html.unescape(hidden[1]), "typed": twin}
+        assert (await page.send("/client/forget", form)).status_code == 303
+        events = await page.http.get("/client/events", params={"kind": "user", "id": twin})
+    assert "e2" in events.text
+    for name, there in ((odd, False), (twin, True)):
+        key = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id=name)
+        code = await catch_code(service.stub.GetProfile(pb.GetProfileRequest(key=key)))
+        assert (code == grpc.StatusCode.OK) == there, name
 
 
 async def test_items_that_only_its_events_named_are_counted_beforehand(service, start_page):

@@ -7,14 +7,16 @@ import time
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+import grpc
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.settings import WorkflowSettings
+from propagation_client import PropagationClient
 from services.config.settings import ServerSettings, Settings
 from services.server import run_service
-from services.web import live
-from services.web.live import Snapshot
+from services.web.access import feed
+from services.web.access.feed import Feed, SharedFeed, Snapshot
 from services.web.server import STOP_SECONDS
 from tests.ports import find_free_port
 from tests.service.conftest import SMALL
@@ -62,7 +64,7 @@ async def run_on_port(folder, port):
 
 
 async def test_a_view_is_updated_while_events_arrive(service, start_page, monkeypatch):
-    monkeypatch.setattr(live, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.1)
     async with start_page(service.address) as page, following(page) as frames:
         await wait_until(lambda: frames)
         assert "<dt>items</dt><dd>0</dd>" in frames[0]["parts"]["figures"]
@@ -81,7 +83,7 @@ async def test_a_view_is_updated_while_events_arrive(service, start_page, monkey
 @pytest.mark.slow
 async def test_a_slow_reader_gets_fewer_frames_and_delays_nobody(service, start_page, monkeypatch):
     """The slow reader's frames are large, so the buffers between are full after a few."""
-    monkeypatch.setattr(live, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.02)
     rendered = {"slow": [], "fast": []}
 
     def render(name, chars):
@@ -92,8 +94,8 @@ async def test_a_slow_reader_gets_fewer_frames_and_delays_nobody(service, start_
         return parts
 
     async with start_page(service.address) as page:
-        page.app.state.live["slow"] = render("slow", FLOOD_CHARS)
-        page.app.state.live["fast"] = render("fast", 10)
+        page.state.live["slow"] = render("slow", FLOOD_CHARS)
+        page.state.live["fast"] = render("fast", 10)
         await page.get("/")
         place = urlsplit(page.address)
         cookie = "; ".join(f"{name}={value}" for name, value in page.http.cookies.items())
@@ -125,12 +127,13 @@ async def test_a_slow_reader_gets_fewer_frames_and_delays_nobody(service, start_
 
 
 async def test_a_reader_who_leaves_is_forgotten(service, start_page, monkeypatch):
-    monkeypatch.setattr(live, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(feed, "LINGER_SECONDS", 0.1)
     async with start_page(service.address) as page:
         async with following(page) as frames:
             await wait_until(lambda: frames)
-            assert len(page.app.state.feeds._feeds) == 1
-        await wait_until(lambda: not page.app.state.feeds._feeds, 10)
+            [connection] = page.state.sessions._connections.values()
+            assert connection.feed.find_snapshot() is not None
+        await wait_until(lambda: connection.feed.find_snapshot() is None, 10)
         assert await wait_until(lambda: not page.server.server_state.tasks, 10)
 
 
@@ -138,7 +141,7 @@ async def test_a_reader_who_leaves_is_forgotten(service, start_page, monkeypatch
 async def test_a_service_that_is_away_gets_one_sentence_and_comes_back(
     tmp_path, start_page, monkeypatch
 ):
-    monkeypatch.setattr(live, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.1)
     port = find_free_port()
     async with start_page(f"127.0.0.1:{port}") as page:
         away = await page.get("/")
@@ -198,3 +201,40 @@ async def test_the_end_of_the_server_ends_live_views(service, start_page):
         await wait_until(lambda: not page.server.started or not page.server.server_state.tasks)
         await wait_until(lambda: not page.server.server_state.connections)
         assert time.monotonic() - began < STOP_SECONDS
+
+
+async def test_a_feed_that_failed_is_shown_and_started_again(
+    service, start_page, monkeypatch, caplog
+):
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.1)
+    measure, faults = Feed._measure_rate, [grpc.aio.UsageError("Channel is closed.")]
+
+    def fail_once(self, status):
+        if faults:
+            raise faults.pop()
+        return measure(self, status)
+
+    monkeypatch.setattr(Feed, "_measure_rate", fail_once)
+    async with start_page(service.address) as page, following(page) as frames:
+        await wait_until(lambda: frames and not frames[-1]["problem"])
+        assert frames[0]["problem"].startswith("The live view failed, and is started again.")
+    assert "UsageError('Channel is closed.')" in caplog.text
+
+
+async def test_a_feed_lingers_after_its_last_reader(service, monkeypatch):
+    async with PropagationClient(service.address) as client:
+        shared = SharedFeed(client, lambda _: None)
+        monkeypatch.setattr(feed, "LINGER_SECONDS", 0.05)
+        async with shared.follow() as first:
+            pass
+        monkeypatch.setattr(feed, "LINGER_SECONDS", 60.0)
+        async with shared.follow() as second:
+            assert second is first
+        ended = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.1, ended.set_result, None)
+        await ended  # the earlier reader's time is over now
+        assert shared.find_snapshot() is not None
+        await shared.close()
+        assert shared.find_snapshot() is None
+        async with shared.follow() as late:
+            assert late.ended, "nothing calls through a client that is closed"

@@ -200,7 +200,7 @@ async def test_what_a_model_gets_wrong_is_counted(service, start_page, monkeypat
 
     async with start_page(service.address) as page:
         await page.get("/failures")
-        visitor = next(iter(page.app.state.sessions._visitors.values()))[1]
+        visitor = next(iter(page.state.sessions._visitors.values()))[1]
         monkeypatch.setattr(visitor.client.stub, "GetStatus", answer_status)
         text = read_text(await page.get("/failures"))
     assert "It answers by place." in text

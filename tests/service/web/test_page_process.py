@@ -14,8 +14,9 @@ import httpx2
 import pytest
 
 from services.cli.exits import ExitCode
+from services.web.server import PageOptions, choose_pause, serve_page_beside
 from tests.ports import find_free_port
-from tests.waiting import block_until
+from tests.waiting import block_until, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -142,6 +143,36 @@ def test_a_page_that_was_killed_is_started_again_at_its_address(tmp_path):
         assert second != first
         assert "is started again" in (tmp_path / "log").read_text()
         assert service.poll() is None
+
+
+def test_a_ctrl_c_that_reaches_the_page_leaves_its_end_to_the_service(tmp_path):
+    with serve(tmp_path) as (service, address):
+        [page] = find_children(service.pid)
+        status = Path(f"/proc/{page}/status").read_text()
+        ignored = int(re.search(r"^SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)[1], 16)
+        assert ignored & 1 << signal.SIGINT - 1
+        assert not ignored & 1 << signal.SIGTERM - 1, "the service ends it so"
+        os.kill(page, signal.SIGINT)
+        assert fetch(address).status_code == 200
+        assert find_children(service.pid) == [page]
+        assert "started again" not in (tmp_path / "log").read_text()
+
+
+async def test_a_page_that_is_being_started_again_ends_with_the_service():
+    options = PageOptions("127.0.0.1", 0, "127.0.0.1:1")
+    async with serve_page_beside(options):
+        [first] = find_children(os.getpid())
+        os.kill(first, signal.SIGKILL)
+        await wait_until(lambda: [one for one in find_children(os.getpid()) if one != first], 20)
+    assert not find_children(os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("last", "life", "pause"),
+    [(0, 5, 1), (1, 5, 2), (32, 59, 60), (60, 5, 60), (60, 60, 1), (8, 4_000, 1)],
+)
+def test_pauses_grow_until_a_page_lives_for_a_minute(last, life, pause):
+    assert choose_pause(last, life) == pause
 
 
 def test_a_page_alone_shows_a_service_and_outlives_it(tmp_path):

@@ -280,7 +280,7 @@ async def test_the_reach_of_messages_is_counted_once_for_all(service, start_page
     await propagate_opera(service)
     async with start_page(service.address) as page:
         await page.get("/routers")
-        reach = page.app.state.reach
+        reach = page.state.reach
         await wait_until(lambda: reach._kept)
         monkeypatch.setattr(type(reach), "_ask", None)  # a second call would fail
         answer = await page.get("/routers")

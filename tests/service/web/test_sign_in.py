@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import ssl
+import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -17,8 +18,7 @@ from services.security import reloaded_file
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
 from services.server import run_service
-from services.web import live
-from services.web.access import sessions
+from services.web.access import feed, sessions
 from services.web.access.sessions import Sessions
 from tests.service.certificates import make_authority, make_certificate
 from tests.service.conftest import SMALL
@@ -244,7 +244,7 @@ async def test_more_visitors_than_sessions_keep_the_newest_sessions(
             page.http.cookies.clear()
             answer = await page.get("/live?view=none")
             assert answer.status_code == 400
-        held = page.app.state.sessions
+        held = page.state.sessions
         assert len(held._visitors) == 20
         assert len(held._connections) == 1
         assert (await page.get("/")).status_code == 200, "the newest goes on"
@@ -274,39 +274,95 @@ async def test_a_visitor_who_leaves_does_not_end_the_sign_in_of_another(closed, 
         await asyncio.sleep(0)
         await opened.sign_out(first.session)
         second = await joining
-        assert opened.find(second.session) is second
+        assert await opened.find(second.session) is second
         await opened.sign_out(second.session)
     assert not opened._connections
     await opened.close()
 
 
-async def test_an_idle_session_ends(closed, tokens):
+async def test_an_idle_session_ends_and_leaves_nothing(closed, tokens):
     now = [0.0]
     opened = Sessions(closed.address, Credentials(), token_needed=False, clock=lambda: now[0])
     visitor = await opened.sign_in(tokens.secrets[Role.READ])
     now[0] += sessions.IDLE_SECONDS - 1
-    assert opened.find(visitor.session) is visitor
-    now[0] += sessions.IDLE_SECONDS + 1
-    assert opened.find(visitor.session) is None
+    assert await opened.find(visitor.session) is visitor
+    now[0] += sessions.IDLE_SECONDS - 1
+    assert opened.look_up(visitor.session) is visitor
+    now[0] += 2
+    assert opened.look_up(visitor.session) is None, "a look-up renews nothing"
+    await opened.end_idle()
+    assert not opened._visitors
+    assert not opened._connections
     await opened.close()
+
+
+async def test_an_open_live_view_does_not_keep_a_session(
+    closed, start_page, tokens, monkeypatch, caplog
+):
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.05)
+    async with start_page(closed.address, token_needed=True) as page:
+        await page.sign_in(tokens.secrets[Role.READ])
+        held = page.state.sessions
+        async with page.http.stream("GET", "/live?view=now") as answer:
+            parts = answer.aiter_text()
+            async with asyncio.timeout(10):
+                while "event: frame" not in await anext(parts):
+                    pass
+                monkeypatch.setattr(held, "clock", lambda: time.monotonic() + 13 * 3_600)
+                assert "event: signed-out" in [part async for part in parts][-1]
+        assert (await page.get("/")).status_code == 303
+        assert not held._visitors
+        assert not held._connections
+    assert "the live feed failed" not in caplog.text, "it ends before its client is closed"
+
+
+async def test_a_second_sign_in_ends_the_first_session(closed, start_page, tokens):
+    async with start_page(closed.address, token_needed=True) as page:
+        await page.sign_in(tokens.secrets[Role.ADMIN])
+        [first] = page.state.sessions._visitors
+        await page.sign_in(tokens.secrets[Role.READ])
+        [second] = page.state.sessions._visitors
+        assert second != first
+        assert len(page.state.sessions._connections) == 1
+        assert (await page.get("/")).status_code == 200
+
+
+async def test_reports_follow_the_roles_of_now(closed, start_page, tokens, tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    (folder / "first.html").write_text("<p>names of users")
+    secret, entry = create_token("ann", [Role.ANALYST])
+    write_tokens(tokens.path, [entry])
+    async with start_page(closed.address, token_needed=True, reports=str(folder)) as page:
+        await page.sign_in(secret)
+        assert "names of users" in (await page.get("/reports/first.html")).text
+        entry = type(entry)(entry.name, frozenset({Role.READ}), entry.hashed)
+        write_tokens(tokens.path, [entry])
+        for path in ("/reports/first.html", "/reports"):
+            answer = await page.get(path)
+            assert "roles analyst and admin only" in answer.text
+        write_tokens(tokens.path, [tokens.entries[Role.ADMIN]])
+        gone = await page.get("/reports/first.html")
+        assert gone.headers["location"] == "/sign-in?ended=1"
 
 
 @pytest.mark.slow
 async def test_visitors_of_one_token_share_a_feed(closed, start_page, tokens, monkeypatch):
-    monkeypatch.setattr(live, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(feed, "LINGER_SECONDS", 0.1)
     async with start_page(closed.address, token_needed=True) as page:
-        feeds = page.app.state.feeds
         visitors = [open_visitor(page.address) for _ in range(3)]
         for visitor, role in zip(visitors, (Role.READ, Role.READ, Role.ADMIN), strict=True):
             await visitor.post("/sign-in", data={"token": tokens.secrets[role]})
         streams = [visitor.stream("GET", "/live?view=now") for visitor in visitors]
         for stream in streams:
             await stream.__aenter__()
-        assert len(feeds._feeds) == 2
+        feeds = [one.feed for one in page.state.sessions._connections.values()]
+        assert len(feeds) == 2
+        assert all(one.find_snapshot() is not None for one in feeds)
         for stream, visitor in zip(streams, visitors, strict=True):
             await stream.__aexit__(None, None, None)
             await visitor.aclose()
-        await wait_until(lambda: not feeds._feeds, 10)
+        await wait_until(lambda: all(one.find_snapshot() is None for one in feeds), 10)
 
 
 async def test_a_cookie_that_nobody_gave_is_no_session(closed, start_page):

@@ -184,7 +184,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         self,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: Collection[int],
+        erased_refs: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -194,7 +194,7 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
         of = {
             "refs": sorted(set(refs)),
             "sequences": sorted(sequences),
-            "erased": sorted(erased),
+            "erased_refs": sorted(erased_refs),
         }
         rows = await self._database.table("forget/messages/parts_of_clients", **of)
         lost_parts = group_pairs(

@@ -236,7 +236,7 @@ class WithdrawalCommit:
             WithdrawalStep.CHANGE_MESSAGES: self._change_messages,
             WithdrawalStep.PUBLISH_BARRIER: self._publish_barrier,
             WithdrawalStep.MARK_FOR_WIPING: lambda: self.transaction.execute(
-                "forget/wiping/add_pending_client", gone=list(self.withdrawal.gone)
+                "forget/wiping/add_pending_client", erased_refs=list(self.withdrawal.erased_refs)
             ),
             WithdrawalStep.RECORD_SEQUENCE: lambda: self.transaction.execute(
                 "forget/progress/set_last_withdrawal", sequence=self.sequence
@@ -258,8 +258,8 @@ class WithdrawalCommit:
         A newer text is one that was committed since the search. The first read locks the commit
         numbers of texts, which every commit of a text needs.
         """
-        gone = (*self.withdrawal.refs, *self.withdrawal.orphans)
-        await lock_clients(self.transaction, self.withdrawal.texts, gone)
+        taken = (*self.withdrawal.refs, *self.withdrawal.orphans)
+        await lock_clients(self.transaction, self.withdrawal.texts, taken)
         number = self.withdrawal.texts_read_through
         while rows := await self.transaction.table(
             "reason/texts/texts_after", number=number, limit=TEXTS_PER_READ
@@ -338,16 +338,18 @@ class WithdrawalCommit:
         )
 
     async def _erase_client(self) -> None:
-        transaction, gone = self.transaction, list(self.withdrawal.gone)
-        by_collection = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in gone)
+        transaction, erased_refs = self.transaction, list(self.withdrawal.erased_refs)
+        by_collection = group_pairs((COLLECTIONS[get_kind(ref)], ref) for ref in erased_refs)
         for collection, refs in by_collection.items():
             await self._dequeue(collection, refs)
         await transaction.execute(
-            "forget/client/strip_log", gone=gone, kinds=[kind.value for kind in KINDS_WITH_OTHERS]
+            "forget/client/strip_log",
+            erased_refs=erased_refs,
+            kinds=[kind.value for kind in KINDS_WITH_OTHERS],
         )
-        await transaction.execute("forget/client/detach_texts", gone=gone)
-        await transaction.execute("forget/client/delete_parts", gone=gone)
-        await transaction.execute("forget/client/delete_client", gone=gone)
+        await transaction.execute("forget/client/detach_texts", erased_refs=erased_refs)
+        await transaction.execute("forget/client/delete_parts", erased_refs=erased_refs)
+        await transaction.execute("forget/client/delete_client", erased_refs=erased_refs)
 
     async def _reduce_messages(self) -> None:
         rows = [[*key, sorted(names)] for key, names in self.withdrawal.reduced_messages.items()]
@@ -385,7 +387,7 @@ class WithdrawalCommit:
             await self._dequeue(Collection.ATTRIBUTES, lost)
         if lost or withdrawal.unmapped:
             await transaction.execute(
-                "forget/client/delete_attributes", gone=lost, unmapped=sorted(withdrawal.unmapped)
+                "forget/client/delete_attributes", names=lost, unmapped=sorted(withdrawal.unmapped)
             )
 
     async def _delete_naming(self, gradients: Sequence[Sequence[Any]]) -> None:

@@ -187,7 +187,7 @@ class SqliteErasure(SqliteWiping):
         connection: sqlite3.Connection,
         refs: Sequence[int],
         sequences: frozenset[int],
-        erased: Collection[int],
+        erased_refs: Collection[int],
         words: frozenset[str],
         titles: frozenset[str],
         names: frozenset[str],
@@ -195,8 +195,8 @@ class SqliteErasure(SqliteWiping):
         limit: int,
     ) -> Sequence[AffectedMessage]:
         first = min(sequences, default=0)  # PARTS_OF begins there in an index
-        gone = to_json(sorted(erased))
-        asked = to_json(sorted(set(refs))), gone, first, to_json(sorted(sequences))
+        erased = to_json(sorted(erased_refs))
+        asked = to_json(sorted(set(refs))), erased, first, to_json(sorted(sequences))
         rows = connection.execute(PARTS_OF, asked).fetchall()
         lost_parts = group_pairs(((row[0], row[1]), IntegratedAttribute(*row[3:])) for row in rows)
         rounds = {(router, version): number for router, version, number, *_ in rows}

@@ -274,32 +274,34 @@ class WithdrawalCommit:
         self._execute(MOVE_MERGES, self.sequence, erased)
 
     def _erase_client(self) -> None:
-        gone = to_json(self.withdrawal.gone)
-        clients = self._execute(f"SELECT ref, kind, id FROM client WHERE ref {IN}", gone).fetchall()
+        erased_refs = to_json(self.withdrawal.erased_refs)
+        clients = self._execute(
+            f"SELECT ref, kind, id FROM client WHERE ref {IN}", erased_refs
+        ).fetchall()
         self.connection.executemany(
             "DELETE FROM outbox WHERE collection = ? AND key = ?",
-            [(COLLECTIONS[get_kind(ref)].value, str(ref)) for ref in self.withdrawal.gone],
+            [(COLLECTIONS[get_kind(ref)].value, str(ref)) for ref in self.withdrawal.erased_refs],
         )
         self._execute(
             "UPDATE progress SET value = value + (SELECT coalesce(sum(newest), 0) FROM (SELECT"
             f" max(version) AS newest FROM profile_version WHERE ref {IN} GROUP BY ref))"
             " WHERE name = 'texts_forgotten'",
-            gone,
+            erased_refs,
         )
-        self._execute(STRIP_LOG, gone, to_json(KINDS_WITH_OTHERS))
-        erase_words(self.connection, self.withdrawal.gone)
+        self._execute(STRIP_LOG, erased_refs, to_json(KINDS_WITH_OTHERS))
+        erase_words(self.connection, self.withdrawal.erased_refs)
         for table in OF_CLIENT:
-            self._execute(f"DELETE FROM {table} WHERE ref {IN}", gone)
+            self._execute(f"DELETE FROM {table} WHERE ref {IN}", erased_refs)
         self._execute(
             f"DELETE FROM gradient WHERE module IN ('profile', 'filter_memory') AND owner {IN}",
-            gone,
+            erased_refs,
         )
         # The content hash is removed where the content named the client. Any further event with
         # such an id then counts as a repeat.
         self._execute(
             "UPDATE interaction SET negative = NULL, content_hash = ''"
             f" WHERE negative IS NOT NULL AND negative {IN}",
-            gone,
+            erased_refs,
         )
         for ref, kind, name in clients:
             self.directory.forget(kind, name)

@@ -10,6 +10,7 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.runtime.console import make_printable
 from services.web.rendering import KINDS, get_visitor
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, link_page, read_key, show_client
 
@@ -70,7 +71,7 @@ async def show_forget(request: Request) -> Response:
 async def forget(request: Request) -> Response:
     """Forget the client, if its id was typed."""
     visitor = get_visitor(request)
-    form = request.state.form
+    form = get_form(request)
     key = read_key(form)
     if not is_typed(key.id, form.get("typed", "")):
         visitor.notices.append(

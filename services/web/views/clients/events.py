@@ -5,6 +5,7 @@ from starlette.responses import RedirectResponse, Response
 
 from propagation.v1 import propagation_pb2 as pb
 from services.web.rendering import get_visitor, read_pages
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, link_page, read_key, show_client
 
@@ -40,7 +41,7 @@ async def show_events(request: Request) -> Response:
 async def retract_event(request: Request) -> Response:
     """Take one event back, and say what came of it."""
     visitor = get_visitor(request)
-    key, event = read_key(request.state.form), request.state.form.get("event", "")
+    key, event = read_key(get_form(request)), get_form(request).get("event", "")
     answer = await visitor.stub.RetractInteractions(
         pb.RetractInteractionsRequest(event_ids=[event]), timeout=RETRACT_SECONDS
     )

@@ -9,6 +9,7 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, link_client
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import read_key, show_client
 
@@ -92,7 +93,7 @@ async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShar
 async def merge_waiting(request: Request) -> Response:
     """Merge a client's waiting messages now, and say what they brought."""
     visitor = get_visitor(request)
-    key = read_key(request.state.form)
+    key = read_key(get_form(request))
     before = (await visitor.stub.GetProfile(pb.GetProfileRequest(key=key))).profile
     merged = await visitor.stub.GetProfile(
         pb.GetProfileRequest(key=key, freshness=pb.FRESHNESS_MERGED), timeout=MERGE_SECONDS

@@ -11,14 +11,14 @@ from starlette.responses import Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import pages
 from services.report.router_map import get_name
+from services.web.access.feed import Flow, Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Flow, Snapshot
-from services.web.pictures.router_picture import RouterLayouts, draw_routers
+from services.web.pictures.router_picture import draw_routers
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, render_part, show
+from services.web.state import get_state
 from services.web.view_table import ViewTable
 from services.web.views.addresses import read_as_of, read_choice
-from services.web.views.routers.message_reach import MessageReach
 
 PAGE_SIZE = 1_000
 MAX_NEWS = 8
@@ -104,14 +104,14 @@ async def show_routers(request: Request) -> Response:
         raise BadAddress("Only the taste routers of now can be asked for an item or a user.")
     bank = NAMES[question.bank]
     taste = bank == pb.BANK_TASTE
-    kept: MessageReach = request.app.state.reach
+    kept = get_state(request).reach
     routers, counted, holding, status = await asyncio.gather(
         list_routers(visitor, bank, as_of),
         kept.find(visitor),
         _find_holding(visitor, question),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = replace(request.app.state.feeds.find(visitor) or Snapshot(), status=status)
+    snapshot = replace(visitor.find_snapshot() or Snapshot(), status=status)
     flows = snapshot.flows if taste and as_of is None else {}
     reached = {number: one.clients for number, one in (counted or {}).items()} if taste else {}
     rows = [
@@ -124,7 +124,7 @@ async def show_routers(request: Request) -> Response:
         if _matches(row.router, question.attribute)
         and (holding is None or row.router.number in holding)
     ]
-    layouts: RouterLayouts = request.app.state.layouts
+    layouts = get_state(request).layouts
     picture = draw_routers(
         routers,
         await layouts.find(routers),

@@ -10,10 +10,11 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
+from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Snapshot
 from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_NUMBER, read_number
 
@@ -24,7 +25,7 @@ EVOLVE_SECONDS = 600.0
 
 
 def read_run(fields: Mapping[str, str]) -> int:
-    """Read the number of a run that an address or a form names.
+    """Read the number of a run from an address or a form.
 
     Raises:
         BadAddress: It names none.
@@ -62,7 +63,7 @@ async def show_evolution(request: Request) -> Response:
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
     names = {router.number: router.name for router in routers.routers}
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot(status=status)
+    snapshot = visitor.find_snapshot() or Snapshot(status=status)
     return show(
         request,
         "evolution/evolution.html",
@@ -112,7 +113,7 @@ async def evolve(request: Request) -> Response:
 
 async def undo(request: Request) -> Response:
     """Undo a run."""
-    number = read_run(request.state.form)
+    number = read_run(get_form(request))
     return await _evolve(request, pb.EvolveRoutersRequest(undo_run=number))
 
 

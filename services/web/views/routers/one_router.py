@@ -9,15 +9,15 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.report.router_map import get_name
+from services.web.access.feed import Flow, Snapshot
 from services.web.access.sessions import Visitor
-from services.web.live import Flow, Snapshot
 from services.web.pictures.lineage import describe_change, draw_lineage, trace_lineage
 from services.web.problems import BadAddress
 from services.web.rendering import BANKS, get_visitor, link_router, read_pages, show
+from services.web.state import get_state
 from services.web.view_table import ViewTable
 from services.web.views.addresses import read_as_of, read_router_number
 from services.web.views.routers.evolution import list_runs_since_bootstrap
-from services.web.views.routers.message_reach import MessageReach
 
 MEMBERS_A_PAGE = 20
 VERSIONS_A_PAGE = 20
@@ -49,7 +49,7 @@ async def show_router(request: Request) -> Response:
         if error.code() != grpc.StatusCode.NOT_FOUND or not taste or as_of is not None:
             raise
         return await _show_end(visitor, number, error)
-    kept: MessageReach = request.app.state.reach
+    kept = get_state(request).reach
     routers, status, reach, runs, before = await asyncio.gather(
         visitor.stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_size=1_000, as_of=as_of)),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
@@ -65,7 +65,7 @@ async def show_router(request: Request) -> Response:
         for change in run.changes
         if {*change.before, *change.after} & set(lineage.order if lineage else ())
     ]
-    snapshot = request.app.state.feeds.find(visitor) or Snapshot()
+    snapshot = visitor.find_snapshot() or Snapshot()
     router = answer.router
     return show(
         request,

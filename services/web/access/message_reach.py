@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import grpc
+
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
@@ -53,7 +55,7 @@ class MessageReach:
     async def _ask(self, visitor: Visitor) -> None:
         try:
             status = await visitor.stub.GetStatus(pb.GetStatusRequest(history=True))
-        except CallFailed:
+        except (CallFailed, grpc.aio.UsageError):  # the second: the visitor signed out meanwhile
             return  # the view's own calls say what is wrong
         else:
             self._kept = {one.router: one for one in status.reach}
