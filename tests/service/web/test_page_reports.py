@@ -65,10 +65,9 @@ async def test_reports_are_listed_newest_first_with_their_titles(service, start_
 
 async def test_names_that_are_not_utf8_are_left_out(service, start_page, tmp_path):
     for name in (b"caf\xe9.html", b"r\xe9sultats/in.html", b"good.html"):
-        file = os.path.join(os.fsencode(tmp_path), name)
-        os.makedirs(os.path.dirname(file), exist_ok=True)
-        with open(file, "wb") as written:
-            written.write(b"<title>t</title>")
+        file = tmp_path / os.fsdecode(name)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("<title>t</title>")
     async with start_page(service.address, reports=str(tmp_path)) as page:
         answer = await page.get("/reports")
     assert answer.status_code == 200
