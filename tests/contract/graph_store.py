@@ -202,7 +202,7 @@ def gradient(sequence: int, owner: int, module: Module = Module.ROUTER) -> Gradi
 def reasoned_interaction(
     sequence: int, *texts: ClientText, **fields: object
 ) -> ReasonedInteraction:
-    return ReasonedInteraction(sequence=sequence, user=user(0), texts=texts, **fields)
+    return ReasonedInteraction(**{"sequence": sequence, "user": user(0), "texts": texts, **fields})
 
 
 def message(router: int, version: int, *senders: int, words: str = "more jazz") -> RouterVersion:

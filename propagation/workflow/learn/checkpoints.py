@@ -259,6 +259,8 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     for name in (*ITEM_TABLES, "taste", "plan", "skipped", "withdrawn"):
         _fill(getattr(state.factors, name), arrays.pop(f"factors.{name}"))
     unpack(view.combiner, np.asarray(arrays.pop("combiner"), np.float64))
+    # Erased items have no vector. Older checkpoints count them, too.
+    state.totals[1] = np.count_nonzero(state.content[: view.items].any(axis=1))
     view.applied_through = checkpoint.sequence
     return view
 

@@ -139,7 +139,7 @@ class NumbersView:
             state.taste.total[is_retired] -= state.taste.mass[row, is_retired]
             state.taste.mass[row, is_retired] = 0
             state.clock[ITEMS] = row + 1
-            state.totals[1] = row + 1
+            state.totals[1] += 1
 
     def retire_item(self, row: int) -> None:
         """Keep an item from ever being shown or drawn again."""
@@ -156,12 +156,14 @@ class NumbersView:
     def erase_items(self, rows: Iterable[int]) -> None:
         """Empty the rows of erased items, and retire them.
 
-        Rows that the view does not have are left out. Neighbours stay.
+        Rows that the view does not have are left out. Neighbours stay. A row that is emptied again,
+        as when the log is replayed, leaves the count of items once only.
         """
         known = [row for row in rows if row < self.items]
         state = self.state
         for row in known:
             self.retire_item(row)
+            state.totals[1] -= state.content[row].any()
             for bank in (state.session, state.taste):
                 empty_row(bank, row)
             for array in (

@@ -165,23 +165,22 @@ async def _check_store(store: "GraphStore") -> list[Finding]:
     found = await find_lasting(store.check)
     if not found:  # else a text may be damaged, and the comparison reads them all
         found = await find_lasting(lambda: find_wrong_holders(store))
+    numbers = await find_lasting(lambda: _find_wrong_numbers(store))
     return [
-        *map(_build_finding, found),
-        await look_again(lambda: _check_learned_blocks(store)),
+        *map(_build_finding, found + numbers),
+        *([] if numbers else [Finding("learned blocks", "")]),
     ]
 
 
-async def _check_learned_blocks(store: "GraphStore") -> Finding:
-    """Check that the learned blocks and the newest barrier can be read."""
-    from propagation.workflow.learn.learned_blocks import read_blocks
+async def _find_wrong_numbers(store: "GraphStore") -> list[str]:
+    """Check that learned blocks and checkpoints agree with the log."""
+    from propagation.workflow.learn.adoption_check import find_wrong_adoptions
 
     try:
-        async for _ in read_blocks(store, 0):
-            pass
         await store.get_newest_checkpoint(barrier=True)
+        return await find_wrong_adoptions(store)
     except DamagedNumbers as damage:
-        return _build_finding(str(damage))
-    return Finding("learned blocks", "")
+        return [str(damage)]
 
 
 async def _check_engine(engine: "Engine", settings: "Settings") -> list[Finding]:

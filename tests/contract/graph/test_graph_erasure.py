@@ -79,7 +79,7 @@ async def record_history(store):
                 sequences[0], text(ANN, 1), gradients=(gradient(sequences[0], 3),), merges=merges
             ),
             reasoned_interaction(
-                sequences[1], text(BOB, 1), gradients=(gradient(sequences[1], 3),)
+                sequences[1], text(BOB, 1), user=BOB, gradients=(gradient(sequences[1], 3),)
             ),
             reasoned_interaction(sequences[2]),
         ],

@@ -122,7 +122,7 @@ async def test_orphans_go_with_all_that_is_held_of_them(store):
     claim = await store.claim_reason("w", 9, 1_000)
     texts = text(ANN, 1), text(orphan, 1, "heard of zydeco")
     await store.commit_reasoned(
-        claim, [reasoned_interaction(first, *texts), reasoned_interaction(first + 1)]
+        claim, [reasoned_interaction(first, *texts), reasoned_interaction(first + 1, user=BOB)]
     )
     await erase(store, ANN)
     assert await find_ref(store, "wugga") is None

@@ -2,7 +2,8 @@
 
 import pytest
 
-from propagation.model import StoreCorrupt
+from propagation.model import ClientChange, ClientKey, ClientKind, StoreCorrupt
+from tests.contract.graph_store import event
 from tests.contract.inside_cases import ANN, assert_damage_is_found, fill_store
 from tests.neo4j_server.shared import get_shared_server
 
@@ -89,6 +90,18 @@ DAMAGES = {
         "MATCH (i:Interaction) WITH i ORDER BY i.sequence LIMIT 1 SET i.item = i.item + 2",
         "is not connected to user 0 or to item 3, which it names",
     ),
+    "the seed of an event": (
+        "MATCH (i:Interaction {sequence: 2}) SET i.seed = i.seed + 1",
+        "the seed of interaction 2 is not that of its event id",
+    ),
+    "the id of an event": (
+        "MATCH (i:Interaction {sequence: 2}) SET i.event_id = i.event_id + 'x'",
+        "the seed of interaction 2 is not that of its event id",
+    ),
+    "a client that an entry of the log names": (
+        "MATCH (e:LogEntry {sequence: 1}) SET e.refs = []",
+        f"entry 1 of the log does not name client {ANN}, whose content it wrote",
+    ),
     "the gradients of an interaction": (
         "MATCH (:Interaction)-[g:GAVE]->() DELETE g",
         "a gradient of interaction 2 is not connected to it",
@@ -127,3 +140,40 @@ async def test_a_damaged_text_is_not_read(store, damage, version):
     if version == 2:
         with pytest.raises(StoreCorrupt, match=f"client {ANN}: version 2 of its profile"):
             await store.load_texts([ANN])
+
+
+async def test_the_earlier_content_of_a_client_is_missed(store):
+    """A client whose content changed has two entries of the log, and a node of the first."""
+    await fill_store(store)
+    key = ClientKey(ClientKind.USER, "u0")
+    await store.upsert_clients([ClientChange(key=key, title="Ann")])
+    assert await store.check() == []
+    get_shared_server().run("MATCH (b:ClientBefore) DETACH DELETE b")
+    assert await store.check() == [
+        f"entry 1 of the log wrote a content of client {ANN}, which is missing"
+    ]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"title": "Ann"},
+        {"description": "sings"},
+        {"attributes": ("jazz",)},
+        {"categories": ("choir",)},
+        {"metadata": {"a": "b"}},
+        {"hidden": True},
+        {},
+    ],
+)
+async def test_a_client_that_an_upsert_named_is_not_marked_as_one_of_events(store, said):
+    await store.record([event("e1", "new", "red")], auto_create=True)
+    assert await store.check() == []
+    key = ClientKey(ClientKind.USER, "new")
+    (changed,) = await store.upsert_clients([ClientChange(key=key, **said)])
+    assert await store.check() == []
+    get_shared_server().run("MATCH (c:Client) SET c.only_in_events = true")
+    assert (
+        f"client {changed.ref} was named by an upsert, but is marked as one that only events named"
+        in await store.check()
+    )

@@ -177,6 +177,37 @@ async def test_an_older_database_tells_clients_of_events_and_of_upserts_apart(se
 
 
 @pytest.mark.neo4j
+async def test_an_older_database_tells_clients_of_events_though_the_events_are_gone(server):
+    clock = TurnedClock()
+    store = Neo4jStore(server.settings, clock)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "before the first erasure")])
+    clock.ms += 5
+    await record_pairs(store, ("bob", "red"), ("ann", "blue"), ("ann", "green"))
+    await store.upsert_clients([change(ClientKind.ITEM, "named")])
+    clock.ms += 5
+    await record_pairs(store, ("bob", "red"), ("ann", "named"), ("ann", "red"))
+    await record_pairs(store, ("eve", "gone"))
+    clock.ms += 5
+    await store.close()
+    server.run(
+        "MATCH (:Client {id: 'ann'})-[:DID]->(i:Interaction) CREATE (:Retracted {sequence:"
+        " i.sequence, event_id: i.event_id, content_hash: i.content_hash, user: i.user, item:"
+        " i.item}) DETACH DELETE i"
+    )
+    server.run("MATCH (c:Client {id: 'eve'})-[:DID]->(i:Interaction) DETACH DELETE c, i")
+    server.run("CREATE (:LogEntry {sequence: 90, kind: 'erasure', refs: [98], number: 0, at: 1})")
+    server.run("MATCH (c:Client) REMOVE c.only_in_events")
+    server.run("MATCH (m:Meta) SET m.schema = 2 REMOVE m.word_rules")
+    store = Neo4jStore(server.settings, clock)
+    await store.open()
+    items = await store.scan_clients(ClientKind.ITEM, -1, 99)
+    marked = {client.key.id for client in items if client.only_in_events}
+    assert marked == {"red", "blue", "green", "gone", "before the first erasure"}
+    await store.close()
+
+
+@pytest.mark.neo4j
 async def test_a_wrong_password_is_said_and_not_shown(server):
     wrong = server.settings.model_copy(update={"password": SecretStr("not-the-password")})
     with pytest.raises(StoreRefused, match="user or password") as raised:

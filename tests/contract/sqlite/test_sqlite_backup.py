@@ -115,6 +115,7 @@ async def fill_store(store, draw):
             reasoned_interaction(
                 work.sequence,
                 text(ref, 1, str(draw.choice(words)), weight=float(draw.random())),
+                user=ref,
                 gradients=(gradient(work.sequence, ref),),
             )
             for ref, work in first.items()

@@ -3,8 +3,8 @@
 import pytest
 
 from propagation.adapters.shared.text_bodies import BodyEncoder
-from propagation.model import DamagedText
-from tests.contract.graph_store import record_pairs, text
+from propagation.model import ClientChange, ClientKey, ClientKind, DamagedText
+from tests.contract.graph_store import event, record_pairs, text
 from tests.contract.inside_cases import ANN, BOB, assert_damage_is_found, fill_store
 
 pytestmark = pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
@@ -126,6 +126,34 @@ DAMAGES = {
         "DELETE FROM log WHERE kind = 'round'",
         "is not the round that the log",
     ),
+    "the seed of an event": (
+        "UPDATE interaction SET seed = seed + 1 WHERE sequence = 2",
+        "the seed of interaction 2 is not that of its event id",
+    ),
+    "the id of an event": (
+        "UPDATE interaction SET event_id = event_id || 'x' WHERE sequence = 2",
+        "the seed of interaction 2 is not that of its event id",
+    ),
+    "the id of a retracted event": (
+        "INSERT INTO retracted SELECT 1, 'changed', '', seed, user, item FROM interaction LIMIT 1",
+        "the seed of retracted event 1 is not that of its event id",
+    ),
+    "the user of an interaction": (
+        f"UPDATE interaction SET user = {BOB} WHERE sequence = 2",
+        f"interaction 2 names user {BOB}, but it was reasoned for user {ANN}",
+    ),
+    "the content of a client": (
+        f"UPDATE client SET sequence = 2 WHERE ref = {ANN}",
+        f"entry 1 of the log wrote a content of client {ANN}, which is missing",
+    ),
+    "a client that an entry of the log names": (
+        "UPDATE log SET refs = '[]' WHERE sequence = 1",
+        f"entry 1 of the log does not name client {ANN}, whose content it wrote",
+    ),
+    "the mark of a client that was described": (
+        f'UPDATE client SET only_in_events = 1, metadata = \'{{"a":"b"}}\' WHERE ref = {ANN}',
+        f"client {ANN} was named by an upsert, but is marked as one that only events named",
+    ),
     "a message": (
         "DELETE FROM router_version WHERE version = 2",
         "of 1 messages of round 2, 0 are stored",
@@ -163,3 +191,50 @@ async def test_a_damaged_text_is_named_as_such_and_the_database_still_takes_even
     with pytest.raises(DamagedText, match="doctor"):
         await store.load_texts([ANN])
     await record_pairs(store, ("u0", "i0"))
+
+
+async def test_the_earlier_content_of_a_client_is_missed(store):
+    """A client whose content changed has two entries of the log, and a row of the first."""
+    await fill_store(store)
+    key = ClientKey(ClientKind.USER, "u0")
+    (changed,) = await store.upsert_clients([ClientChange(key=key, title="Ann")])
+    assert await store.check() == []
+    await store.database.write(lambda connection: connection.execute("DELETE FROM client_before"))
+    assert await store.check() == [
+        f"entry 1 of the log wrote a content of client {ANN}, which is missing"
+    ]
+    await store.database.write(
+        lambda connection: connection.execute(
+            "UPDATE log SET refs = '[]' WHERE sequence = ?", (changed.sequence,)
+        )
+    )
+    assert (
+        f"entry {changed.sequence} of the log does not name client {ANN}, whose content it wrote"
+    ) in await store.check()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"title": "Ann"},
+        {"description": "sings"},
+        {"attributes": ("jazz",)},
+        {"categories": ("choir",)},
+        {"metadata": {"a": "b"}},
+        {"hidden": True},
+        {},
+    ],
+)
+async def test_a_client_that_an_upsert_named_is_not_marked_as_one_of_events(store, said):
+    await store.record([event("e1", "new", "red")], auto_create=True)
+    assert await store.check() == []
+    key = ClientKey(ClientKind.USER, "new")
+    (changed,) = await store.upsert_clients([ClientChange(key=key, **said)])
+    assert await store.check() == []
+    await store.database.write(
+        lambda connection: connection.execute("UPDATE client SET only_in_events = 1")
+    )
+    assert (
+        f"client {changed.ref} was named by an upsert, but is marked as one that only events named"
+        in await store.check()
+    )

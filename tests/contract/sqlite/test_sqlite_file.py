@@ -356,6 +356,48 @@ async def test_an_older_database_tells_clients_of_events_and_of_upserts_apart(pa
     await store.close()
 
 
+@pytest.mark.parametrize("make_older", [make_schema_1, make_schema_2])
+async def test_an_older_database_tells_clients_of_events_though_the_events_are_gone(
+    path, make_older
+):
+    clock = TurnedClock()
+    store = SqliteStore(path, clock)
+    await store.open()
+    await store.upsert_clients([change(ClientKind.ITEM, "before the first erasure")])
+    await record_pairs(store, ("bob", "red"), ("ann", "blue"), ("ann", "green"))
+    await store.upsert_clients([change(ClientKind.ITEM, "named")])
+    clock.ms += 1_000
+    await record_pairs(store, ("bob", "red"), ("ann", "named"), ("ann", "red"))
+    await record_pairs(store, ("eve", "gone"))
+    await store.close()
+    with closing(sqlite3.connect(path)) as older, older:
+        keep = "SELECT sequence, event_id, content_hash, seed, user, item FROM interaction"
+        for table, user_id in (("retracted", "ann"), (None, "eve")):
+            of_user = f"WHERE user = (SELECT ref FROM client WHERE id = '{user_id}')"
+            if table:
+                older.execute(f"INSERT INTO {table} {keep} {of_user}")
+            older.execute(f"DELETE FROM interaction {of_user}")
+        older.execute("DELETE FROM client WHERE id = 'eve'")
+        older.execute("INSERT INTO log VALUES (90, 'erasure', '[98]', 0, 1)")
+        older.execute(
+            "INSERT INTO client (ref, kind, id, title, description, attributes, categories, hidden,"
+            " metadata, sequence) SELECT 96, kind, 'later', '', '', '[]', '[]', 0, '{}', 91 FROM"
+            " client WHERE id = 'red'"
+        )
+        older.execute("INSERT INTO log VALUES (91, 'clients', '[96]', 0, 1)")
+        make_older(older)
+    store = make_store(path)
+    await store.open()
+    items = await store.scan_clients(ClientKind.ITEM, -1, 99)
+    marked = {client.key.id for client in items if client.only_in_events}
+    assert marked == {"red", "blue", "green", "gone", "before the first erasure"}
+    (ann,) = await store.find_refs([ClientKey(ClientKind.USER, "ann")])
+    assert await store.find_orphans(ann) == await store.find_refs(
+        [ClientKey(ClientKind.ITEM, name) for name in ("blue", "green")]
+    )
+    await store.close()
+
+
 async def test_a_database_of_schema_1_gets_the_words_of_its_clients(path):
     store = make_store(path)
     await store.open()

@@ -34,10 +34,12 @@ async def store(tmp_path):
         await store.upsert_clients(
             [change(ClientKind.USER, name, title=f"{GONE} {name}") for name in names]
         )
-    for table in ("client", "client_word"):
-        await store.database.write(
-            lambda connection, of=table: connection.execute(f"DELETE FROM {of}")
-        )
+    for statement in (
+        "DELETE FROM client",
+        "DELETE FROM client_word",
+        "UPDATE log SET refs = '[]'",
+    ):
+        await store.database.write(lambda connection, one=statement: connection.execute(one))
     yield store
     await store.close()
 

@@ -14,6 +14,7 @@ from propagation.adapters.shared.text_bodies import decompress_body
 from propagation.model import ClientChange, ClientKey, ClientKind, ClientText, NewInteraction
 from propagation.ports import Collection
 from propagation.workflow.engine import Engine
+from propagation.workflow.learn.adoption_check import find_wrong_adoptions
 from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.rounds.holder_check import find_wrong_holders
 from propagation.workflow.settings import BankSettings, WorkflowSettings
@@ -164,6 +165,7 @@ async def assert_sound(engine: Engine) -> None:
     """Check that graph, numbers and index agree."""
     assert await engine.store.check() == []
     assert await find_wrong_holders(engine.store) == []
+    assert await find_wrong_adoptions(engine.store) == []
     view = await rebuild_view(engine.store, engine.embedder, engine.data.create_first_view())
     assert find_differing_arrays(view.state, engine.numbers.view.state) == []
     assert await engine.index_maintenance.repair() == 0

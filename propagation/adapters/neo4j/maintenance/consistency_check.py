@@ -8,9 +8,10 @@ from propagation.adapters.neo4j.connection import (
     join_search_words,
 )
 from propagation.errors import REBUILD
+from propagation.model import derive_seed
 
 FINDINGS_A_QUESTION = 5
-CLIENTS_A_READ = 2_000
+CLIENTS_A_READ, EVENTS_A_READ = 2_000, 20_000
 
 QUERIES = {
     "maintenance/check/log/double_sequences": (
@@ -18,6 +19,15 @@ QUERIES = {
     ),
     "maintenance/check/log/unconnected_interactions": (
         "interaction {} is not connected to user {} or to item {}, which it names"
+    ),
+    "maintenance/check/clients/missing_contents": (
+        "entry {} of the log wrote a content of client {}, which is missing"
+    ),
+    "maintenance/check/clients/unnamed_contents": (
+        "entry {} of the log does not name client {}, whose content it wrote"
+    ),
+    "maintenance/check/clients/wrong_marks": (
+        "client {} was named by an upsert, but is marked as one that only events named"
     ),
     "maintenance/check/log/unpublished_entries": (
         "what sequence {} of the log published is missing: {} {}"
@@ -86,6 +96,7 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
         for row in await database.rows(name, limit=FINDINGS_A_QUESTION)
     ]
     found.extend([finding async for finding in _find_wrong_words(database)])
+    found.extend([finding async for finding in _find_wrong_seeds(database)])
     counts = await database.write(_count_log)
     return found + [
         text.format(count)
@@ -114,6 +125,21 @@ async def _find_wrong_words(database: Neo4jDatabase) -> AsyncIterator[str]:
                     f"client {ref} lacks {len(expected - stored)} search words of its texts, and"
                     f" has {len(stored - expected)} others"
                 )
+
+
+async def _find_wrong_seeds(database: Neo4jDatabase) -> AsyncIterator[str]:
+    """Yield interactions whose seed is not that of their event's id."""
+    after, wrong = -1, 0
+    while wrong < FINDINGS_A_QUESTION and (
+        rows := await database.table(
+            "maintenance/check/log/event_seeds", after=after, limit=EVENTS_A_READ
+        )
+    ):
+        after = rows[-1][0]
+        for sequence, event_id, seed in rows:
+            if seed != derive_seed(event_id) and wrong < FINDINGS_A_QUESTION:
+                wrong += 1
+                yield f"the seed of interaction {sequence} is not that of its event id"
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:

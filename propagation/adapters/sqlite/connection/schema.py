@@ -10,22 +10,61 @@ from typing import TypeVar
 
 from propagation.adapters.sqlite.connection.backup_digest import is_backup
 from propagation.adapters.sqlite.connection.client_words import find_search_words, renew_words
-from propagation.model import PropagationError, SchemaTooNew, StoreBusy, StoreCorrupt, StoreFull
+from propagation.model import (
+    PropagationError,
+    SchemaTooNew,
+    StoreBusy,
+    StoreCorrupt,
+    StoreFull,
+    derive_seed,
+)
 
 APPLICATION_ID = 0x50525032
 # What a step does to rows, by the schema that it leads to. An export of an earlier schema needs it,
 # too. The first marks clients that an event created: nothing was ever said of them, and an event
-# that names them is of the entry's own commit, which takes milliseconds.
+# that names them is of the entry's own commit, which takes milliseconds. What is kept of a
+# retracted event has no time: it is taken to be of that commit if neither another entry nor a
+# later event is between.
 NAMES_CLIENT = (
     "EXISTS (SELECT 1 FROM log l JOIN interaction i ON i.{} = client.ref AND i.sequence >"
     " l.sequence AND i.at - l.at <= 20 WHERE l.sequence = client.sequence AND l.kind = 'clients')"
+)
+RETRACTED_NAMES_CLIENT = (
+    "EXISTS (SELECT 1 FROM log l JOIN retracted r ON r.{} = client.ref AND r.sequence > l.sequence"
+    " WHERE l.sequence = client.sequence AND l.kind = 'clients'"
+    " AND NOT EXISTS (SELECT 1 FROM log m WHERE m.sequence > l.sequence AND m.sequence <"
+    " r.sequence) AND NOT EXISTS (SELECT 1 FROM interaction i WHERE i.sequence > l.sequence AND"
+    " i.sequence < r.sequence AND i.at - l.at > 20))"
+)
+# Nothing that is stored names it any more, and something was forgotten or retracted after it came.
+NAMED_BY_NOTHING = (
+    "("
+    + "".join(
+        f"NOT EXISTS (SELECT 1 FROM {table} e WHERE e.{column} = client.ref) AND "
+        for table, column in (
+            ("interaction", "user"),
+            ("interaction", "item"),
+            ("interaction", "negative"),
+            ("retracted", "user"),
+            ("retracted", "item"),
+        )
+    )
+    + "EXISTS (SELECT 1 FROM log l WHERE l.kind IN ('erasure', 'retraction') AND l.kind <>"
+    " 'clients' AND l.sequence > client.sequence))"
+)
+CREATED_BY_EVENT = " OR ".join(
+    (
+        *map(NAMES_CLIENT.format, ("user", "item", "negative")),
+        *map(RETRACTED_NAMES_CLIENT.format, ("user", "item")),
+        NAMED_BY_NOTHING,
+    )
 )
 ROW_STEPS: Mapping[int, Sequence[str]] = {
     3: (
         "UPDATE client SET only_in_events = 1 WHERE title = '' AND description = '' AND"
         " attributes = '[]' AND categories = '[]' AND metadata = '{}' AND NOT hidden"
         " AND NOT EXISTS (SELECT 1 FROM client_before b WHERE b.ref = client.ref)"
-        f" AND ({' OR '.join(map(NAMES_CLIENT.format, ('user', 'item', 'negative')))})",
+        f" AND ({CREATED_BY_EVENT})",
         # Refs of clients that were erased before, beside those of others.
         "UPDATE log SET refs = (SELECT json_group_array(value) FROM json_each(log.refs) WHERE value"
         " IN (SELECT ref FROM client)) WHERE kind <> 'erasure' AND EXISTS (SELECT 1 FROM"
@@ -205,15 +244,16 @@ class ReadConnection:
 
 
 def connect(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> sqlite3.Connection:
-    """Open a connection, with the SQL functions `casefold` and `search_words`.
+    """Open a connection, with SQL functions of our own.
 
-    SQLite's own `lower` folds the case of ASCII letters only. `search_words` takes four columns of
-    a client, and returns a JSON array.
+    SQLite's own `lower` folds ASCII letters only, so there is `casefold`. `search_words`
+    takes four columns of a client, and returns a JSON array. `derive_seed` takes an event id.
     """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, timeout=patience_seconds
     )
     connection.create_function("casefold", 1, str.casefold, deterministic=True)
+    connection.create_function("derive_seed", 1, derive_seed, deterministic=True)
     connection.create_function("search_words", 4, find_search_words, deterministic=True)
     return connection
 

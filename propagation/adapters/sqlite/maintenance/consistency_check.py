@@ -43,6 +43,14 @@ LOG = (
     " + (SELECT count(*) FROM vacant) AS entries, max(coalesce((SELECT max(sequence) FROM"
     " interaction), 0), coalesce((SELECT max(sequence) FROM log), 0)) AS recorded)"
 )
+# Contents of clients by the entries of the log that gave them: one names each, and no other does.
+NAMED_CONTENTS = (
+    "SELECT l.sequence, e.value AS ref FROM log l CROSS JOIN"
+    " json_each(iif(json_valid(l.refs), l.refs, '[]')) e WHERE l.kind = 'clients'"
+)
+STORED_CONTENTS = (
+    "SELECT sequence, ref FROM client UNION ALL SELECT sequence, ref FROM client_before"
+)
 # Columns of JSON, by table.
 LISTS = {
     "client": ("attributes", "categories", "metadata"),
@@ -60,6 +68,32 @@ QUESTIONS = (
     (
         "sequence {} is given to an interaction and to another log entry",
         "SELECT sequence FROM interaction JOIN log USING (sequence)",
+    ),
+    *(
+        (
+            f"the seed of {noun} {{}} is not that of its event id",
+            f"SELECT sequence FROM {table} WHERE seed <> derive_seed(event_id)",
+        )
+        for table, noun in (("interaction", "interaction"), ("retracted", "retracted event"))
+    ),
+    (
+        "interaction {} names user {}, but it was reasoned for user {}",
+        "SELECT sequence, i.user, r.user FROM reasoned r CROSS JOIN interaction i USING (sequence)"
+        " WHERE i.user <> r.user",
+    ),
+    (
+        "entry {} of the log wrote a content of client {}, which is missing",
+        f"{NAMED_CONTENTS} EXCEPT SELECT * FROM ({STORED_CONTENTS})",
+    ),
+    (
+        "entry {} of the log does not name client {}, whose content it wrote",
+        f"SELECT * FROM ({STORED_CONTENTS}) EXCEPT {NAMED_CONTENTS}",
+    ),
+    (
+        "client {} was named by an upsert, but is marked as one that only events named",
+        "SELECT ref FROM client WHERE only_in_events AND (title <> '' OR description <> '' OR"
+        " attributes <> '[]' OR categories <> '[]' OR metadata <> '{}' OR hidden"
+        " OR ref IN (SELECT ref FROM client_before))",
     ),
     (
         "interaction {} names user {}, whom the graph does not have",

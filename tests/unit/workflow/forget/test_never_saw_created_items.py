@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from propagation.model import ClientKind, EntryKind
+from propagation.workflow.learn import restore_view, take_checkpoint
 from propagation.workflow.read.client_search import BEFORE_ALL, search_catalogue
 from propagation.workflow.read.recommend import RecommendRequest
 from tests.unit.workflow.small_database import (
@@ -105,6 +106,7 @@ async def read_answers(engine):
         "found": found,
         "recommended": recommended,
         "counts": [await store.count_clients(kind) for kind in ClientKind],
+        "totals": engine.numbers.view.state.totals.tolist(),
         "names in routers": {name for one in routers for name, _ in one.standing},
         "attributes": {name for one in routers for name in one.attributes},
         "members": members,
@@ -126,7 +128,7 @@ async def test_answers_are_those_of_a_service_that_never_saw_it(tmp_path, store,
 async def test_nothing_of_the_items_is_left_though_others_went_on(tmp_path, store):
     async with open_two_services(tmp_path, store, 3, others_go_on=True) as (saw, never):
         one, other = await read_answers(saw), await read_answers(never)
-        for name in ("found", "recommended", "counts"):
+        for name in ("found", "recommended", "counts", "totals"):
             assert one[name] == other[name], name
         await assert_sound(saw)
         (orphans,) = [
@@ -148,6 +150,29 @@ async def test_nothing_of_the_items_is_left_though_others_went_on(tmp_path, stor
         await saw.learner.catch_up()
         after = list_arrays(saw.numbers.view.state, rows)
         assert [name for name in before if not np.array_equal(before[name], after[name])] == []
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_an_erased_item_leaves_the_count_of_items_once(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.record(list_events_of_loner(1))
+        await engine.drain()
+        await engine.forget(user_key(LONER))
+        await engine.forget(item_key(4))
+        await record_history(engine, 2, 20)
+        count = await engine.store.count_clients(ClientKind.ITEM)
+        view = engine.numbers.view
+        assert view.state.totals[1] == count < view.items
+        view.erase_items([3, 3])
+        view.erase_items([3])
+        assert view.state.totals[1] == count - 1
+        await engine.learner.reload()
+        assert engine.numbers.view.state.totals[1] == count
+        older = take_checkpoint(engine.numbers.view, barrier=False)
+        older.arrays["totals"][1] = view.items
+        assert restore_view(older, view.seed).state.totals[1] == count
+        await assert_sound(engine)
 
 
 def list_arrays(state, rows):
