@@ -10,17 +10,19 @@ T = TypeVar("T")
 
 
 class PreviewRuns(Exception):
-    """Another preview runs in this process. The text says so."""
+    """Another preview runs. The text says so."""
 
 
 class Previews:
-    """Runs one preview at a time, and ends it when its visitor leaves."""
+    """Runs one preview at a time; it ends when its visitor leaves."""
 
     def __init__(self) -> None:
         self._runs = False
 
     async def run(self, request: Request, call: Callable[[], Awaitable[T]]) -> T:
-        """Run a call for a request whose form was read, and return its answer.
+        """Run the call, and return its answer.
+
+        The request's form was read already.
 
         Raises:
             PreviewRuns: Another preview runs.

@@ -65,7 +65,7 @@ class ProtectionHeaders:
 
 
 class OtherSitesRefused:
-    """Middleware: refuses what another site lets a browser load, such as a picture.
+    """Middleware: refuses what another site loads, such as a picture.
 
     Only a link or an address that opens a page is let through. Older browsers do not say who asks
     (Sec-Fetch-Site), and neither do programs: they are let through, too.
@@ -85,7 +85,7 @@ class OtherSitesRefused:
 
 
 def comes_from_another_site(headers: Headers) -> bool:
-    """Tell whether another site asked, and not for a page in a tab of its own.
+    """Tell whether another site asked for a part, not a whole page.
 
     Another port of the same host is another site, too.
 

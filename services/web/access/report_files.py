@@ -100,7 +100,7 @@ def find_title(document: bytes) -> str:
 
 
 def _is_utf8(name: str) -> bool:
-    """Tell whether a file's name can be written in a page and in an address."""
+    """Tell whether pages and addresses can hold a file's name."""
     try:
         name.encode()
     except UnicodeEncodeError:
