@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from propagation.v1 import propagation_pb2 as pb
 from services.demo.data import Reach
 from services.demo.story import Story, find_traced_message
-from services.report.force_layout import compute_force_layout, shorten, spread_labels
+from services.report.force_layout import compute_force_layout, spread_labels
+from services.report.html import shorten
 from services.runtime.console import make_printable
 
 if TYPE_CHECKING:

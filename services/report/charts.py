@@ -7,7 +7,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import Child, draw_svg, draw_text, make_element, table
+from services.report.html import Child, draw_svg, draw_text, make_element, table, trace_curve
 
 WIDTH, HEIGHT = 1130.0, 400.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 165.0, 18.0, 136.0
@@ -236,8 +236,8 @@ def _draw_column(routers: Sequence[int], x: float, y: float, rows: int) -> list[
 
 
 def _flow(change: pb.EvolutionChange, start: Node, end: Node) -> Element:
-    kind, bend = KINDS.get(change.kind, "change"), (start.x + end.x) / 2
-    curve = f"M{start.x:g} {start.y:g} C{bend:g} {start.y:g} {bend:g} {end.y:g} {end.x:g} {end.y:g}"
+    kind = KINDS.get(change.kind, "change")
+    curve = trace_curve(start.x, start.y, end.x, end.y)
     tooltip = f"{kind}: router {start.router} became {end.router}. {change.reason}"
     return make_element("path", make_element("title", tooltip), d=curve, class_=f"flow {kind}")
 

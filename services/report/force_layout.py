@@ -66,11 +66,3 @@ def spread_labels(centres: NDArray[np.float64], sizes: NDArray[np.float64]) -> N
         if not moved:
             break
     return places
-
-
-def shorten(label: str, most: int) -> str:
-    """Cut a label to at most so many characters.
-
-    A longer one ends in an ellipsis.
-    """
-    return label if len(label) <= most else label[: most - 1].rstrip(" ,") + "…"

@@ -83,6 +83,20 @@ def draw_text(x: float, y: float, text: str, anchor: str, style: str = "quiet") 
     return make_element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=style)
 
 
+def shorten(label: str, most: int) -> str:
+    """Cut a label to at most so many characters.
+
+    A longer one ends in an ellipsis.
+    """
+    return label if len(label) <= most else label[: most - 1].rstrip(" ,") + "…"
+
+
+def trace_curve(x: float, y: float, to_x: float, to_y: float) -> str:
+    """Return path data of a curve that begins and ends level."""
+    bend = (x + to_x) / 2
+    return f"M{x:.1f} {y:.1f} C{bend:.1f} {y:.1f} {bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+
+
 def table(
     headers: Iterable[str], rows: Iterable[Iterable[Child]], numbers: Collection[int] = ()
 ) -> Element:

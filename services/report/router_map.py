@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.force_layout import compute_force_layout, shorten, spread_labels
-from services.report.html import draw_svg, make_element
+from services.report.force_layout import compute_force_layout, spread_labels
+from services.report.html import draw_svg, make_element, shorten
 
 WIDTH, HEIGHT, MARGIN = 1130.0, 640.0, 70.0
 FIELD = np.array([WIDTH, HEIGHT])

@@ -5,7 +5,7 @@ are written as escapes.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -30,6 +30,7 @@ from services.web.access.sessions import Visitor
 KINDS = {pb.CLIENT_KIND_USER: "user", pb.CLIENT_KIND_ITEM: "item"}
 KINDS_BY_NAME = {name: kind for kind, name in KINDS.items()}
 BANKS = {pb.BANK_TASTE: "taste", pb.BANK_SESSION: "session"}
+BANKS_BY_NAME = {name: bank for bank, name in BANKS.items()}
 AUTHORS = {
     pb.AUTHOR_CATALOGUE: "catalogue",
     pb.AUTHOR_INTERACTION: "interaction",
@@ -71,7 +72,7 @@ def draw(picture: Element) -> Markup:
 
 
 def write_form_value(value: object) -> Markup:
-    """Write a value that a form sends back, which must come back as it is.
+    """Write a value that must come back from a form unchanged.
 
     Only markup is escaped. Visible text also has its invisible characters written as escapes.
     """
@@ -83,14 +84,9 @@ def keep_markup(part: str) -> Markup:
     return Markup(part)
 
 
-def sum_field(messages: Iterable[object], field: str) -> float:
-    """Return the sum of a field over messages."""
-    return float(sum(getattr(message, field) for message in messages))
-
-
-def link_client(key: pb.ClientKey, **fields: object) -> str:
-    """Return the address of a client's page."""
-    return f"/client?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
+def link_client(key: pb.ClientKey, page: str = "/client", /, **fields: object) -> str:
+    """Return the address of a page of a client, such as /client/events."""
+    return f"{page}?{urlencode({'kind': KINDS.get(key.kind, ''), 'id': key.id, **fields})}"
 
 
 def link_router(number: int, bank: int = pb.BANK_TASTE, **fields: object) -> str:
@@ -135,16 +131,19 @@ def write_number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
-def write_parties(parties: pb.Parties) -> str:
-    """Write clients by id, or how many they are."""
-    if parties.WhichOneof("parties") == "count":
-        return pluralize(parties.count, "user")
-    return ", ".join(f"{KINDS[key.kind]} {key.id}" for key in parties.clients.keys)
-
-
-def read_pages(query: Mapping[str, str]) -> str:
-    """Return the page token of an address."""
-    return query.get("page", "")
+def list_filters() -> dict[str, Callable[..., object]]:
+    """Return the filters of the templates by name, beside Jinja's own."""
+    return {
+        "time": write_time,
+        "seconds": write_seconds,
+        "number": write_number,
+        "draw": draw,
+        "form_value": write_form_value,
+        "part": keep_markup,
+        "operation": describe_operation,
+        "query": lambda value: quote(str(value), safe=""),
+        "plural": pluralize,
+    }
 
 
 @cache
@@ -157,19 +156,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_make_printable,
     )
-    environment.filters.update(
-        time=write_time,
-        seconds=write_seconds,
-        number=write_number,
-        parties=write_parties,
-        draw=draw,
-        form_value=write_form_value,
-        part=keep_markup,
-        sum=sum_field,
-        operation=describe_operation,
-        query=lambda value: quote(str(value), safe=""),
-        plural=pluralize,
-    )
+    environment.filters.update(list_filters())
     environment.globals.update(
         link_client=link_client,
         link_router=link_router,

@@ -78,18 +78,17 @@ def test_where_did_this_word_come_from(browser):
 
 
 def test_whom_did_this_event_reach(browser):
-    find_user(browser)
+    person = find_user(browser)
     browser.click("Events")
     browser.wait_for("newest first")
-    events = [one.text for one in browser.find_all("main table td a") if one.text]
-    assert events
-    browser.open("/")
-    browser.click("Traces")
-    browser.type("Name or id", WORD)
-    browser.choose("Begin at", "attribute")
-    browser.click("Show the paths")
+    oldest = browser.find_all("main table td a[href^='/trace?event=']")[-1]
+    event = oldest.text
+    oldest.click()
     browser.wait_for("In words")
-    assert browser.find_all("main a[href^='/client']")
+    assert parse_qs(urlsplit(browser.path).query) == {"event": [event]}
+    assert re.search(r"[1-9]\d* lines? of other profiles rests? on it, through", browser.text)
+    reached = browser.find_all("main svg a[href^='/client?']")
+    assert any(f"id={person}" not in one.get_dom_attribute("href") for one in reached)
     keep(browser, "whom-did-this-event-reach")
 
 

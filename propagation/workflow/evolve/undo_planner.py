@@ -19,7 +19,6 @@ from propagation.model import (
     RouterVersion,
     drop_undone_runs,
     pluralize,
-    rank_by_distinctiveness,
 )
 from propagation.numbers import Written
 from propagation.optimization.router_lineage import Numbering
@@ -105,15 +104,16 @@ async def _find_earlier_texts(store: GraphStore, change: RouterMap) -> list[Rout
     """
     found = [await store.get_router_version(*key) for key in sorted(change.versions.items())]
     return [
-        replace(earlier, attributes=_find_largest_attributes(earlier), integrated=(), sequence=0)
+        replace(earlier, attributes=find_largest_attributes(earlier), integrated=(), sequence=0)
         for earlier in found
         if earlier is not None
     ]
 
 
-def _find_largest_attributes(version: RouterVersion) -> tuple[str, ...]:
-    standing = dict(version.standing)
-    return tuple(rank_by_distinctiveness(standing, dict.fromkeys(standing, 1.0))[:ATTRIBUTES])
+def find_largest_attributes(version: RouterVersion) -> tuple[str, ...]:
+    """Return the largest attributes of a router's standing, largest first."""
+    by_weight = sorted(version.standing, key=lambda named: (-named[1], named[0]))
+    return tuple(name for name, _ in by_weight[:ATTRIBUTES])
 
 
 def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:

@@ -241,7 +241,7 @@ class _VersionStep:
 
     @property
     def needs_entry(self) -> bool:
-        """Whether the cause depends on the log's entry: nothing was merged or gained."""
+        """Whether the cause depends on the log's entry."""
         lines = self.lines
         return not (lines is None or self.messages or lines.added or lines.backed)
 
@@ -271,7 +271,7 @@ def _compare_versions(
 
 
 async def _read_kinds(store: GraphStore, sequences: Collection[int]) -> dict[int, EntryKind]:
-    """Read which sequences are of an entry that takes away, with its kind.
+    """Read which sequences are entries that take events away.
 
     The entries between the least and the greatest sequence are read, newest first.
     """

@@ -11,8 +11,7 @@ from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import KINDS
-from services.report.force_layout import shorten
-from services.report.html import draw_svg, draw_text, make_element
+from services.report.html import draw_svg, draw_text, make_element, shorten, trace_curve
 from services.web.rendering import link_router
 
 COLUMN, ROW, TOP, LEFT, RIGHT = 92.0, 26.0, 58.0, 236.0, 40.0
@@ -218,7 +217,7 @@ def _draw_change(
                 yield make_element(
                     "path",
                     make_element("title", words),
-                    d=_curve(x, rows[start], x + BEND, rows[end]),
+                    d=trace_curve(x, rows[start], x + BEND, rows[end]),
                     class_=f"flow {state}",
                 )
     for number in change.before:
@@ -239,11 +238,6 @@ def _draw_step(change: pb.EvolutionChange, x: float, y: float, style: str) -> El
         height=2 * RADIUS,
         class_=style,
     )
-
-
-def _curve(x: float, y: float, to_x: float, to_y: float) -> str:
-    middle = (x + to_x) / 2
-    return f"M{x:.1f} {y:.1f} C{middle:.1f} {y:.1f} {middle:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
 
 
 def describe_change(run: pb.EvolutionRun, change: pb.EvolutionChange) -> str:

@@ -9,7 +9,7 @@ from statistics import mean
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import draw_text, make_element
+from services.report.html import draw_text, make_element, trace_curve
 from services.web.rendering import KINDS, link_client, link_router, link_trace
 
 MAX_PATHS = 30
@@ -62,7 +62,7 @@ class Step:
 
 
 @dataclass
-class Flow:
+class PathGraph:
     """The steps of several paths, and which step follows which.
 
     Attributes:
@@ -76,65 +76,65 @@ class Flow:
     strands: dict[tuple[Key, Key], list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
-def join_paths(paths: Sequence[pb.Path], *, backward: bool) -> Flow:
+def join_paths(paths: Sequence[pb.Path], *, backward: bool) -> PathGraph:
     """Join paths at the steps that they share.
 
     Args:
         backward: Whether all paths end at one line. It is in the last column, also if an event of
             its own client wrote it.
     """
-    flow = Flow(backward)
+    graph = PathGraph(backward)
     for place, path in enumerate(paths):
         before: Key | None = None
         for number, hop in enumerate(path.hops):
             column = _find_column(path.hops, number, backward=backward)
             key = _identify(hop, column, before)
-            step = flow.steps.setdefault(key, _describe(hop, column))
+            step = graph.steps.setdefault(key, _describe(hop, column))
             if place not in step.paths[-1:]:
                 step.paths.append(place)
             if before is not None:
-                flow.strands[before, key].append(place)
+                graph.strands[before, key].append(place)
             before = key
-    return flow
+    return graph
 
 
-def count_reached(flow: Flow) -> tuple[int, bool]:
+def count_reached(graph: PathGraph) -> tuple[int, bool]:
     """Count the lines of other profiles that paths reached.
 
     Returns:
         The number, and whether it is exact. Users who may not be told apart are counted once.
     """
-    keys = [key for key, step in flow.steps.items() if step.column == Column.REACHED]
+    keys = [key for key, step in graph.steps.items() if step.column == Column.REACHED]
     return len(keys), all(key[0] != "unknown" for key in keys)
 
 
-def draw_paths(flow: Flow) -> Element:
+def draw_paths(graph: PathGraph) -> Element:
     """Draw paths.
 
     A step leads to its page or, if it has none, to its first path in words.
     """
-    used = sorted({step.column for step in flow.steps.values()})
+    used = sorted({step.column for step in graph.steps.values()})
     lefts = {column: MARGIN + COLUMN_STEP * place for place, column in enumerate(used)}
-    heights = _place_steps(flow)
+    heights = _place_steps(graph)
     width = lefts[used[-1]] + BOX_WIDTH + MARGIN
     height = max(heights.values()) + BOX_HEIGHT + MARGIN
     strands = (
         _draw_strand(
-            lefts[flow.steps[start].column] + BOX_WIDTH,
+            lefts[graph.steps[start].column] + BOX_WIDTH,
             heights[start] + BOX_HEIGHT / 2,
-            lefts[flow.steps[end].column],
+            lefts[graph.steps[end].column],
             heights[end] + BOX_HEIGHT / 2,
             paths,
         )
-        for (start, end), paths in flow.strands.items()
+        for (start, end), paths in graph.strands.items()
     )
-    headings = BACKWARD_HEADINGS if flow.backward else HEADINGS
+    headings = BACKWARD_HEADINGS if graph.backward else HEADINGS
     # Links inside an element of the role img would be hidden from a screen reader.
     return make_element(
         "svg",
         (draw_text(lefts[column] + 2, 16, headings[column], "start") for column in used),
         strands,
-        (_draw_step(step, lefts[step.column], heights[key]) for key, step in flow.steps.items()),
+        (_draw_step(step, lefts[step.column], heights[key]) for key, step in graph.steps.items()),
         viewBox=f"0 0 {width:g} {height:g}",
         width=f"{width:g}",
         height=f"{height:g}",
@@ -210,17 +210,17 @@ def _get_key(parties: pb.Parties) -> pb.ClientKey | None:
     return keys[0] if len(keys) == 1 else None
 
 
-def _place_steps(flow: Flow) -> dict[Key, float]:
+def _place_steps(graph: PathGraph) -> dict[Key, float]:
     """Return the top of each step.
 
     Steps that follow each other are placed near each other: each column is sorted by the mean place
     of its neighbours (the barycentre heuristic, Sugiyama, Tagawa and Toda 1981).
     """
     columns: dict[Column, list[Key]] = defaultdict(list)
-    for key, step in flow.steps.items():
+    for key, step in graph.steps.items():
         columns[step.column].append(key)
     neighbours: dict[Key, list[Key]] = defaultdict(list)
-    for start, end in flow.strands:
+    for start, end in graph.strands:
         neighbours[start].append(end)
         neighbours[end].append(start)
     places = {key: float(at) for keys in columns.values() for at, key in enumerate(keys)}
@@ -248,10 +248,9 @@ def _mean_place(neighbours: Iterable[Key], places: dict[Key, float], key: Key) -
 
 
 def _draw_strand(x: float, y: float, to_x: float, to_y: float, paths: Sequence[int]) -> Element:
-    bend = (x + to_x) / 2
     return make_element(
         "path",
-        d=f"M{x:.1f} {y:.1f} C{bend:.1f} {y:.1f} {bend:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}",
+        d=trace_curve(x, y, to_x, to_y),
         class_=f"strand {'thick' if len(paths) > 1 else ''}".rstrip(),
         data_paths=_list_places(paths),
     )

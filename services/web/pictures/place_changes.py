@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from services.report.html import draw_svg, draw_text, make_element
-from services.web.pictures.labels import cut_label
+from services.report.html import draw_svg, draw_text, make_element, shorten, trace_curve
 
 WIDTH, ROW, TOP = 960.0, 26.0, 44.0
 LEFT, RIGHT = 370.0, 590.0
@@ -65,17 +64,16 @@ def _draw_line(places: Places, shown: int) -> Iterable[Element]:
     change = describe_change(places)
     style = "same" if change == "the same place" else change.split()[0].rstrip(":")
     start, end = _find_y(places.without, shown), _find_y(places.with_, shown)
-    left, middle, right = LEFT + 10, (LEFT + RIGHT) / 2, RIGHT - 10
     yield make_element(
         "path",
         make_element("title", f"{places.name}: {change}"),
-        d=f"M{left:g} {start:g} C{middle:g} {start:g} {middle:g} {end:g} {right:g} {end:g}",
+        d=trace_curve(LEFT + 10, start, RIGHT - 10, end),
         class_=f"move {style}",
     )
 
 
 def _draw_labels(places: Places, shown: int) -> Iterable[Element]:
-    name = cut_label(places.name, LABEL_CHARS)
+    name = shorten(places.name, LABEL_CHARS)
     if places.without is not None and places.without <= shown:
         y = _find_y(places.without, shown) + 4
         yield draw_text(LEFT, y, f"{name}  {places.without}", "end", style="")

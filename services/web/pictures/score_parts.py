@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
-from services.report.html import draw_svg, draw_text, make_element
+from services.report.html import draw_svg, draw_text, make_element, shorten
 from services.report.score_words import GROUPS, describe_part
-from services.web.pictures.labels import cut_label
 
 WIDTH, ROW, BAR = 960.0, 30.0, 17.0
 LEFT, RIGHT, TOP = 290.0, 70.0, 26.0
@@ -54,7 +53,7 @@ def _draw_bar(
 ) -> Iterable[Element]:
     top = TOP + ROW * place + (ROW - BAR) / 2
     middle = top + BAR / 2 + 4
-    label = f"{place + 1}. {cut_label(item.title.strip() or item.item_id, LABEL_CHARS)}"
+    label = f"{place + 1}. {shorten(item.title.strip() or item.item_id, LABEL_CHARS)}"
     yield draw_text(LEFT - 14, middle, label, "end", style="")
     right = left = zero
     for group, sum_ in parts.items():

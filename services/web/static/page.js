@@ -61,7 +61,7 @@ function follow(view) {
   function open() {
     if (source !== null || document.hidden) return;
     last = Date.now();
-    source = new EventSource(`/live?view=${encodeURIComponent(view)}${document.body.dataset.liveOf ?? ""}`);
+    source = new EventSource(`/live?view=${encodeURIComponent(view)}`);
     source.addEventListener("frame", (event) => {
       last = Date.now();
       const frame = JSON.parse(event.data);

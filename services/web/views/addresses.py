@@ -34,6 +34,11 @@ def read_number(text: str, what: str, least: int, most: int) -> int:
     raise BadAddress(f"{what} is a whole number from {least:,} to {most:,}.")
 
 
+def read_page_token(query: Mapping[str, str]) -> str:
+    """Return the token of a list's page, empty for the first."""
+    return query.get("page", "")
+
+
 def read_router_number(text: str) -> int:
     """Read the number of a router.
 

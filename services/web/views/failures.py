@@ -14,7 +14,7 @@ from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, show
 from services.web.state import get_form
 from services.web.view_table import ViewTable
-from services.web.views.addresses import LARGEST_SEQUENCE, read_number
+from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_page_token
 
 PAGE_SIZE = 20
 CHOSEN, ONLY = "replay-", "only"
@@ -38,7 +38,7 @@ async def show_failures(request: Request) -> Response:
     visitor = get_visitor(request)
     status, letters = await asyncio.gather(
         visitor.stub.GetStatus(pb.GetStatusRequest()),
-        _list_letters(visitor, request.query_params.get("page", "")),
+        _list_letters(visitor, read_page_token(request.query_params)),
     )
     return show(
         request,

@@ -17,7 +17,7 @@ from services.web.pictures.measurements import Bar, Window, draw_bars, draw_gaug
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
 from services.web.view_table import ViewTable
-from services.web.views.addresses import build_timestamp, read_time
+from services.web.views.addresses import build_timestamp, read_page_token, read_time
 
 PAGE_SIZE = 50
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 10, 200
@@ -84,7 +84,7 @@ async def show_history(request: Request) -> Response:
     question = read_question(request.query_params)
     visitor = get_visitor(request)
     operations, token, searched = await _search(
-        visitor, question, request.query_params.get("page", "")
+        visitor, question, read_page_token(request.query_params)
     )
     return show(
         request,

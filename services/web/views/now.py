@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import draw_quality_chart
+from services.report.language_model import list_model_warnings
 from services.report.worth import describe_worth
 from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
@@ -87,14 +88,14 @@ def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
             "/failures",
             "Dead letters",
         )
-    for predictor in status.predictors:
-        if predictor.in_use and predictor.warning:
-            yield Task(predictor.warning)
+    for warning in list_model_warnings(status):
+        yield Task(f"{warning[:1].upper()}{warning[1:]}.", "/failures", "Failures")
     for budget in status.budgets:
         if budget.HasField("limit") and budget.used >= budget.limit:
             yield Task(
-                f"The budget {budget.name} is spent ({budget.used:g} of {budget.limit:g}), so the"
-                " offline reasoner answers until the next period. Raise it, or wait."
+                f"The budget {budget.name} is spent ({budget.used:g} of {budget.limit:g}), so"
+                " new texts wait for its next period; only with openai.fallback=unavailable does"
+                " the offline reasoner answer meanwhile. Raise the budget, or wait."
             )
     if not status.items:
         yield Task(
@@ -102,7 +103,10 @@ def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
             " application. `make demo` shows a town with both."
         )
     elif not status.bootstrapped:
-        yield Task("There are no routers yet: they are made when enough items are known.")
+        yield Task(
+            "Routers are not made from this catalogue yet, because it has few items: until then"
+            " they are a first guess."
+        )
     if not status.propagate:
         yield Task("Propagation is switched off (propagate=false): nothing travels.")
 

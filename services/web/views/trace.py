@@ -195,17 +195,17 @@ def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> s
     """Say in one sentence what the paths show."""
     if not answer.paths:
         return ""
-    flow = join_paths(answer.paths, backward=backward)
+    graph = join_paths(answer.paths, backward=backward)
     least = "at least " if answer.truncated else ""
     if backward:
-        events = sum(key[0] == "event" for key in flow.steps)
-        messages = sum(key[0] == "message" for key in flow.steps)
+        events = sum(key[0] == "event" for key in graph.steps)
+        messages = sum(key[0] == "message" for key in graph.steps)
         return (
             f"The line rests on {least}{pluralize(events, 'event')} and"
             f" {pluralize(messages, 'message')}."
         )
-    reached, exact = count_reached(flow)
-    routers = len({key[1] for key in flow.steps if key[0] == "message"})
+    reached, exact = count_reached(graph)
+    routers = len({key[1] for key in graph.steps if key[0] == "message"})
     if not reached:
         shown = "None of these paths reached" if answer.truncated else "It has not reached"
         return f"{shown} another profile yet; a path ends where the preference waits."

@@ -218,14 +218,15 @@ async def test_foreign_texts_are_shown_as_text(service, start_page, text):
                 assert "{{ 7 * 7 }}" in answer.text or text != "{{ 7 * 7 }}"
         for kind in ("item", "user"):
             answer = await page.get(address("/clients", kind=kind, text=text[:200], all=1))
-            assert answer.status_code in (200, 400)
+            assert answer.status_code == (200 if text.strip() else 400)
             check_shown_as_text(answer.text)
 
 
 def check_shown_as_text(document):
     assert "<script>alert" not in document
     assert "<img" not in document
-    assert not set(document) & set("\u202d\u2066\u200b\u2028"), "direction marks are escaped"
+    visible = re.sub('value="[^"]*"', "", document)  # forms send ids back as they are
+    assert not set(visible) & set("\u202d\u2066\u200b\u2028"), "direction marks are escaped"
 
 
 PERSONAL = ("/client?kind=user&id=ann", "/client/recommendations?kind=user&id=ann")

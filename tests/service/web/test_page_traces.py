@@ -176,19 +176,20 @@ async def test_foreign_texts_are_shown_as_text(service, start_page):
         )  # fmt: skip
         await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     async with start_page(service.address) as page:
-        for query in (
-            {"event": f"bob {chosen[0]} {STRANGE[0]}"},
-            {"user": f"ann {STRANGE[0]}"},
-            *({"item": item} for item in (*chosen, "i5")),
-            {"attribute": STRANGE[0]},
-            {"event": STRANGE[1]},
-            {"attribute": "x" * 10_000},
+        for query, code in (
+            ({"event": f"bob {chosen[0]} {STRANGE[0]}"}, 200),
+            ({"user": f"ann {STRANGE[0]}"}, 200),
+            *(({"item": item}, 200) for item in (*chosen, "i5")),
+            ({"attribute": STRANGE[0]}, 404),
+            ({"event": STRANGE[1]}, 404),
+            ({"attribute": "x" * 10_000}, 400),
         ):
             answer = await page.get(f"/trace?{urlencode(query)}")
-            assert answer.status_code in (200, 400, 404), query
+            assert answer.status_code == code, query
             assert "<script>alert" not in answer.text
             assert "<img" not in answer.text
-            assert "\u202e" not in answer.text
+            # Forms send back what was asked for as it is.
+            assert "\u202e" not in re.sub('value="[^"]*"', "", answer.text)
             assert set(re.findall(r"<script src=\"([^\"?]*)", answer.text)) <= {
                 "/static/page.js",
                 "/static/trace.js",

@@ -9,6 +9,7 @@ import pytest
 
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
+from services.web.views.routers import router_listing
 from tests.service.scenarios import ANN, ITEM, propagate_opera, record_choices
 from tests.unit.services.report.test_page import ParsedPage
 from tests.waiting import wait_until
@@ -91,6 +92,24 @@ async def test_the_list_is_sorted(service, start_page, sort, key):
     wanted = [one.number for one in sorted(await list_taste_routers(service), key=key)]
     async with start_page(service.address) as page:
         assert list_rows(await page.get(f"/routers?sort={sort}")) == wanted
+
+
+async def test_routers_beyond_the_first_page_are_listed_too(service, start_page, monkeypatch):
+    monkeypatch.setattr(router_listing, "PAGE_SIZE", 1)
+    await propagate_opera(service)
+    numbers = [one.number for one in await list_taste_routers(service)]
+    item = pb.ClientKey(kind=ITEM, id="i15")
+    holding = [one.number for one in await list_taste_routers(service, member=item)]
+    assert min(len(numbers), len(holding)) > 1
+    async with start_page(service.address) as page:
+        assert sorted(list_rows(await page.get("/routers"))) == numbers
+        assert sorted(list_rows(await page.get("/routers?item=i15"))) == holding
+        last = await page.get(f"/routers/taste/{numbers[-1]}")
+        assert last.status_code == 200
+        assert "This router is retired" not in last.text
+        profile = await page.get("/client?kind=item&id=i15")
+        for number in holding:
+            assert f'href="/routers/taste/{number}"' in profile.text
 
 
 async def test_filters_choose_routers_in_the_picture_and_the_list(service, start_page):

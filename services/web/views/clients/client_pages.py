@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 import grpc
 from starlette.requests import Request
@@ -12,7 +11,7 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.problems import BadAddress
-from services.web.rendering import KINDS, KINDS_BY_NAME, get_visitor, show
+from services.web.rendering import KINDS_BY_NAME, get_visitor, link_client, show
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,6 @@ def read_key(fields: Mapping[str, str]) -> pb.ClientKey:
     return pb.ClientKey(kind=kind, id=fields["id"])
 
 
-def link_page(key: pb.ClientKey, page: str, /, **fields: object) -> str:
-    """Return the address of a page of the client, such as /client/events."""
-    return f"{page}?{urlencode({'kind': KINDS[key.kind], 'id': key.id, **fields})}"
-
-
 def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
     """List the pages of a client that a visitor may open."""
     admin = visitor.may("admin")
@@ -66,7 +60,7 @@ def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
     under = [address for _, address, _ in pages if f"{page}/".startswith(f"{address}/")]
     here = max(under, key=len, default="")
     return [
-        Tab(label, link_page(key, address), address == here)
+        Tab(label, link_client(key, address), address == here)
         for label, address, shown in pages
         if shown
     ]
@@ -101,6 +95,5 @@ def show_client(
         key=key,
         title=title,
         tabs=list_tabs(key, visitor, request.url.path),
-        link_page=link_page,
         **context,
     )

@@ -9,10 +9,10 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.runtime.console import make_printable
-from services.web.rendering import KINDS, get_visitor
+from services.web.rendering import KINDS, get_visitor, link_client
 from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
-from services.web.views.clients.client_pages import find_title, link_page, read_key, show_client
+from services.web.views.clients.client_pages import find_title, read_key, show_client
 
 COUNTED_EVENTS = 1_000
 PREVIEW_SECONDS = 600.0
@@ -91,7 +91,7 @@ async def forget(request: Request) -> Response:
         visitor.notices.append(
             f"Nothing was erased: what was typed is not the id of this {KINDS[key.kind]}."
         )
-        return RedirectResponse(link_page(key, "/client/forget"), 303)
+        return RedirectResponse(link_client(key, "/client/forget"), 303)
     answer = await visitor.stub.ForgetClient(
         pb.ForgetClientRequest(key=key, wipe=True if "wipe" in form else None)
     )

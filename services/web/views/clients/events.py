@@ -4,10 +4,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.rendering import get_visitor, read_pages
+from services.web.rendering import get_visitor, link_client
 from services.web.state import get_form
 from services.web.view_table import ViewTable
-from services.web.views.clients.client_pages import find_title, link_page, read_key, show_client
+from services.web.views.addresses import read_page_token
+from services.web.views.clients.client_pages import find_title, read_key, show_client
 
 EVENTS_A_PAGE = 50
 RETRACT_SECONDS = 300.0
@@ -24,7 +25,7 @@ async def show_events(request: Request) -> Response:
     key = read_key(request.query_params)
     answer = await visitor.stub.ListClientEvents(
         pb.ListClientEventsRequest(
-            key=key, page_size=EVENTS_A_PAGE, page_token=read_pages(request.query_params)
+            key=key, page_size=EVENTS_A_PAGE, page_token=read_page_token(request.query_params)
         )
     )
     return show_client(
@@ -34,7 +35,7 @@ async def show_events(request: Request) -> Response:
         await find_title(visitor, key) or "",
         events=answer.events,
         next_page=answer.next_page_token,
-        first=not read_pages(request.query_params),
+        first=not read_page_token(request.query_params),
     )
 
 
@@ -51,7 +52,7 @@ async def retract_event(request: Request) -> Response:
         if outcome.retracted
         else f"Nothing was done: event {event} {NOT_RETRACTED.get(outcome.reason, 'is not there')}."
     )
-    return RedirectResponse(link_page(key, "/client/events"), 303)
+    return RedirectResponse(link_client(key, "/client/events"), 303)
 
 
 VIEWS = ViewTable(

@@ -12,6 +12,7 @@ from services.web.rendering import get_visitor, link_client
 from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import read_key, show_client
+from services.web.views.routers.router_listing import list_routers_holding
 
 HEADINGS = {
     pb.AUTHOR_CATALOGUE: "From the catalogue",
@@ -39,7 +40,7 @@ async def show_profile(request: Request) -> Response:
         sections=split_by_author(profile.lines),
         heaviest=max((line.weight for line in profile.lines), default=0.0),
         rules=list_rules(profile.filter_memory),
-        routers=(await visitor.stub.ListRouters(pb.ListRoutersRequest(member=key))).routers,
+        routers=await list_routers_holding(visitor, key),
         shares=await find_shares(visitor, key),
         found=request.query_params.get("found", ""),
     )

@@ -14,10 +14,10 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
-from services.web.rendering import get_visitor, read_pages
+from services.web.rendering import get_visitor, link_client
 from services.web.view_table import ViewTable
-from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_time
-from services.web.views.clients.client_pages import link_page, read_key, show_client
+from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_page_token, read_time
+from services.web.views.clients.client_pages import read_key, show_client
 from services.web.views.clients.profile import split_by_author
 
 VERSIONS_A_PAGE = 100
@@ -161,12 +161,12 @@ async def show_history(request: Request) -> Response:
     if query.get("time"):
         token, entry = await find_time(visitor, key, read_time(query["time"], "A time"))
         page = {"page": token} if token else {}
-        return RedirectResponse(link_page(key, "/client/history", at=entry, **page), 303)
+        return RedirectResponse(link_client(key, "/client/history", at=entry, **page), 303)
     now, answer = await asyncio.gather(
         visitor.stub.GetProfile(pb.GetProfileRequest(key=key)),
         visitor.stub.ListProfileVersions(
             pb.ListProfileVersionsRequest(
-                key=key, page_size=VERSIONS_A_PAGE, page_token=read_pages(query)
+                key=key, page_size=VERSIONS_A_PAGE, page_token=read_page_token(query)
             )
         ),
     )
@@ -175,7 +175,7 @@ async def show_history(request: Request) -> Response:
     changes = await read_changes(
         visitor, key, stops[place : place + CHANGES_SHOWN + 1], answer.oldest_sequence
     )
-    page = {"page": read_pages(query)} if read_pages(query) else {}
+    page = {"page": read_page_token(query)} if read_page_token(query) else {}
     return show_client(
         request,
         "history.html",
@@ -187,10 +187,10 @@ async def show_history(request: Request) -> Response:
         then=changes[0].after if changes else None,
         sections=split_by_author(changes[0].after.lines) if changes else [],
         outcomes=OUTCOMES,
-        page=read_pages(query),
+        page=read_page_token(query),
         next_page=answer.next_page_token,
-        address=link_page(key, "/client/history"),
-        here=link_page(key, "/client/history", **page),
+        address=link_client(key, "/client/history"),
+        here=link_client(key, "/client/history", **page),
     )
 
 

@@ -10,8 +10,9 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.problems import describe_failure
-from services.web.rendering import get_visitor, link_client, read_pages, show
+from services.web.rendering import get_visitor, link_client, show
 from services.web.view_table import ViewTable
+from services.web.views.addresses import read_page_token
 from services.web.views.clients.client_pages import read_kind
 
 FOUND_A_PAGE = 50
@@ -38,7 +39,7 @@ async def show_search(request: Request) -> Response:
                     text=text,
                     lines=lines,
                     page_size=FOUND_A_PAGE,
-                    page_token=read_pages(query),
+                    page_token=read_page_token(query),
                 )
             )
         except CallFailed as error:
@@ -47,7 +48,7 @@ async def show_search(request: Request) -> Response:
             failure = describe_failure(error)
             problem, code = failure.sentence, failure.status
     exact = bool(found.clients) and found.clients[0].key.id == text
-    if exact and not (lines or "all" in query or read_pages(query)):
+    if exact and not (lines or "all" in query or read_page_token(query)):
         others = {"found": text} if len(found.clients) > 1 else {}
         return RedirectResponse(link_client(found.clients[0].key, **others), 303)
     fields = {"kind": query.get("kind", "item"), "text": text, "all": 1}

@@ -9,20 +9,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from propagation.v1 import propagation_pb2 as pb
-from propagation_client import pages
 from services.report.router_map import get_name
 from services.web.access.feed import Flow, Snapshot
 from services.web.access.sessions import Visitor
 from services.web.pictures.router_picture import draw_routers
 from services.web.problems import BadAddress
-from services.web.rendering import get_visitor, render_part, show
+from services.web.rendering import BANKS_BY_NAME, get_visitor, render_part, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
 from services.web.views.addresses import read_as_of, read_choice
+from services.web.views.routers.router_listing import list_routers, list_routers_holding
 
-PAGE_SIZE = 1_000
 MAX_NEWS = 8
-NAMES: Mapping[str, pb.Bank.ValueType] = {"taste": pb.BANK_TASTE, "session": pb.BANK_SESSION}
 NO_FLOW = Flow()
 
 
@@ -90,7 +88,7 @@ async def show_routers(request: Request) -> Response:
     visitor = get_visitor(request)
     query = request.query_params
     question = Question(
-        bank=read_choice(query, "bank", NAMES),
+        bank=read_choice(query, "bank", BANKS_BY_NAME),
         attribute=query.get("attribute", "").strip(),
         item=query.get("item", ""),
         user=query.get("user", ""),
@@ -102,7 +100,7 @@ async def show_routers(request: Request) -> Response:
     as_of = read_as_of(query)
     if question.member and (as_of or question.bank == "session"):
         raise BadAddress("Only the taste routers of now can be asked for an item or a user.")
-    bank = NAMES[question.bank]
+    bank = BANKS_BY_NAME[question.bank]
     taste = bank == pb.BANK_TASTE
     kept = get_state(request).reach
     routers, counted, holding, status = await asyncio.gather(
@@ -148,16 +146,6 @@ async def show_routers(request: Request) -> Response:
     )
 
 
-async def list_routers(
-    visitor: Visitor, bank: pb.Bank.ValueType, as_of: pb.AsOf | None = None
-) -> list[pb.Router]:
-    """Return all routers of a bank, now or as of the past."""
-    request = pb.ListRoutersRequest(bank=bank, page_size=PAGE_SIZE, as_of=as_of)
-    return [
-        router async for page in pages(visitor.stub.ListRouters, request) for router in page.routers
-    ]
-
-
 def _matches(router: pb.Router, words: str) -> bool:
     """Tell whether a router's attributes, name or text contain all words."""
     if not words:
@@ -171,12 +159,10 @@ async def _find_holding(visitor: Visitor, question: Question) -> frozenset[int] 
 
     None if none is asked for.
     """
-    member = question.member
-    if member is None:
+    if question.member is None:
         return None
-    request = pb.ListRoutersRequest(member=member, page_size=PAGE_SIZE)
-    answer = await visitor.stub.ListRouters(request)
-    return frozenset(router.number for router in answer.routers)
+    holding = await list_routers_holding(visitor, question.member)
+    return frozenset(router.number for router in holding)
 
 
 def render_parts(_: Visitor, snapshot: Snapshot) -> dict[str, str]:

@@ -13,10 +13,11 @@ from propagation_client import CallFailed
 from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
 from services.web.pictures.lineage import draw_lineage, trace_lineage
-from services.web.rendering import get_visitor, read_pages, render_part, show
+from services.web.rendering import get_visitor, render_part, show
 from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import LARGEST_NUMBER, read_number
+from services.web.views.addresses import LARGEST_NUMBER, read_number, read_page_token
+from services.web.views.routers.router_listing import load_router_names
 
 RUNS_A_PAGE = 20
 NEWEST_RUNS = 200
@@ -52,24 +53,23 @@ async def list_runs_since_bootstrap(visitor: Visitor) -> list[pb.EvolutionRun]:
 async def show_evolution(request: Request) -> Response:
     """Show the runs by page, and the lineage of all routers."""
     visitor = get_visitor(request)
-    page, newest, routers, status = await asyncio.gather(
+    page, newest, names, status = await asyncio.gather(
         visitor.stub.ListEvolutionRuns(
             pb.ListEvolutionRunsRequest(
-                page_size=RUNS_A_PAGE, page_token=read_pages(request.query_params)
+                page_size=RUNS_A_PAGE, page_token=read_page_token(request.query_params)
             )
         ),
         list_runs_since_bootstrap(visitor),
-        visitor.stub.ListRouters(pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000)),
+        load_router_names(visitor),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    names = {router.number: router.name for router in routers.routers}
     snapshot = visitor.find_snapshot() or Snapshot(status=status)
     return show(
         request,
         "evolution/evolution.html",
         runs=page.runs,
         next_page=page.next_page_token,
-        first_page=not read_pages(request.query_params),
+        first_page=not read_page_token(request.query_params),
         names=names,
         undone={run.undoes: run.run for run in newest if run.published and run.HasField("undoes")},
         current={run.run for run in newest},
@@ -99,7 +99,7 @@ async def _preview(request: Request, asked: pb.EvolveRoutersRequest) -> Response
         request,
         "evolution/plan.html",
         run=answer.run,
-        names=await _load_names(visitor),
+        names=await load_router_names(visitor),
         undo=asked.undo_run,
     )
 
@@ -126,13 +126,6 @@ async def _evolve(request: Request, asked: pb.EvolveRoutersRequest) -> Response:
     else:
         visitor.notices.append(summarize(answer.run))
     return RedirectResponse("/evolution", 303)
-
-
-async def _load_names(visitor: Visitor) -> dict[int, str]:
-    answer = await visitor.stub.ListRouters(
-        pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=1_000)
-    )
-    return {router.number: router.name for router in answer.routers}
 
 
 def summarize(run: pb.EvolutionRun) -> str:

@@ -13,23 +13,23 @@ from services.web.access.feed import Flow, Snapshot
 from services.web.access.sessions import Visitor
 from services.web.pictures.lineage import describe_change, draw_lineage, trace_lineage
 from services.web.problems import BadAddress
-from services.web.rendering import BANKS, get_visitor, link_router, read_pages, show
+from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_router_number
+from services.web.views.addresses import read_as_of, read_page_token, read_router_number
 from services.web.views.routers.evolution import list_runs_since_bootstrap
+from services.web.views.routers.router_listing import load_router_names
 
 MEMBERS_A_PAGE = 20
 VERSIONS_A_PAGE = 20
 CLIENTS_A_VERSION = 10
 Text = pb.Router | pb.RouterVersion
-NUMBERS = {name: bank for bank, name in BANKS.items()}
 
 
 async def show_router(request: Request) -> Response:
     """Show a router of either bank, a retired one too."""
     visitor = get_visitor(request)
-    bank = NUMBERS.get(request.path_params["bank"])
+    bank = BANKS_BY_NAME.get(request.path_params["bank"])
     if bank is None:
         raise BadAddress("Routers are in the bank taste or the bank session.")
     number = read_router_number(request.path_params["number"])
@@ -40,7 +40,7 @@ async def show_router(request: Request) -> Response:
         number=number,
         bank=bank,
         page_size=MEMBERS_A_PAGE,
-        page_token=read_pages(request.query_params),
+        page_token=read_page_token(request.query_params),
         as_of=as_of,
     )
     try:
@@ -50,14 +50,13 @@ async def show_router(request: Request) -> Response:
             raise
         return await _show_end(visitor, number, error)
     kept = get_state(request).reach
-    routers, status, reach, runs, before = await asyncio.gather(
-        visitor.stub.ListRouters(pb.ListRoutersRequest(bank=bank, page_size=1_000, as_of=as_of)),
+    names, status, reach, runs, before = await asyncio.gather(
+        load_router_names(visitor, bank, as_of),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
         kept.find(visitor),
         list_runs_since_bootstrap(visitor),
         _find_message_before(visitor, answer.router),
     )
-    names = {router.number: router.name for router in routers.routers}
     lineage = trace_lineage(runs, number) if taste else None
     steps = [
         (run, change, describe_change(run, change))
@@ -122,7 +121,7 @@ async def show_versions(request: Request) -> Response:
         pb.ListRouterVersionsRequest(
             number=number,
             page_size=VERSIONS_A_PAGE,
-            page_token=read_pages(request.query_params),
+            page_token=read_page_token(request.query_params),
             max_clients=CLIENTS_A_VERSION,
         )
     )
