@@ -16,7 +16,9 @@ from starlette.staticfiles import StaticFiles
 
 from propagation_client import Credentials
 from services.web.access.message_reach import MessageReach
+from services.web.access.previews import Previews
 from services.web.access.protection import (
+    OtherSitesRefused,
     ProtectionHeaders,
     check_host,
     cookie_options,
@@ -105,7 +107,7 @@ def build_app(options: WebOptions) -> Starlette:
     routes.append(Mount("/static", _CachedFiles(packages=[("services.web", "static")])))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(ProtectionHeaders)],
+        middleware=[Middleware(ProtectionHeaders), Middleware(OtherSitesRefused)],
         exception_handlers=list_handlers(),
         lifespan=close_at_the_end,
     )
@@ -116,6 +118,7 @@ def build_app(options: WebOptions) -> Starlette:
         layouts=RouterLayouts(),
         reach=reach,
         reports=ReportFolder(options.reports) if options.reports else None,
+        previews=Previews(),
     )
     return app
 

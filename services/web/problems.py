@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 
 from propagation_client import CallFailed, Unreachable
+from services.web.access.previews import PreviewRuns
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
 from services.web.access.report_files import NoSuchReport
 from services.web.access.sessions import SignInRefused
@@ -133,6 +134,11 @@ async def _handle_fault(request: Request, _: Exception) -> Response:
     return answer
 
 
+async def _answer_nobody(_: Request, __: Exception) -> Response:
+    """Return an answer for a browser that has left."""
+    return Response(status_code=400)
+
+
 def _answer(status: int, title: str) -> Handler:
     async def handle(request: Request, error: Exception) -> Response:
         return await show_problem(request, Problem(status, title, str(error)))
@@ -150,6 +156,8 @@ def list_handlers() -> dict[type[Exception] | int, Handler]:
         ForeignHost: _answer(421, "Not under this name"),
         Forged: _answer(403, "Not done"),
         FormTooLarge: _answer(413, "Not done"),
+        PreviewRuns: _answer(409, "Not done"),
+        ClientDisconnect: _answer_nobody,
         NoSuchReport: _answer(404, "There is no such report"),
         TooManyStreams: _answer(429, "Too many live views"),
         SignInRefused: _answer(403, "Not signed in"),

@@ -7,6 +7,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 
 from services.web.access.message_reach import MessageReach
+from services.web.access.previews import Previews
 from services.web.access.report_files import ReportFolder
 from services.web.access.sessions import Sessions
 from services.web.live import OpenStreams, Parts
@@ -24,6 +25,7 @@ class PageState:
         layouts: Places of routers in the picture.
         reach: How many clients each router's messages reached.
         reports: The folder of reports; None: no reports.
+        previews: Runs previews, one at a time.
     """
 
     sessions: Sessions
@@ -32,6 +34,7 @@ class PageState:
     layouts: RouterLayouts
     reach: MessageReach
     reports: ReportFolder | None
+    previews: Previews
 
 
 def get_state(request: Request) -> PageState:

@@ -158,6 +158,8 @@ def test_forget_this_user(browser):
     browser.click("Export and forgetting")
     browser.wait_for("Forget it")
     assert re.search(r"\d+ events?", browser.text)
+    browser.click("Count exactly what would go")
+    browser.wait_for("As of entry")
     browser.type("Type its id to confirm", user)
     browser.click("Forget this user")
     browser.wait_for("forgotten")

@@ -10,7 +10,7 @@ from tests.browser.chromium import NARROW, WIDE, Browser
 
 MAX_VIEWS = 40
 # What changes more of a view than which rows it lists.
-KINDS_OF_VIEWS = ("at", "attribute", "bank", "event", "item", "line", "text", "undo", "user")
+KINDS_OF_VIEWS = ("at", "attribute", "bank", "event", "item", "line", "text", "user")
 LINKS = """
 return [...document.querySelectorAll('a[href]:not([download])')]
   .filter((one) => one.origin === location.origin || one instanceof SVGElement)

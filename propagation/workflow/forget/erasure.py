@@ -1,7 +1,8 @@
 """Erasure of clients, and retraction of events."""
 
+import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from propagation.graph_rules import OwnWords, list_titles
 from propagation.model import (
@@ -105,6 +106,7 @@ class Forgetting:
     relearning: FactorRelearning
     memory: ClientMemory
     exclusion: Exclusion
+    _previews: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def wipe_if_due(self) -> None:
         """Wipe traces of erased clients from the database's files, if any.
@@ -204,11 +206,16 @@ class Forgetting:
     async def preview(self, key: ClientKey) -> ErasurePreview:
         """Say what an erasure would do now; change and stop nothing.
 
-        It takes no locks: what is written while it searches may count or not.
+        It takes no locks of other activities: what is written while it searches may count or not.
+        One preview runs at a time, because each reads as much as an erasure.
 
         Raises:
             NotFound: The client is unknown.
         """
+        async with self._previews:
+            return await self._preview(key)
+
+    async def _preview(self, key: ClientKey) -> ErasurePreview:
         sequence = await self.store.get_recorded_through()
         erased = await self._build_erased_client(key)
         rows = await self.store.get_interactions_of_clients([erased.client.ref])

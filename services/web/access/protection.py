@@ -1,4 +1,4 @@
-"""Protection: content policy, forged requests, foreign host names, large forms."""
+"""Protection: content policy, other sites, forged forms, foreign host names, large forms."""
 
 import hmac
 import ipaddress
@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_FORM_BYTES = 64 << 10
@@ -61,6 +62,39 @@ class ProtectionHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+class OtherSitesRefused:
+    """Middleware: refuses what another site loads, such as a picture.
+
+    Only a link or an address that opens a page is let through. Older browsers do not say who asks
+    (Sec-Fetch-Site), and neither do programs: they are let through, too.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and comes_from_another_site(Headers(scope=scope)):
+            refusal = PlainTextResponse(
+                "Another site asked for this, so it is not shown. Open the page itself.\n", 403
+            )
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def comes_from_another_site(headers: Headers) -> bool:
+    """Tell whether another site asked for a part, not a whole page.
+
+    Another port of the same host is another site, too.
+
+    Source: Fetch Metadata Request Headers, W3C.
+    """
+    if headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
+        return False
+    opened = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+    return opened != ("navigate", "document")
 
 
 def add_headers(headers: MutableHeaders) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import html
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +12,6 @@ SUFFIX = ".html"
 MAX_DEPTH = 4
 MAX_ENTRIES = 20_000
 TITLE_BYTES = 16 << 10
-TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 # A report is a document of its own: it runs no script, sends nothing, and cannot reach this page.
 REPORT_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none';"
@@ -44,8 +42,8 @@ class ReportFile:
 class ReportFolder:
     """The HTML files of a folder and of its folders.
 
-    They are at most MAX_DEPTH folders deep. Hidden files, and links that lead out of the folder,
-    are left out.
+    They are at most MAX_DEPTH folders deep. Hidden files, links that lead out of the folder, and
+    names that are not UTF-8 are left out.
     """
 
     folder: Path
@@ -82,11 +80,32 @@ class ReportFolder:
         """Read the title of a report; empty if it has none."""
         try:
             with self.find(path).open("rb") as file:
-                beginning = file.read(TITLE_BYTES).decode("utf-8", "replace")
+                return find_title(file.read(TITLE_BYTES))
         except (NoSuchReport, OSError):
             return ""
-        found = TITLE.search(beginning)
-        return " ".join(html.unescape(found[1]).split()) if found else ""
+
+
+def find_title(document: bytes) -> str:
+    """Find the title of an HTML document; empty if it has none.
+
+    Each search goes on where the one before ended, so a hostile document takes no longer.
+    """
+    tags = document.lower()
+    begin = tags.find(b"<title")
+    begin = tags.find(b">", begin) if begin >= 0 else -1
+    end = tags.find(b"</title>", begin) if begin >= 0 else -1
+    if end < 0:
+        return ""
+    return " ".join(html.unescape(document[begin + 1 : end].decode("utf-8", "replace")).split())
+
+
+def _is_utf8(name: str) -> bool:
+    """Tell whether pages and addresses can hold a file's name."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _walk(root: Path) -> Iterator[ReportFile]:
@@ -103,7 +122,7 @@ def _walk(root: Path) -> Iterator[ReportFile]:
             seen += 1
             if seen > MAX_ENTRIES:
                 return
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or not _is_utf8(entry.name):
                 continue
             if entry.is_dir(follow_symlinks=False) and depth < MAX_DEPTH:
                 waiting.append((Path(entry.path), depth + 1))

@@ -46,7 +46,7 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
     await propagate_opera(service)
     async with start_page(service.address) as page:
         assert "<strong>4 events</strong>" in (await page.get(PAGE)).text
-        before = await page.get(f"{PAGE}&plan=1")
+        before = await page.send("/client/forget/preview", FORM)
         planned = await service.stub.ForgetClient(pb.ForgetClientRequest(key=ANN, dry_run=True))
         assert planned.events_erased == 4
         assert f"As of entry {planned.as_of_sequence}" in before.text
@@ -90,5 +90,5 @@ async def test_items_that_only_its_events_named_are_counted_beforehand(service, 
     await record_choices(service, [("e1", "ann", "i1"), ("e2", "ann", "i2"), ("e3", "bob", "i2")])
     await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     async with start_page(service.address) as page:
-        before = await page.get(f"{PAGE}&plan=1")
+        before = await page.send("/client/forget/preview", FORM)
     assert "<strong>1 item</strong> that only its events named" in before.text

@@ -18,6 +18,11 @@ async def list_runs(service):
 def read(answer):
     """Return what the visitor reads, without markup."""
     assert answer.status_code == 200, answer.text
+    return read_words(answer)
+
+
+def read_words(answer):
+    """Return the words of an answer of any status."""
     return html.unescape(re.sub(r"<[^>]+>", "", answer.text))
 
 
@@ -40,21 +45,30 @@ async def test_evolve_then_undo(evolving_service, start_page):
         assert run.verdict in shown
         assert run.changes[0].reason in shown
 
-        asked = await page.get("/evolution/undo?run=1")
+        asked = await page.send("/evolution/undo/preview", {"run": "1"}, of="/evolution")
         assert "Nothing was changed yet" in read(asked)
         assert "undoes run 1" in read(asked)
         assert "Merge routers" in read(asked), "the halves of the split"
         assert len(await list_runs(evolving_service)) == 1
 
-        await page.send("/evolution/undo", {"run": "1"}, of="/evolution/undo?run=1")
+        await page.send("/evolution/undo", {"run": "1"}, of="/evolution")
         undo, _ = await list_runs(evolving_service)
         assert undo.undoes == 1
         shown = read(await page.get("/evolution"))
         assert "undone by run 2" in shown
 
-        again = await page.get("/evolution/undo?run=1")
+        again = await page.send("/evolution/undo/preview", {"run": "1"}, of="/evolution")
         assert again.status_code == 400
         assert "which is undone" in again.text
+
+
+@pytest.mark.parametrize("run", ["x", "", "-1"])
+async def test_an_undo_names_a_run(service, start_page, run):
+    async with start_page(service.address) as page:
+        for form in ("undo", "undo/preview"):
+            answer = await page.send(f"/evolution/{form}", {"run": run})
+            assert answer.status_code == 400
+            assert "The number of a run is" in read_words(answer)
 
 
 async def test_a_refused_run_says_what_and_why(evolving_service, start_page, monkeypatch):
@@ -81,7 +95,7 @@ async def test_the_lineage_of_a_split_and_of_a_retired_router(evolving_service, 
         shown = await page.get(f"/routers/taste/{new}")
         assert 'class="flow split"' in shown.text
         assert f"router {split.before[0]} was split" in read(shown)
-        await page.send("/evolution/undo", {"run": "1"}, of="/evolution/undo?run=1")
+        await page.send("/evolution/undo", {"run": "1"}, of="/evolution")
         undo, _ = await list_runs(evolving_service)
         gone = await page.get(f"/routers/taste/{new}")
         assert gone.headers["location"] == f"/routers/taste/{new}?at={undo.sequence - 1}"
@@ -99,7 +113,7 @@ async def test_a_run_that_takes_longer_than_the_visitor_waits_goes_on(
         assert "The run goes on in the service" in read(await page.get("/evolution"))
 
 
-@pytest.mark.parametrize("form", ["plan", "now", "undo"])
+@pytest.mark.parametrize("form", ["plan", "now", "undo", "undo/preview"])
 async def test_forms_need_the_role_admin(start_service, start_page, form):
     async with start_service(roles=[Role.ANALYST]) as service, start_page(service.address) as page:
         await page.sign_in(service.token)

@@ -2,11 +2,12 @@
 
 import os
 import re
+import time
 
 import pytest
 
 from services.security.roles import Role
-from services.web.access.report_files import MAX_DEPTH, NoSuchReport, ReportFolder
+from services.web.access.report_files import MAX_DEPTH, NoSuchReport, ReportFolder, find_title
 
 DOCUMENT = "<!DOCTYPE html><title>{}</title><style>p {{ color: red }}</style><p>text</p>"
 
@@ -60,6 +61,40 @@ async def test_reports_are_listed_newest_first_with_their_titles(service, start_
             assert report.status_code == 200
             assert report.text.startswith("<!DOCTYPE html>")
             assert report.headers["content-type"] == "text/html; charset=utf-8"
+
+
+async def test_names_that_are_not_utf8_are_left_out(service, start_page, tmp_path):
+    for name in (b"caf\xe9.html", b"r\xe9sultats/in.html", b"good.html"):
+        file = tmp_path / os.fsdecode(name)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("<title>t</title>")
+    async with start_page(service.address, reports=str(tmp_path)) as page:
+        answer = await page.get("/reports")
+    assert answer.status_code == 200
+    assert re.findall(r'<a href="(/reports/[^"]*)"', answer.text) == ["/reports/good.html"]
+
+
+@pytest.mark.parametrize(
+    ("document", "title"),
+    [
+        (b"<TITLE lang='en'>\n A &lt;b&gt; \xc3\xa9 </Title><title>no</title>", "A <b> é"),
+        (b"</title><title>after</title>", "after"),
+        (b"<title>\xff</title>", "\ufffd"),
+        (b"<title>open", ""),
+        (b"<title", ""),
+        (b"", ""),
+    ],
+)
+def test_the_title_of_a_document(document, title):
+    assert find_title(document) == title
+
+
+@pytest.mark.parametrize("part", [b"<title>", b"<title", b"<title></titl"])
+def test_the_title_of_a_hostile_document_is_found_at_once(part):
+    """A search that begins anew at each tag takes hours for this."""
+    began = time.process_time()
+    assert find_title(part * 1_000_000) == ""
+    assert time.process_time() - began < 5
 
 
 async def test_a_report_is_shown_in_a_sandbox(service, start_page, reports):

@@ -100,6 +100,35 @@ async def test_a_forged_form_does_nothing(service, start_page, headers, key):
         assert done.status_code == 303, "the page's own form is accepted"
 
 
+OTHER_SITE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}
+LINK = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({**OTHER_SITE, "sec-fetch-dest": "image"}, 403),
+        ({**OTHER_SITE, "sec-fetch-dest": "script"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({**LINK, "sec-fetch-site": "cross-site", "sec-fetch-dest": "iframe"}, 403),
+        ({**OTHER_SITE, "sec-fetch-site": "same-site", "sec-fetch-dest": "image"}, 403),
+        ({"sec-fetch-site": "", **LINK, "sec-fetch-dest": "image"}, 403),
+        ({**LINK, "sec-fetch-site": "cross-site"}, 200),
+        ({**LINK, "sec-fetch-site": "same-site"}, 200),
+        ({**LINK, "sec-fetch-site": "none"}, 200),
+        ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": ""}, 200),
+        ({}, 200),
+    ],
+)
+async def test_other_sites_load_nothing_but_links_open(service, start_page, headers, status):
+    async with start_page(service.address) as page:
+        for path in ("/", "/sign-in", "/static/page.js", "/health", "/evolution"):
+            answer = await page.get(path, headers=headers)
+            assert answer.status_code == status, path
+            assert answer.headers["content-security-policy"] == CONTENT_POLICY
+            assert status == 200 or "set-cookie" not in answer.headers
+
+
 async def test_the_key_of_another_visitor_does_nothing(service, start_page):
     async with start_page(service.address) as page:
         other = await page.find_key()
@@ -208,7 +237,8 @@ async def test_other_methods_are_refused_in_words(service, start_page):
                 answer = await page.http.request(method, path)
                 assert answer.status_code == 405, (method, path)
                 assert "access-control-allow-origin" not in answer.headers
-        assert (await page.get("/round")).status_code == 405, "a link must not do anything"
+        for path in ("/round", "/client/forget/preview", "/evolution/undo", "/evolution/plan"):
+            assert (await page.get(path)).status_code == 405, "a link must not do anything"
 
 
 async def test_a_head_request_has_no_body_and_ends(service, start_page):

@@ -158,8 +158,6 @@ async def test_filters_choose_routers_in_the_picture_and_the_list(service, start
         ("/routers/x/1", 400, "bank"),
         ("/routers/session/1?at=3", 400, "as_of"),
         ("/evolution?page=forged.1", 400, "page_token"),
-        ("/evolution/undo?run=x", 400, "The number of a run is"),
-        ("/evolution/undo", 400, "The number of a run is"),
     ],
 )
 async def test_a_wrong_address_gets_one_sentence(service, start_page, path, code, words):

@@ -57,8 +57,10 @@ def list_tabs(key: pb.ClientKey, visitor: Visitor, page: str) -> list[Tab]:
         ("Events", "/client/events", admin),
         ("Export and forgetting", "/client/forget", admin),
     ]
+    under = [address for _, address, _ in pages if f"{page}/".startswith(f"{address}/")]
+    here = max(under, key=len, default="")
     return [
-        Tab(label, link_client(key, address), address == page)
+        Tab(label, link_client(key, address), address == here)
         for label, address, shown in pages
         if shown
     ]

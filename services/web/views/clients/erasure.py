@@ -10,11 +10,13 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.runtime.console import make_printable
 from services.web.rendering import KINDS, get_visitor, link_client
-from services.web.state import get_form
+from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, read_key, show_client
 
 COUNTED_EVENTS = 1_000
+PREVIEW_SECONDS = 600.0
+"""How long a browser waits for a preview, which reads as much as the erasure."""
 
 
 async def export_client(request: Request) -> Response:
@@ -45,16 +47,28 @@ async def export_client(request: Request) -> Response:
 
 async def show_forget(request: Request) -> Response:
     """Show what forgetting would erase, and the form that does it."""
+    return await _show_forget(request, read_key(request.query_params), None)
+
+
+async def preview_forget(request: Request) -> Response:
+    """Show exactly what forgetting would erase; nothing is done."""
+    key = read_key(get_form(request))
+    stub = get_visitor(request).stub
+    planned = await get_state(request).previews.run(
+        request,
+        lambda: stub.ForgetClient(
+            pb.ForgetClientRequest(key=key, dry_run=True), timeout=PREVIEW_SECONDS
+        ),
+    )
+    return await _show_forget(request, key, planned)
+
+
+async def _show_forget(
+    request: Request, key: pb.ClientKey, planned: pb.ForgetClientResponse | None
+) -> Response:
     visitor = get_visitor(request)
-    key = read_key(request.query_params)
     listed = await visitor.stub.ListClientEvents(
         pb.ListClientEventsRequest(key=key, page_size=COUNTED_EVENTS)
-    )
-    # The service reads as much for it as for the erasure: 20 s for 272 events of MovieLens 100k.
-    planned = (
-        await visitor.stub.ForgetClient(pb.ForgetClientRequest(key=key, dry_run=True))
-        if "plan" in request.query_params
-        else None
     )
     return show_client(
         request,
@@ -104,5 +118,5 @@ def is_typed(id_: str, typed: str) -> bool:
 
 VIEWS = ViewTable(
     pages={"/client/export": export_client, "/client/forget": show_forget},
-    forms={"/client/forget": forget},
+    forms={"/client/forget": forget, "/client/forget/preview": preview_forget},
 )

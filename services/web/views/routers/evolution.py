@@ -14,7 +14,7 @@ from services.web.access.feed import Snapshot
 from services.web.access.sessions import Visitor
 from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, render_part, show
-from services.web.state import get_form
+from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_NUMBER, read_number, read_page_token
 from services.web.views.routers.router_listing import load_router_names
@@ -81,32 +81,26 @@ async def show_evolution(request: Request) -> Response:
 
 async def plan_evolution(request: Request) -> Response:
     """Plan and judge a run; nothing is changed."""
-    visitor = get_visitor(request)
-    answer = await visitor.stub.EvolveRouters(
-        pb.EvolveRoutersRequest(dry_run=True), timeout=EVOLVE_SECONDS
-    )
-    return show(
-        request,
-        "evolution/plan.html",
-        run=answer.run,
-        names=await load_router_names(visitor),
-        undo=0,
-    )
+    return await _preview(request, pb.EvolveRoutersRequest(dry_run=True))
 
 
-async def show_undo(request: Request) -> Response:
+async def preview_undo(request: Request) -> Response:
     """Show what an undo would take back; nothing is done."""
+    number = read_run(get_form(request))
+    return await _preview(request, pb.EvolveRoutersRequest(dry_run=True, undo_run=number))
+
+
+async def _preview(request: Request, asked: pb.EvolveRoutersRequest) -> Response:
     visitor = get_visitor(request)
-    number = read_run(request.query_params)
-    answer = await visitor.stub.EvolveRouters(
-        pb.EvolveRoutersRequest(dry_run=True, undo_run=number), timeout=EVOLVE_SECONDS
+    answer = await get_state(request).previews.run(
+        request, lambda: visitor.stub.EvolveRouters(asked, timeout=EVOLVE_SECONDS)
     )
     return show(
         request,
         "evolution/plan.html",
         run=answer.run,
         names=await load_router_names(visitor),
-        undo=number,
+        undo=asked.undo_run,
     )
 
 
@@ -151,11 +145,12 @@ def render_parts(_: Visitor, snapshot: Snapshot) -> dict[str, str]:
 
 
 VIEWS = ViewTable(
-    pages={"/evolution": show_evolution, "/evolution/undo": show_undo},
+    pages={"/evolution": show_evolution},
     forms={
         "/evolution/plan": plan_evolution,
         "/evolution/now": evolve,
         "/evolution/undo": undo,
+        "/evolution/undo/preview": preview_undo,
     },
     live={"evolution": render_parts},
 )

@@ -108,3 +108,30 @@ async def test_a_preview_takes_no_locks(engine):
     exclusion = engine.forgetting.exclusion
     async with exclusion.run(Activity.ERASE), exclusion.run(Activity.WITHDRAW):
         assert await asyncio.wait_for(engine.preview_erasure(user_key(3)), 60) == calm
+
+
+async def test_previews_run_one_at_a_time_and_end_when_cancelled(engine, monkeypatch):
+    await record_history(engine, 2, 30)
+    calm = await engine.preview_erasure(user_key(3))
+    find_changes = engine.forgetting.withdrawer.find_changes
+    searching, go_on = asyncio.Queue(), asyncio.Event()
+
+    async def find_when_told(rows, erased):
+        searching.put_nowait(erased.client.key)
+        await go_on.wait()
+        return await find_changes(rows, erased)
+
+    monkeypatch.setattr(engine.forgetting.withdrawer, "find_changes", find_when_told)
+    first, second, third = (
+        asyncio.create_task(engine.preview_erasure(user_key(n))) for n in (2, 4, 3)
+    )
+    assert await searching.get() == user_key(2)
+    second.cancel()  # while it waits
+    first.cancel()  # while it searches
+    assert await searching.get() == user_key(3)
+    assert searching.empty()
+    go_on.set()
+    assert await third == calm
+    assert first.cancelled()
+    assert second.cancelled()
+    assert searching.empty(), "the cancelled one never began"
