@@ -117,10 +117,6 @@ def _list_methods(request: Request) -> set[str]:
     return found or {"GET", "HEAD"}  # a file
 
 
-async def _handle_disconnect(_: Request, __: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads it
-
-
 async def _handle_fault(request: Request, _: Exception) -> Response:
     answer = await show_problem(
         request,
@@ -151,7 +147,6 @@ def list_handlers() -> dict[type[Exception] | int, Handler]:
     return {
         CallFailed: _handle_call,
         HTTPException: _handle_http,
-        ClientDisconnect: _handle_disconnect,
         BadAddress: _answer(400, "This address cannot be shown"),
         ForeignHost: _answer(421, "Not under this name"),
         Forged: _answer(403, "Not done"),
