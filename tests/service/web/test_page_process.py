@@ -106,7 +106,7 @@ def test_the_page_dies_with_a_killed_service(tmp_path):
 
 def test_the_page_gets_no_passwords_of_the_service(tmp_path, monkeypatch):
     secret = "planted-and-secret"
-    for name in ("PROPAGATION_NEO4J_PASSWORD", "OPENAI_API_KEY", "MY_PATH", "PATH_TO_SECRETS"):
+    for name in ("NEO4J_PASSWORD", "OPENAI_API_KEY", "MY_PATH", "PATH_TO_SECRETS"):
         monkeypatch.setenv(name, secret)
     monkeypatch.setenv("LC_TIME", "C")
     with serve(tmp_path) as (service, _):
