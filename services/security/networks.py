@@ -4,7 +4,7 @@ import ipaddress
 
 
 def name_network(host: str) -> str | None:
-    """Return the address of a machine; None if the text is no address.
+    """Return the address of a machine, if the text is one.
 
     For IPv6 it is the network of 64 bits, because one machine may use all its addresses.
     """

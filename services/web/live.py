@@ -23,11 +23,11 @@ Parts = Callable[[Visitor, Snapshot], dict[str, str]]
 
 
 class TooManyStreams(Exception):
-    """A token has too many live views open at one address. The text says so."""
+    """A token has too many live views open at one address."""
 
 
 class OpenStreams:
-    """Counts the live views that are open: at most MAX_STREAMS for each token and address."""
+    """Counts open live views, MAX_STREAMS for each token and address."""
 
     def __init__(self) -> None:
         self._open: Counter[tuple[str, str]] = Counter()
@@ -53,7 +53,7 @@ class OpenStreams:
 
 
 class _CountedAnswer(StreamingResponse):
-    """Server-sent events; calls `end` when they end, also if the browser left before the first."""
+    """Server-sent events, which call `end` however they end."""
 
     def __init__(self, frames: AsyncIterator[str], end: Callable[[], None]) -> None:
         super().__init__(frames, media_type="text/event-stream")

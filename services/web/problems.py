@@ -109,7 +109,7 @@ async def _handle_http(request: Request, error: Exception) -> Response:
 
 
 def _list_methods(request: Request) -> set[str]:
-    """Return the methods of an address; pages and forms of one address are routes of their own."""
+    """Return the methods of an address."""
     found: set[str] = set()
     for route in request.app.routes:
         if isinstance(route, Route) and route.matches(request.scope)[0] != Match.NONE:

@@ -51,11 +51,11 @@ class AnonymousAccess:
         return self.look_up()
 
     def look_up(self) -> Connection | None:
-        """Return the connection if the service answered it when it was last asked."""
+        """Return the connection if the service accepts it."""
         return self.connection if self._allowed else None
 
     def forget(self) -> None:
-        """Ask again before the next visitor: the service has refused a call without a token."""
+        """Ask the service again before the next visitor."""
         self._allowed = False
         self._ask_after = float("-inf")
 

@@ -1,4 +1,4 @@
-"""Limits of connections: how many an address has, and how long a request may take to arrive."""
+"""Limits of connections: their number by address, and their seconds."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ class RefusalLog:
         self._log_after = float("-inf")
 
     def note(self, reason: str) -> None:
-        """Count a refused connection, and log it unless a line was just written."""
+        """Count a refused connection, and log it now and then."""
         self._refused += 1
         if self._clock() >= self._log_after:
             log.warning("the page refused connections", number=self._refused, last=reason)
@@ -73,7 +73,7 @@ class LimitedProtocol(H11Protocol):
         return name_network(host) or host
 
     def _set_deadline(self) -> None:
-        """Start the time of what is awaited now; what was awaited before keeps its own."""
+        """Start the time limit of what is awaited now."""
         state = self.conn.their_state
         awaited = (state, self.cycle)
         if awaited == self._awaited:

@@ -38,7 +38,7 @@ class SignInRefused(Exception):
 
 
 class TooManySignIns(Exception):
-    """An address signed in with too many wrong tokens. The text says so."""
+    """An address signed in with too many wrong tokens."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Sessions:
         return visitor
 
     async def visit_without_token(self) -> Visitor | None:
-        """Return a visitor with a new signed session, at a service that needs no token.
+        """Return a visitor without a token, with a new signed session.
 
         None if it needs one.
 
@@ -254,7 +254,7 @@ class Sessions:
         return hmac.new(self._secret, f"open {nonce}".encode(), hashlib.sha256).hexdigest()
 
     def _is_signed(self, session: str) -> bool:
-        """Tell whether this process made the session, for a visitor without a token."""
+        """Tell whether this process signed a session."""
         nonce, _, signature = session.rpartition(SIGNED)
         return hmac.compare_digest(self._sign(nonce).encode(), signature.encode())
 
@@ -267,7 +267,7 @@ class Sessions:
         return Visitor(session, connection, key, connection is not self.anonymous.connection)
 
     async def _keep(self, visitor: Visitor) -> None:
-        """Keep a session, or renew it; end the oldest ones of the same token."""
+        """Keep or renew a session; end the token's oldest ones."""
         self._visitors[visitor.session] = (self.clock(), visitor)
         self._visitors.move_to_end(visitor.session)
         same = [
