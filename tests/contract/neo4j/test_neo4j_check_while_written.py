@@ -91,9 +91,10 @@ async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
         await record_pairs(written, ("u2", "i2"))
         return await checked.check()
 
-    unconnected, lacking = await find_lasting(look)
-    assert f"interaction {broken} is not connected to user" in unconnected
-    assert "lacks 1 " in lacking
+    found = "; ".join(await find_lasting(look))
+    assert f"interaction {broken} is not connected to user" in found
+    assert "lacks 1 " in found
+    assert "does not name client" in found
 
 
 async def test_nodes_follow_a_text_that_another_process_wrote_in_between(stores):

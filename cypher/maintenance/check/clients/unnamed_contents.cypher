@@ -1,7 +1,7 @@
 // name: maintenance/check/clients/unnamed_contents
 // purpose: contents of clients, present and earlier, that their entry of the log does not name: [sequence, ref]
 // parameters: limit
-// scans: Client, a check looks at every one
+// scans: Client and ClientBefore, a check looks at every one
 CALL () {
   MATCH (c:Client)
   RETURN c.sequence AS sequence, c.ref AS ref
