@@ -42,6 +42,8 @@ window.axe.run(document, {resultTypes: ["violations"]}).then(
   (error) => done([{rule: "axe", impact: "critical", help: String(error), places: []}]));
 """
 
+TRIES = 5
+
 
 class Browser:
     """One visitor's browser."""
@@ -84,7 +86,13 @@ class Browser:
         Args:
             within: CSS selector of the part of the page to look in.
         """
-        self.find_control(words, within=within).click()
+        for left in reversed(range(TRIES)):
+            try:
+                self.find_control(words, within=within).click()
+                return
+            except StaleElementReferenceException:  # a live part was replaced meanwhile
+                if not left:
+                    raise
 
     def find_control(self, words: str, *, within: str = "") -> WebElement:
         """Return the first visible link, button or summary with these words."""
