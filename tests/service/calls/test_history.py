@@ -71,6 +71,7 @@ async def test_operations_of_all_kinds_come_newest_first(service, size):
 async def test_factors_that_are_learned_again_are_an_operation_of_their_own(service):
     await upsert_records(service, [(f"i{n}", "jazz", None) for n in range(6)])
     await record_choices(service, [(f"ann-{n}", "ann", f"i{n}") for n in range(3)])
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
     request = pb.RetractInteractionsRequest(event_ids=["ann-0"], wipe=True)
     await service.stub.RetractInteractions(request)
     found = await list_operations(service, kinds=[RETRACTION, pb.OPERATION_KIND_FACTORS])

@@ -207,7 +207,8 @@ def test_lists_by_page_in_words_and_as_json(service):
     assert read_answer("dead-letters", "replay", *address) == {"queued": 0, "unknown": 0}
     assert read_answer("dead-letters", "replay", "3", *address) == {"queued": 0, "unknown": 1}
     settings = read_answer("settings", "--running", *address)["settings"]
-    assert next(one for one in settings if one["name"] == "taste.k")["source"] == "flag --set"
+    source = next(one for one in settings if one["name"] == "taste.k")["source"]
+    assert (source["kind"], source["name"]) == ("SETTING_SOURCE_KIND_FLAG", "--set")
     for of in ("gauge", "spending"):
         shown = run_command("measurements", of, "--by-day", *address)
         assert (shown.returncode, "from (UTC)" in shown.stdout) == (0, True), shown.stderr

@@ -118,9 +118,9 @@ async def test_the_operators_settings_are_left_alone(tmp_path, monkeypatch):
     used = []
 
     @asynccontextmanager
-    async def run_nothing(settings):
+    async def run_nothing(settings, **_):
         used.append(settings)
-        yield SimpleNamespace(address="")
+        yield SimpleNamespace(address="", page=None)
 
     monkeypatch.setattr(run, "run_service", run_nothing)
     # Else the rest of this process's tests would log into that file, too.
