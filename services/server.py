@@ -198,7 +198,7 @@ def _open_socket_file(server: grpc.aio.Server, stack: contextlib.AsyncExitStack)
     Raises:
         NoSocketFile: The folder cannot hold one.
     """
-    folder = stack.enter_context(create_temporary_folder("propagation-page-"))
+    folder = stack.enter_context(create_temporary_folder("page-"))
     address = f"unix:{folder / 'service'}"
     try:
         server.add_insecure_port(address)

@@ -108,7 +108,7 @@ def test_demo(tmp_path, number, after):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_demo_that_shows_its_page(tmp_path, number):
+def test_demo_page(tmp_path, number):
     """That is how it ends when all went well, so the exit code is 0."""
     (tmp_path / "events.jsonl").write_text('{"user_id":"u0","item_id":"i0"}\n')
     demo = start_program(tmp_path, "demo", "--data", tmp_path, PYTHONUNBUFFERED="1")
