@@ -59,7 +59,7 @@ class Visitors:
         self.slowest = 0.0
 
     async def look(self, number: int, stopping: asyncio.Event) -> None:
-        """Follow a live view, and open others."""
+        """Keep a live view open, and open other views now and then."""
         async with httpx2.AsyncClient(
             base_url=self._address, timeout=CALL_SECONDS, trust_env=False
         ) as http:

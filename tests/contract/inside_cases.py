@@ -25,6 +25,16 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
+UPSERTS = (
+    {"title": "Ann"},
+    {"description": "sings"},
+    {"attributes": ("jazz",)},
+    {"categories": ("choir",)},
+    {"metadata": {"a": "b"}},
+    {"hidden": True},
+    {},
+)
+"""What an upsert may say of a client; the last one only names it."""
 
 
 async def fill_store(store):

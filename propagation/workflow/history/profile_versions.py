@@ -220,7 +220,7 @@ def _list_catalogue_lines(dated: DatedText) -> list[Line]:
 
 
 def _follows(after: DatedText, before: DatedText | None) -> bool:
-    """Tell whether `before` is the version just before; None: the empty one."""
+    """Tell whether no version lies between two; None stands for version 0."""
     version = 0 if before is None else before.text.profile.version
     return after.text.profile.version == version + 1
 

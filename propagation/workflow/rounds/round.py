@@ -166,7 +166,7 @@ class PropagationRound:
 
     @contextmanager
     def give_way(self, reason: str) -> Iterator[None]:
-        """Abandon the round that runs here, and begin none meanwhile.
+        """Abandon this process's running round; begin none within the block.
 
         An abandoned round has no effect. A slow model may write routers' texts for many minutes. A
         round that publishes already is not abandoned: it asks no model any more, and part of it may

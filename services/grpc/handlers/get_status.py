@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from propagation.model import ClientKind, Gauge, Usage, describe_loss
 from propagation.release import release
 from propagation.v1 import propagation_pb2 as pb
@@ -138,8 +140,8 @@ class GetStatusHandler(Servicer):
             reasoned_through=reasoned,
             learn_lag=max(recorded - learned, 0),
             reason_lag=max(recorded - reasoned, 0),
-            oldest_to_learn=time_to_proto(await store.get_time_of_next(learned)),
-            oldest_to_reason=time_to_proto(await store.get_time_of_next(reasoned)),
+            oldest_to_learn=await self._find_oldest_waiting(learned, recorded),
+            oldest_to_reason=await self._find_oldest_waiting(reasoned, recorded),
             caller_roles=sorted(admitted_caller.get().roles),
             clients_to_describe=engine.cold_start.outstanding,
             described_at=time_to_proto(_compute_end(engine.cold_start.seconds_left)),
@@ -206,6 +208,12 @@ class GetStatusHandler(Servicer):
                 for router in reach
             ],
         )
+
+    async def _find_oldest_waiting(self, through: int, recorded: int) -> Timestamp | None:
+        """Return when the oldest waiting entry was recorded, if any waits."""
+        if through >= recorded:
+            return None
+        return time_to_proto(await self._store.get_time_of_next(through))
 
 
 def _compute_end(seconds_left: float | None) -> int:

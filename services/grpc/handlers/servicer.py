@@ -65,7 +65,7 @@ class Servicer:
         return await self._engine.find_unlisted(clients, self._get_least_users())
 
     async def _find_ref(self, key: ClientKey) -> int:
-        """Return the number of a client that the caller may know of.
+        """Return the ref of a client whom the caller may see.
 
         Every call that names a client finds it here.
 

@@ -100,7 +100,7 @@ def find_title(document: bytes) -> str:
 
 
 def _is_utf8(name: str) -> bool:
-    """Tell whether pages and addresses can hold a file's name."""
+    """Tell whether a file's name can be written as UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from starlette.requests import Request
@@ -62,7 +63,7 @@ def judge_health(status: pb.GetStatusResponse | None, problem: str) -> Health:
     if status.dead_letters:
         letters = pluralize(status.dead_letters, "dead letter")
         return Health("damaged", f"{letters}: the texts of these interactions are missing.", "bad")
-    behind = measure_age(status.oldest_to_learn if status.HasField("oldest_to_learn") else None)
+    behind = measure_wait(status, "oldest_to_learn")
     if behind is not None and behind > LATE_SECONDS:
         return Health("late", "Recommendations do not reflect the newest events yet.", "busy")
     if not status.items:
@@ -70,11 +71,14 @@ def judge_health(status: pb.GetStatusResponse | None, problem: str) -> Health:
     return Health("well", "Nothing fails, and recommendations follow the events.", "good")
 
 
-def measure_age(time: Timestamp | None) -> float | None:
-    """Return how many seconds ago a time was, if there is one."""
-    if time is None:
+def measure_wait(
+    status: pb.GetStatusResponse, field: Literal["oldest_to_learn", "oldest_to_reason"]
+) -> float | None:
+    """Return how many seconds the oldest entry has waited, if any."""
+    if not status.HasField(field):
         return None
-    return max(0.0, (datetime.now(UTC) - time.ToDatetime(UTC)).total_seconds())
+    recorded: Timestamp = getattr(status, field)
+    return max(0.0, (datetime.now(UTC) - recorded.ToDatetime(UTC)).total_seconds())
 
 
 def list_tasks(status: pb.GetStatusResponse) -> Iterator[Task]:
@@ -135,17 +139,13 @@ def render_parts(visitor: Visitor, snapshot: Snapshot) -> dict[str, str]:
     parts = {"health": render_part("parts/health.html", health=health, problem=snapshot.problem)}
     if status is None:
         return parts
-    learn, reason = (
-        measure_age(getattr(status, name) if status.HasField(name) else None)
-        for name in ("oldest_to_learn", "oldest_to_reason")
-    )
     return parts | {
         "figures": render_part(
             "parts/figures.html",
             status=status,
             per_second=snapshot.per_second,
-            learn_age=learn,
-            reason_age=reason,
+            learn_age=measure_wait(status, "oldest_to_learn"),
+            reason_age=measure_wait(status, "oldest_to_reason"),
         ),
         "tasks": render_part("parts/tasks.html", tasks=list(list_tasks(status))),
         "costs": render_part("parts/costs.html", status=status),

@@ -4,7 +4,7 @@ import pytest
 
 from propagation.model import ClientChange, ClientKey, ClientKind, StoreCorrupt
 from tests.contract.graph_store import event
-from tests.contract.inside_cases import ANN, assert_damage_is_found, fill_store
+from tests.contract.inside_cases import ANN, UPSERTS, assert_damage_is_found, fill_store
 from tests.neo4j_server.shared import get_shared_server
 
 pytestmark = [
@@ -154,18 +154,7 @@ async def test_the_earlier_content_of_a_client_is_missed(store):
     ]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"title": "Ann"},
-        {"description": "sings"},
-        {"attributes": ("jazz",)},
-        {"categories": ("choir",)},
-        {"metadata": {"a": "b"}},
-        {"hidden": True},
-        {},
-    ],
-)
+@pytest.mark.parametrize("said", UPSERTS)
 async def test_a_client_that_an_upsert_named_is_not_marked_as_one_of_events(store, said):
     await store.record([event("e1", "new", "red")], auto_create=True)
     assert await store.check() == []

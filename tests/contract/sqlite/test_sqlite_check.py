@@ -5,7 +5,7 @@ import pytest
 from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientChange, ClientKey, ClientKind, DamagedText
 from tests.contract.graph_store import event, record_pairs, text
-from tests.contract.inside_cases import ANN, BOB, assert_damage_is_found, fill_store
+from tests.contract.inside_cases import ANN, BOB, UPSERTS, assert_damage_is_found, fill_store
 
 pytestmark = pytest.mark.parametrize("reopen", ["sqlite"], indirect=True)
 DAMAGES = {
@@ -213,18 +213,7 @@ async def test_the_earlier_content_of_a_client_is_missed(store):
     ) in await store.check()
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"title": "Ann"},
-        {"description": "sings"},
-        {"attributes": ("jazz",)},
-        {"categories": ("choir",)},
-        {"metadata": {"a": "b"}},
-        {"hidden": True},
-        {},
-    ],
-)
+@pytest.mark.parametrize("said", UPSERTS)
 async def test_a_client_that_an_upsert_named_is_not_marked_as_one_of_events(store, said):
     await store.record([event("e1", "new", "red")], auto_create=True)
     assert await store.check() == []
