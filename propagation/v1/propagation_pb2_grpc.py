@@ -380,8 +380,8 @@ class PropagationServiceServicer:
     def EvolveRouters(self, request, context):
         """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
 
-        A plan that is judged worse is not published, which is no error. A caller that leaves does not
-        stop the run. Role: admin.
+        A plan that is judged worse is not published, which is no error. A caller that leaves ends a dry
+        run, and no other run. Role: admin.
 
         INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
         (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED

@@ -217,8 +217,8 @@ class PropagationServiceStub:
     EvolveRouters: _grpc.UnaryUnaryMultiCallable[_propagation_pb2.EvolveRoutersRequest, _propagation_pb2.EvolveRoutersResponse]
     """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
 
-    A plan that is judged worse is not published, which is no error. A caller that leaves does not
-    stop the run. Role: admin.
+    A plan that is judged worse is not published, which is no error. A caller that leaves ends a dry
+    run, and no other run. Role: admin.
 
     INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
     (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
@@ -468,8 +468,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     EvolveRouters: _aio.UnaryUnaryMultiCallable[_propagation_pb2.EvolveRoutersRequest, _propagation_pb2.EvolveRoutersResponse]  # type: ignore[assignment]
     """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
 
-    A plan that is judged worse is not published, which is no error. A caller that leaves does not
-    stop the run. Role: admin.
+    A plan that is judged worse is not published, which is no error. A caller that leaves ends a dry
+    run, and no other run. Role: admin.
 
     INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
     (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED
@@ -806,8 +806,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_propagation_pb2.EvolveRoutersResponse, _abc.Awaitable[_propagation_pb2.EvolveRoutersResponse]]:
         """Evolve the routers now (split, merge, rewrite), plan it without effect, or undo a run.
 
-        A plan that is judged worse is not published, which is no error. A caller that leaves does not
-        stop the run. Role: admin.
+        A plan that is judged worse is not published, which is no error. A caller that leaves ends a dry
+        run, and no other run. Role: admin.
 
         INVALID_ARGUMENT: the run cannot be undone, or not before a later one. FAILED_PRECONDITION
         (INCOMPATIBLE_SETTINGS): propagation is switched off; dry_run and undo_run still work. ABORTED

@@ -212,6 +212,11 @@ class Worker:
             if job.name == name:
                 await job.note_run()
 
+    async def run_preview(self, work: Awaitable[T]) -> T:
+        """Run, within a call, work that changes nothing and ends with the call."""
+        with self._context.priority.waiting():
+            return await work
+
     async def run_uninterrupted(self, work: Awaitable[T]) -> T:
         """Run, within a call, work that other steps must wait for.
 

@@ -13,5 +13,6 @@ from propagation.workflow.concurrency.leases import (
     Leases,
     keep_renewing,
     run_in_background,
+    run_to_end,
     yield_to_loop,
 )

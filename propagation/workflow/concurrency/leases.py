@@ -34,6 +34,19 @@ async def run_in_background(work: Coroutine[None, None, T]) -> AsyncIterator["as
         await asyncio.gather(task, return_exceptions=True)
 
 
+async def run_to_end(work: Coroutine[None, None, T]) -> T:
+    """Run `work` to its end, and only then let a cancellation go on."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task])
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("work that was no longer awaited failed: %s", error)
+        raise
+
+
 async def keep_renewing(name: str, renew: Callable[[], Awaitable[bool]], every: float) -> None:
     """Call `renew` again and again, until it returns False.
 

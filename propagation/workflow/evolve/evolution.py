@@ -18,7 +18,7 @@ from propagation.ports import (
     normalize_rows,
     texts_read_after,
 )
-from propagation.workflow.concurrency import Activity, Exclusion
+from propagation.workflow.concurrency import Activity, Exclusion, run_to_end
 from propagation.workflow.evolve.holdout import (
     Holdout,
     Snapshot,
@@ -174,12 +174,16 @@ class Evolution:
     async def _synchronize(self) -> int:
         """Bring the view up to the learned sequence, and return that sequence.
 
-        The view then has a row for every client up to it, also if another process learns.
+        The view then has a row for every client up to it, also if another process learns. A dry run
+        may be cancelled, and the view must not be left between two blocks then.
         """
         through = await self.store.get_learned_through()
+        await run_to_end(self._synchronize_view())
+        return through
+
+    async def _synchronize_view(self) -> None:
         async with self.exclusion.run(Activity.LEARN):
             await self.learner.synchronize()
-        return through
 
     async def _publish(self, decided: DecidedPlan, epoch: Epoch) -> EvolutionRun:
         """Publish the plan, and try again after a version clash.

@@ -267,9 +267,10 @@ class RoutersHandler(Servicer):
         undo = request.undo_run if request.HasField("undo_run") else None
         if undo is not None and undo < 1:
             raise InvalidInput("undo_run", f"is {undo}; runs are numbered from 1")
-        run = await self._worker.run_uninterrupted(
-            self._engine.evolve(dry_run=request.dry_run, undo=undo)
+        run_within_call = (
+            self._worker.run_preview if request.dry_run else self._worker.run_uninterrupted
         )
+        run = await run_within_call(self._engine.evolve(dry_run=request.dry_run, undo=undo))
         return pb.EvolveRoutersResponse(run=evolution_to_proto(run))
 
     async def ListEvolutionRuns(

@@ -6,6 +6,8 @@ import contextlib
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.concurrency import Activity
+from propagation.workflow.evolve import evolution
 from services.web.access.protection import FORGERY_FIELD
 from tests.service.scenarios import propagate_opera
 from tests.service.web.conftest import Page, open_visitor
@@ -82,3 +84,44 @@ async def test_a_call_that_ends_early_ends_the_search(service, searches):
     await wait_until(lambda: searches.begun == 1)
     calling.cancel()
     await wait_until(lambda: searches.cancelled == 1)
+
+
+@pytest.mark.parametrize("undo", [False, True])
+async def test_an_evolution_that_is_only_planned_ends_with_its_call(
+    evolving_service, monkeypatch, undo
+):
+    engine = evolving_service.engine
+    if undo:
+        await evolving_service.stub.EvolveRouters(pb.EvolveRoutersRequest())
+    began, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def wait_for_ever(*_):
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.evolution.planner, "plan", wait_for_ever)
+        patched.setattr(evolution, "plan_undo", wait_for_ever)
+        request = pb.EvolveRoutersRequest(dry_run=True, undo_run=1 if undo else None)
+        calling = asyncio.ensure_future(evolving_service.stub.EvolveRouters(request))
+        await began.wait()
+        calling.cancel()
+        async with asyncio.timeout(10):
+            await cancelled.wait()
+    answer = await evolving_service.stub.EvolveRouters(pb.EvolveRoutersRequest(dry_run=True))
+    assert answer.run.verdict, "the next one does not wait for it"
+
+
+async def test_an_evolution_goes_on_without_its_caller(evolving_service):
+    calling = asyncio.ensure_future(evolving_service.stub.EvolveRouters(pb.EvolveRoutersRequest()))
+    await wait_until(lambda: evolving_service.engine.exclusion.is_under_way(Activity.EVOLVE))
+    calling.cancel()
+
+    async def is_stored():
+        runs = await evolving_service.stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())
+        return len(runs.runs) == 1
+
+    await wait_until(is_stored, 30)
