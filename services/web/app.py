@@ -18,6 +18,7 @@ from propagation_client import Credentials
 from services.web.access.message_reach import MessageReach
 from services.web.access.previews import Previews
 from services.web.access.protection import (
+    OldForm,
     OtherSitesRefused,
     ProtectionHeaders,
     check_host,
@@ -25,6 +26,7 @@ from services.web.access.protection import (
     read_form,
 )
 from services.web.access.report_files import ReportFolder
+from services.web.access.return_addresses import ReturnAddresses
 from services.web.access.sessions import Sessions, SignInRefused, TooManySignIns
 from services.web.live import OpenStreams, Parts, stream_frames
 from services.web.pictures.router_picture import RouterLayouts
@@ -100,10 +102,12 @@ def build_app(options: WebOptions) -> Starlette:
         Route("/sign-out", guard(sign_out), methods=["POST"]),
         Route("/live", guard(stream_live)),
     ]
+    pages: list[Route] = []
     for views in VIEWS:
-        routes += (Route(path, guard(view), methods=["GET"]) for path, view in views.pages.items())
+        pages += (Route(path, guard(view), methods=["GET"]) for path, view in views.pages.items())
         routes += (Route(path, guard(view), methods=["POST"]) for path, view in views.forms.items())
         live |= views.live
+    routes += pages
     routes.append(Mount("/static", _CachedFiles(packages=[("services.web", "static")])))
     app = Starlette(
         routes=routes,
@@ -119,6 +123,7 @@ def build_app(options: WebOptions) -> Starlette:
         reach=reach,
         reports=ReportFolder(options.reports) if options.reports else None,
         previews=Previews(),
+        return_addresses=ReturnAddresses(pages),
     )
     return app
 
@@ -144,19 +149,26 @@ class _Guard:
                 request.cookies.get(name_cookie(request), ""), keep=request.method == "POST"
             )
             new = visitor is None
-            if visitor is None and request.method == "GET":
+            if visitor is None:
                 visitor = await self._sessions.visit_without_token()
             if visitor is None:
-                return RedirectResponse(f"/sign-in?{urlencode({'next': _get_path(request)})}", 303)
+                page = get_state(request).return_addresses.find(request)
+                return RedirectResponse(f"/sign-in?{urlencode({'next': page})}", 303)
             request.state.visitor = visitor
-            if request.method == "POST":
-                request.state.form = await read_form(request, visitor.forgery_key)
-            response = await view(request)
+            response = await self._answer_visitor(request, view)
             if new:
                 _set_cookie(request, response, visitor.session)
             return response
 
         return answer
+
+    async def _answer_visitor(self, request: Request, view: View) -> Response:
+        if request.method == "POST":
+            try:
+                request.state.form = await read_form(request, get_visitor(request).forgery_key)
+            except OldForm as old:
+                return show(request, "form_again.html", 409, fields=old.fields)
+        return await view(request)
 
     def check_host(self, view: View) -> View:
         """Check only the host's name; anybody may come in."""
@@ -173,7 +185,7 @@ async def show_sign_in(request: Request) -> Response:
     return show(
         request,
         "sign_in.html",
-        next=_check_next(request.query_params.get("next", "/")),
+        next=get_state(request).return_addresses.check(request.query_params.get("next", "")),
         problem=(
             "Your session has ended, or your token was withdrawn: sign in again."
             if "ended" in request.query_params
@@ -188,7 +200,7 @@ async def sign_in(request: Request) -> Response:
     It replaces the session that the browser had.
     """
     form = await read_form(request, "")
-    next_ = _check_next(form.get("next", "/"))
+    next_ = get_state(request).return_addresses.check(form.get("next", ""))
     token = form.get("token", "").strip()
     sessions = get_state(request).sessions
     try:
@@ -251,15 +263,6 @@ def _set_cookie(request: Request, response: Response, session: str) -> None:
 async def _show_health(_: Request) -> Response:
     """Answer that the page's process runs."""
     return PlainTextResponse("the page is served\n")
-
-
-def _get_path(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
-
-
-def _check_next(path: str) -> str:
-    """Return where to go after the sign-in, which is never another site."""
-    return path if path.startswith("/") and path[1:2] not in ("/", "\\") else "/"
 
 
 class _CachedFiles(StaticFiles):

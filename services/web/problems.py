@@ -5,6 +5,7 @@ A failed call or a bad request becomes one sentence, which says what to do.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 import grpc
 from starlette.exceptions import HTTPException
@@ -89,7 +90,8 @@ async def _handle_call(request: Request, error: Exception) -> Response:
         visitor = getattr(request.state, "visitor", None)
         if visitor is not None:
             await get_state(request).sessions.end_refused(visitor)
-        return RedirectResponse("/sign-in?ended=1", 303)
+        page = get_state(request).return_addresses.find(request)
+        return RedirectResponse(f"/sign-in?{urlencode({'ended': 1, 'next': page})}", 303)
     return await show_problem(request, describe_failure(error))
 
 

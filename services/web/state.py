@@ -9,6 +9,7 @@ from starlette.requests import Request
 from services.web.access.message_reach import MessageReach
 from services.web.access.previews import Previews
 from services.web.access.report_files import ReportFolder
+from services.web.access.return_addresses import ReturnAddresses
 from services.web.access.sessions import Sessions
 from services.web.live import OpenStreams, Parts
 from services.web.pictures.router_picture import RouterLayouts
@@ -26,6 +27,7 @@ class PageState:
         reach: How many clients each router's messages reached.
         reports: The folder of reports; None: no reports.
         previews: Runs previews, one at a time.
+        return_addresses: Where visitors go after the sign-in.
     """
 
     sessions: Sessions
@@ -35,6 +37,7 @@ class PageState:
     reach: MessageReach
     reports: ReportFolder | None
     previews: Previews
+    return_addresses: ReturnAddresses
 
 
 def get_state(request: Request) -> PageState:

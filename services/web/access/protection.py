@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_FORM_BYTES = 64 << 10
 FORGERY_FIELD = "forgery_key"
+NOT_OF_SESSION = "The form was not sent by this page, or its session has ended. Try again."
 # Scripts, styles and pictures come from this page's own files only; text can never become a script.
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -31,6 +32,18 @@ HEADERS = {
 
 class Forged(Exception):
     """A form does not come from this page. The text says so."""
+
+
+class OldForm(Forged):
+    """A form of this page has the key of an earlier session.
+
+    Attributes:
+        fields: The fields without the key.
+    """
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__(NOT_OF_SESSION)
+        self.fields = fields
 
 
 class FormTooLarge(Exception):
@@ -145,6 +158,7 @@ async def read_form(request: Request, forgery_key: str) -> dict[str, str]:
         The fields without the key; of a field that occurs twice, the last value.
 
     Raises:
+        OldForm: The browser says that the form is this page's, but the key is another session's.
         Forged: The form comes from another site, or lacks the key.
         FormTooLarge: It has more than MAX_FORM_BYTES.
     """
@@ -152,16 +166,25 @@ async def read_form(request: Request, forgery_key: str) -> dict[str, str]:
     fields = dict(parse_qsl(await _read_body(request), keep_blank_values=True))
     key = fields.pop(FORGERY_FIELD, "")
     if not hmac.compare_digest(key.encode(), forgery_key.encode()):
-        raise Forged("The form was not sent by this page, or its session has ended. Try again.")
+        raise OldForm(fields) if is_from_this_page(request) else Forged(NOT_OF_SESSION)
     return fields
 
 
 def check_origin(request: Request) -> None:
     """Raise Forged if the browser says that another site sent the request."""
+    if not is_from_this_page(request, unsaid=True):
+        raise Forged("The form was sent by another site, so nothing was done.")
+
+
+def is_from_this_page(request: Request, *, unsaid: bool = False) -> bool:
+    """Tell whether the browser says that this page sent the request.
+
+    Args:
+        unsaid: The answer if the browser does not say who sent it.
+    """
     origin = request.headers.get("origin")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    if origin is not None and origin != own:
-        raise Forged("The form was sent by another site, so nothing was done.")
+    return unsaid if origin is None else origin == own
 
 
 async def _read_body(request: Request) -> str:

@@ -192,7 +192,7 @@ async def test_a_withdrawn_token_ends_the_session_of_an_open_page(closed, start_
                         tokens.keep([Role.ADMIN])
             assert text.endswith("event: signed-out\ndata: {}\n\n"), "the stream ended by itself"
         shown = await page.get("/")
-        assert shown.headers["location"] == "/sign-in?ended=1"
+        assert shown.headers["location"] == "/sign-in?ended=1&next=%2F"
         assert "your token was withdrawn" in (await page.get("/sign-in?ended=1")).text
         assert (await page.get("/")).headers["location"].startswith("/sign-in?next=")
 
@@ -250,7 +250,7 @@ async def test_visitors_without_a_token_are_kept_from_their_first_form_on(
         assert not held._visitors
         for _ in range(30):
             page.http.cookies.clear()
-            assert (await page.http.post("/round", data={})).status_code == 303
+            assert (await page.http.post("/round", data={})).status_code == 403
             await page.find_key()
             assert (await page.http.post("/round", data={})).status_code == 403
         assert len(held._visitors) == 20
@@ -455,7 +455,7 @@ async def test_reports_follow_the_roles_of_now(closed, start_page, tokens, tmp_p
             assert "roles analyst and admin only" in answer.text
         write_tokens(tokens.path, [tokens.entries[Role.ADMIN]])
         gone = await page.get("/reports/first.html")
-        assert gone.headers["location"] == "/sign-in?ended=1"
+        assert gone.headers["location"] == "/sign-in?ended=1&next=%2Freports%2Ffirst.html"
 
 
 @pytest.mark.slow

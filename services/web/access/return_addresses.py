@@ -1,0 +1,36 @@
+"""Where a visitor goes after the sign-in: to a page of this site, never to a form's own address."""
+
+from collections.abc import Collection
+from urllib.parse import unquote, urlsplit
+
+from starlette.requests import Request
+from starlette.routing import Match, Route
+
+FIRST = "/"
+
+
+class ReturnAddresses:
+    """The addresses at which this site shows a page."""
+
+    def __init__(self, pages: Collection[Route]) -> None:
+        self._pages = pages
+
+    def check(self, address: str) -> str:
+        """Return an address if a page is shown there, else that of the first view."""
+        if not address.startswith("/") or address[1:2] in ("/", "\\"):
+            return FIRST  # browsers would read it as another site's
+        scope = {"type": "http", "method": "GET", "path": unquote(urlsplit(address).path)}
+        shown = any(page.matches(scope)[0] == Match.FULL for page in self._pages)
+        return address if shown else FIRST
+
+    def find(self, request: Request) -> str:
+        """Return the address of a request, or of the page on which its form was."""
+        if request.method != "POST":
+            return self.check(_join(request.url.path, request.url.query))
+        page = urlsplit(request.headers.get("referer", ""))
+        own = page.netloc == request.headers.get("host", "")
+        return self.check(_join(page.path, page.query)) if own else FIRST
+
+
+def _join(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
