@@ -1,6 +1,7 @@
 """The live state of the service, as one token sees it.
 
-A feed asks for the status once a second and watches propagation, while somebody reads it.
+A feed asks for the status once a second, watches propagation and lists what was done lately, while
+somebody reads it.
 """
 
 import asyncio
@@ -8,7 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import grpc
@@ -21,6 +22,9 @@ RATE_SECONDS = 10.0
 FLOW_MINUTES = 5
 BUCKET_SECONDS = 10.0
 MAX_RECENT = 50
+LATEST = 8
+OPERATIONS_SECONDS = 5.0
+"""How often operations are listed that WatchPropagation does not tell, such as back-ups."""
 LINGER_SECONDS = 5.0
 FEED_FAILED = "The live view failed, and is started again. The page's log says more."
 log = logging.getLogger(__name__)
@@ -47,6 +51,7 @@ class Snapshot:
         per_second: Log entries recorded a second, over the last RATE_SECONDS; None if unknown.
         flows: By router of the taste bank.
         recent: The newest events of WatchPropagation, newest first.
+        operations: The LATEST operations, newest first; None before they were listed.
     """
 
     number: int = 0
@@ -56,6 +61,7 @@ class Snapshot:
     per_second: float | None = None
     flows: Mapping[int, Flow] = field(default_factory=dict)
     recent: tuple[pb.WatchPropagationResponse, ...] = ()
+    operations: tuple[pb.Operation, ...] | None = None
 
 
 class FlowCounts:
@@ -114,6 +120,8 @@ class Feed:
         self._flows = FlowCounts(clock)
         self._recent: deque[pb.WatchPropagationResponse] = deque(maxlen=MAX_RECENT)
         self._recorded: deque[tuple[float, int]] = deque()
+        self._operations: tuple[pb.Operation, ...] | None = None
+        self._done = asyncio.Event()
         self._changed = asyncio.Condition()
         self._resume_token = ""
         self.snapshot = Snapshot()
@@ -130,6 +138,7 @@ class Feed:
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(self._poll())
                     tasks.create_task(self._watch())
+                    tasks.create_task(self._list_operations())
             except ExceptionGroup as faults:
                 log.error("the live feed failed, and is started again: %r", faults.exceptions[0])
                 await self._publish(replace(self.snapshot, problem=FEED_FAILED))
@@ -175,6 +184,7 @@ class Feed:
                     per_second=per_second,
                     flows=self._flows.sum(),
                     recent=tuple(reversed(self._recent)),
+                    operations=self._operations,
                 )
             )
             await asyncio.sleep(POLL_SECONDS)
@@ -194,10 +204,25 @@ class Feed:
                     self._flows.add(event)
                     if event.WhichOneof("event") != "merge":
                         self._recent.append(event)
+                    if event.WhichOneof("event") in ("round", "evolution"):
+                        self._done.set()
             except CallFailed as error:
                 if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
                     self._resume_token = ""  # another graph is served at this address now
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _list_operations(self) -> None:
+        """List the newest operations after each round and evolution, and now and then."""
+        request = pb.ListOperationsRequest(page_size=LATEST)
+        while True:
+            self._done.clear()
+            with suppress(CallFailed):  # the next poll tells why
+                answer = await self._client.stub.ListOperations(request)
+                self._operations = tuple(answer.operations)
+                await self._publish(replace(self.snapshot, operations=self._operations))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(OPERATIONS_SECONDS):
+                    await self._done.wait()
 
     def _measure_rate(self, status: pb.GetStatusResponse) -> float | None:
         now = self._clock()

@@ -153,6 +153,18 @@ def list_words(operation: pb.Operation) -> str:
     return " ".join([kind, describe_operation(operation), *reasons])
 
 
+def link_operation(operation: pb.Operation) -> str:
+    """Return the address of what an operation changed, or of all operations of its kind."""
+    match operation.kind:
+        case pb.OPERATION_KIND_EVOLUTION:
+            return f"/evolution#run-{operation.evolution.run}"
+        case pb.OPERATION_KIND_ROUND | pb.OPERATION_KIND_BOOTSTRAP if operation.sequence:
+            return f"/routers?at={operation.sequence}"
+        case _:
+            kind = KIND_NAMES.get(operation.kind)
+            return f"/history?kind={kind}" if kind else "/history"
+
+
 async def show_measurements(request: Request) -> Response:
     """Show the gauge and the spending over time."""
     query = request.query_params

@@ -1,7 +1,7 @@
 """Now: the service's health, its present work, and what to do."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -14,10 +14,11 @@ from propagation.v1 import propagation_pb2 as pb
 from services.report.charts import draw_quality_chart
 from services.report.language_model import list_model_warnings
 from services.report.worth import describe_worth
-from services.web.access.feed import Snapshot
+from services.web.access.feed import LATEST, Snapshot
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, render_part, show
 from services.web.view_table import ViewTable
+from services.web.views.history import link_operation
 
 LATE_SECONDS = 10.0
 """Numbers that are further behind are late: an idle service learns an event within a second."""
@@ -119,15 +120,19 @@ async def show_now(request: Request) -> Response:
     """Show the page."""
     visitor = get_visitor(request)
     status = await visitor.stub.GetStatus(pb.GetStatusRequest(gauge_course=True))
-    recent = await visitor.stub.ListOperations(pb.ListOperationsRequest(page_size=8))
-    snapshot = visitor.find_snapshot() or Snapshot()
+    recent = await visitor.stub.ListOperations(pb.ListOperationsRequest(page_size=LATEST))
+    snapshot = replace(
+        visitor.find_snapshot() or Snapshot(),
+        status=status,
+        problem="",
+        operations=tuple(recent.operations),
+    )
     return show(
         request,
         "now.html",
-        parts=render_parts(visitor, Snapshot(status=status, per_second=snapshot.per_second)),
+        parts=render_parts(visitor, snapshot),
         worth=describe_worth(status),
         chart=draw_quality_chart(status.gauge) if status.gauge.course else None,
-        operations=recent.operations,
         status=status,
     )
 
@@ -137,6 +142,10 @@ def render_parts(visitor: Visitor, snapshot: Snapshot) -> dict[str, str]:
     status = snapshot.status
     health = judge_health(status, snapshot.problem)
     parts = {"health": render_part("parts/health.html", health=health, problem=snapshot.problem)}
+    if snapshot.operations is not None:
+        parts["latest"] = render_part(
+            "parts/latest.html", operations=snapshot.operations, link_operation=link_operation
+        )
     if status is None:
         return parts
     return parts | {

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 import time
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from services.web.server import STOP_SECONDS
 from tests.ports import find_free_port
 from tests.service.conftest import SMALL
 from tests.service.running.test_embedder_away import learn_catalogue, make_settings
+from tests.service.scenarios import propagate_opera
 from tests.waiting import wait_until
 
 FLOOD_CHARS = 400_000
@@ -82,6 +84,34 @@ async def test_a_view_is_updated_while_events_arrive(service, start_page, monkey
         for name, markup in frame["parts"].items():
             assert sent.get(name) != markup, "only changed parts are sent"
             sent[name] = markup
+
+
+async def test_what_was_done_lately_is_told_while_the_page_is_open(
+    service, start_page, monkeypatch
+):
+    monkeypatch.setattr(feed, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(feed, "OPERATIONS_SECONDS", 0.1)
+
+    async with start_page(service.address) as page, following(page) as frames:
+
+        def tells(words):
+            return any(words in frame["parts"].get("latest", "") for frame in frames)
+
+        await wait_until(lambda: tells("Nothing was done yet"))
+        await propagate_opera(service)
+        last = (await service.stub.GetStatus(pb.GetStatusRequest())).last_round.number
+        await wait_until(lambda: tells(f"round {last}: "))
+        await service.stub.ForgetClient(
+            pb.ForgetClientRequest(key=pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann"))
+        )
+        await wait_until(lambda: tells("a client was forgotten"))
+        newest = [frame["parts"]["latest"] for frame in frames if "latest" in frame["parts"]][-1]
+        links = re.findall(r'href="([^"]+)"', newest)
+        assert "/history?kind=erasure" in links
+        assert any(link.startswith("/routers?at=") for link in links)
+        for link in links:
+            assert (await page.get(link)).status_code == 200
+        assert newest in (await page.get("/")).text
 
 
 @pytest.mark.slow
