@@ -1,5 +1,8 @@
 """Every view: it opens, loads nothing foreign, and people can use it."""
 
+from contextlib import contextmanager
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -135,22 +138,58 @@ def test_the_first_stop_leads_to_the_content(browser):
     assert browser.driver.switch_to.active_element.get_attribute("id") == "content"
 
 
-def test_times_are_shown_in_the_visitors_zone(browser):
-    browser.driver.execute_cdp_cmd(
-        "Emulation.setTimezoneOverride", {"timezoneId": "Pacific/Auckland"}
-    )
+@contextmanager
+def zone(browser, name):
+    """Be in a time zone within the block."""
+    browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": name})
     try:
+        yield
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_times_are_shown_in_the_visitors_zone(browser):
+    with zone(browser, "Pacific/Auckland"):
         browser.open("/")
         shown, written = browser.driver.execute_script(TIME)
         assert written.endswith(" UTC")
         assert "UTC" not in shown
-        browser.driver.execute_cdp_cmd(
-            "Emulation.setTimezoneOverride", {"timezoneId": "America/New_York"}
-        )
+    with zone(browser, "America/New_York"):
         browser.open("/")
         assert browser.driver.execute_script(TIME)[0] != shown
-    finally:
-        browser.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+SET = "document.getElementById(arguments[0]).value = arguments[1];"
+
+
+def test_times_are_asked_for_in_the_visitors_zone(browser):
+    with zone(browser, "Pacific/Auckland"):
+        browser.open("/history")
+        assert browser.find("label[for=since]").text == "From (Pacific/Auckland)"
+        # Thirteen hours before UTC in summer, twelve in winter.
+        for name, local in (("since", "2026-01-15T14:00"), ("until", "2031-07-15T14:00")):
+            browser.driver.execute_script(SET, name, local)
+        browser.click("Search", within="main")
+        browser.wait_for("bootstrap")
+        asked = dict(parse_qsl(urlsplit(browser.path).query))
+        assert asked == {"since": "2026-01-15T01:00Z", "until": "2031-07-15T02:00Z"}
+        fields = [browser.find_field(label).get_property("value") for label in ("From", "Before")]
+        assert fields == ["2026-01-15T14:00", "2031-07-15T14:00"]
+        browser.click("Search", within="main")  # what was read is sent again unchanged
+        browser.wait_for("bootstrap")
+        assert dict(parse_qsl(urlsplit(browser.path).query)) == asked
+        browser.open("/routers")
+        browser.type("Sequence or time", "2031-07-15 14:00")
+        browser.click("Show", within="main")
+        browser.wait_for("Routers as of")
+        assert "at=2031-07-15T02%3A00Z" in browser.path
+        assert "14:00" in browser.find("h1 time").text
+        browser.type("Sequence or time", "1")
+        browser.click("Show", within="main")
+        browser.wait_for("as of sequence 1")
+    with zone(browser, "America/New_York"):
+        browser.open("/history?since=2026-01-15T01:00Z")
+        assert browser.find_field("From").get_property("value") == "2026-01-14T20:00"
 
 
 def test_the_page_works_without_its_script(browser):
@@ -161,5 +200,7 @@ def test_the_page_works_without_its_script(browser):
             assert browser.find("h1").text not in PROBLEMS
         browser.open("/")
         assert browser.find("[aria-labelledby=lately] time").text.endswith(" UTC")
+        browser.open("/history")
+        assert browser.find("label[for=since]").text == "From (UTC)"
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

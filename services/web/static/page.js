@@ -1,5 +1,5 @@
-// The page works without this script; with it, live parts are updated, times are shown in the
-// visitor's zone, and a lost connection is told and restored.
+// The page works without this script; with it, live parts are updated, times are shown and asked for
+// in the visitor's zone, and a lost connection is told and restored.
 "use strict";
 
 const TRY_AGAIN_MS = 2000;
@@ -15,6 +15,34 @@ function showTimes(root) {
     time.textContent = moment.toLocaleString(undefined, {
       year: "numeric", month: "short", day: "numeric",
       hour: "2-digit", minute: "2-digit", second: "2-digit",
+    });
+  }
+}
+
+// Times in forms: the server reads and writes UTC; the visitor types the time of her own zone.
+const TIME = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$/;
+
+// The moment that a text names in UTC ("Z") or in the visitor's zone (""); null if it is no time.
+function readTime(text, zone) {
+  if (!TIME.test(text)) return null;
+  const moment = new Date(`${text.length === 10 ? `${text}T00:00` : text.replace(" ", "T")}${zone}`);
+  return Number.isNaN(moment.getTime()) ? null : moment;
+}
+
+function writeTime(moment, shift) {
+  const written = new Date(moment.getTime() + shift).toISOString();
+  return moment.getTime() % 60000 === 0 ? written.slice(0, 16) : written.slice(0, -1);
+}
+
+function askTimesInZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const place of document.querySelectorAll("[data-zone]")) place.textContent = zone;
+  for (const field of document.querySelectorAll("input[data-utc]")) {
+    const moment = readTime(field.defaultValue, "Z");
+    if (moment !== null) field.value = writeTime(moment, -60000 * moment.getTimezoneOffset());
+    field.form.addEventListener("formdata", (event) => {
+      const typed = readTime(field.value, "");
+      if (typed !== null) event.formData.set(field.name, `${writeTime(typed, 0)}Z`);
     });
   }
 }
@@ -104,6 +132,7 @@ async function tryAgain() {
 
 document.addEventListener("DOMContentLoaded", () => {
   showTimes(document);
+  askTimesInZone();
   if (document.body.dataset.live !== undefined) follow(document.body.dataset.live);
   if (document.body.dataset.again !== undefined) setInterval(tryAgain, TRY_AGAIN_MS);
 });

@@ -70,6 +70,22 @@ def read_time(text: str, what: str) -> datetime:
     return moment
 
 
+def write_field_moment(text: str) -> str:
+    """Write a sequence or a time as a field of a form takes it.
+
+    A time is in UTC, without its zone; the page's script shows it in the visitor's zone, and sends
+    it back with Z.
+
+    Raises:
+        BadAddress: The text is none of both.
+    """
+    if not text or text.isdecimal():
+        return text
+    moment = read_time(text, "A time").replace(tzinfo=None)
+    whole_minute = not (moment.second or moment.microsecond)
+    return moment.isoformat(timespec="minutes" if whole_minute else "auto")
+
+
 def build_timestamp(moment: datetime) -> Timestamp:
     """Return a time as calls take it."""
     stamp = Timestamp()

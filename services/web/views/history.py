@@ -17,7 +17,12 @@ from services.web.pictures.measurements import Bar, Window, draw_bars, draw_gaug
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
 from services.web.view_table import ViewTable
-from services.web.views.addresses import build_timestamp, read_page_token, read_time
+from services.web.views.addresses import (
+    build_timestamp,
+    read_page_token,
+    read_time,
+    write_field_moment,
+)
 
 PAGE_SIZE = 50
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 10, 200
@@ -46,7 +51,7 @@ class Question:
 
     Attributes:
         kinds: Names of KINDS; none stands for all.
-        since: As the address gives it, in UTC; may be empty.
+        since: As the address gives it, in UTC if it names no zone; may be empty.
         until: The same.
         words: Only operations whose words contain all of these.
     """
@@ -90,6 +95,8 @@ async def show_history(request: Request) -> Response:
         request,
         "history/operations.html",
         question=question,
+        since=write_field_moment(question.since),
+        until=write_field_moment(question.until),
         operations=operations,
         token=token,
         searched=searched,

@@ -17,7 +17,7 @@ from services.web.problems import BadAddress
 from services.web.rendering import BANKS_BY_NAME, get_visitor, render_part, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_choice
+from services.web.views.addresses import read_as_of, read_choice, write_field_moment
 from services.web.views.routers.router_listing import list_routers, list_routers_holding
 
 MAX_NEWS = 8
@@ -95,9 +95,9 @@ async def show_routers(request: Request) -> Response:
         sort=read_choice(query, "sort", SORTS),
         at=query.get("at", "").strip(),
     )
+    as_of = read_as_of(query)
     if question.item and question.user:
         raise BadAddress("Ask for routers of an item or of a user, not of both.")
-    as_of = read_as_of(query)
     if question.member and (as_of or question.bank == "session"):
         raise BadAddress("Only the taste routers of now can be asked for an item or a user.")
     bank = BANKS_BY_NAME[question.bank]
@@ -135,6 +135,8 @@ async def show_routers(request: Request) -> Response:
         request,
         "routers/routers.html",
         question=question,
+        as_of=as_of,
+        field_at=write_field_moment(question.at),
         sorts=SORTS,
         rows=sorted(chosen, key=SORTS[question.sort]),  # type: ignore[arg-type]
         routers=routers if any(one.members or one.version for one in routers) else (),

@@ -16,7 +16,12 @@ from services.web.problems import BadAddress
 from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_page_token, read_router_number
+from services.web.views.addresses import (
+    read_as_of,
+    read_page_token,
+    read_router_number,
+    write_field_moment,
+)
 from services.web.views.routers.evolution import list_runs_since_bootstrap
 from services.web.views.routers.router_listing import load_router_names
 
@@ -74,6 +79,8 @@ async def show_router(request: Request) -> Response:
         answer=answer,
         taste=taste,
         at=at,
+        as_of=as_of,
+        field_at=write_field_moment(at),
         retired=number not in names,
         names=names,
         reach=reach.get(number) if reach and taste else None,

@@ -11,6 +11,7 @@ from services.web.views.addresses import (
     read_number,
     read_router_number,
     read_time,
+    write_field_moment,
 )
 
 
@@ -73,3 +74,23 @@ def test_a_point_in_the_past_is_a_sequence_or_a_time():
             read_as_of({"at": text})
     with pytest.raises(BadAddress, match="neither a sequence"):
         read_as_of({"at": "yesterday"})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("1200", "1200"),
+        ("2026-11-30", "2026-11-30T00:00"),
+        ("2026-11-30T14:00Z", "2026-11-30T14:00"),
+        ("2026-11-30 15:00+01:00", "2026-11-30T14:00"),
+        ("2026-11-30T14:00:30Z", "2026-11-30T14:00:30"),
+    ],
+)
+def test_a_field_shows_a_time_in_utc_without_its_zone(text, shown):
+    assert write_field_moment(text) == shown
+
+
+def test_a_field_shows_no_nonsense():
+    with pytest.raises(BadAddress):
+        write_field_moment("yesterday")
