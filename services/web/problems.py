@@ -3,7 +3,7 @@
 A failed call or a bad request becomes one sentence, which says what to do.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 
 from propagation_client import CallFailed, Unreachable
+from services.web.access.meant_clients import MeantClient, find_meant_clients
 from services.web.access.previews import PreviewRuns
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
 from services.web.access.report_files import NoSuchReport
@@ -79,9 +80,15 @@ def describe_failure(error: CallFailed) -> Problem:
     return Problem(status, titles.get(status, "The service refused"), text)
 
 
-async def show_problem(request: Request, problem: Problem) -> Response:
-    """Show a problem as a page."""
-    return show(request, "problem.html", problem.status, problem=problem)
+async def show_problem(
+    request: Request, problem: Problem, meant: Sequence[MeantClient] = ()
+) -> Response:
+    """Show a problem as a page.
+
+    Args:
+        meant: Clients that the address may mean.
+    """
+    return show(request, "problem.html", problem.status, problem=problem, meant=meant)
 
 
 async def _handle_call(request: Request, error: Exception) -> Response:
@@ -92,7 +99,9 @@ async def _handle_call(request: Request, error: Exception) -> Response:
             await get_state(request).sessions.end_refused(visitor)
         page = get_state(request).return_addresses.find(request)
         return RedirectResponse(f"/sign-in?{urlencode({'ended': 1, 'next': page})}", 303)
-    return await show_problem(request, describe_failure(error))
+    unknown = error.code() == grpc.StatusCode.NOT_FOUND
+    meant = await find_meant_clients(request) if unknown else ()
+    return await show_problem(request, describe_failure(error), meant)
 
 
 async def _handle_http(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
+from services.web.access.meant_clients import find_meant_clients
 from services.web.access.sessions import Visitor
 from services.web.pictures.paths import MAX_PATHS, count_reached, draw_paths, join_paths
 from services.web.problems import BadAddress
@@ -23,8 +24,8 @@ MAX_LIMIT = 1_000
 MAX_LINE = 2**63 - 1
 SUGGESTED_ROUTERS, SUGGESTED_ATTRIBUTES = 12, 16
 CHOICES = {
-    "item": "item (its id)",
-    "user": "user (the id)",
+    "item": "item (id or title)",
+    "user": "user (id or title)",
     "attribute": "attribute",
     "event": "event (its id)",
 }
@@ -248,6 +249,7 @@ async def _show_form(
     answer = await visitor.stub.ListRouters(
         pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=SUGGESTED_ROUTERS)
     )
+    unknown = problem and origin is not None and origin.choice in KINDS_BY_NAME
     names = dict.fromkeys(name for router in answer.routers for name in router.attributes)
     return show(
         request,
@@ -256,6 +258,7 @@ async def _show_form(
         origin=origin,
         choices=_list_choices(visitor),
         problem=problem,
+        meant=await find_meant_clients(request) if unknown else (),
         suggested=list(names)[:SUGGESTED_ATTRIBUTES],
     )
 

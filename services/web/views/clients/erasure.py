@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.runtime.console import make_printable
+from services.web.access.meant_clients import TYPED_FIELD, find_meant_clients
 from services.web.rendering import KINDS, get_visitor, link_client
 from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
@@ -78,6 +79,7 @@ async def _show_forget(
         events=len(listed.events),
         more=bool(listed.next_page_token),
         planned=planned,
+        meant=await find_meant_clients(request) if TYPED_FIELD in request.query_params else (),
         typed=make_printable(key.id),
     )
 
@@ -87,11 +89,12 @@ async def forget(request: Request) -> Response:
     visitor = get_visitor(request)
     form = get_form(request)
     key = read_key(form)
-    if not is_typed(key.id, form.get("typed", "")):
+    if not is_typed(key.id, form.get(TYPED_FIELD, "")):
         visitor.notices.append(
             f"Nothing was erased: what was typed is not the id of this {KINDS[key.kind]}."
         )
-        return RedirectResponse(link_client(key, "/client/forget"), 303)
+        typed = {TYPED_FIELD: form[TYPED_FIELD]} if form.get(TYPED_FIELD) else {}
+        return RedirectResponse(link_client(key, "/client/forget", **typed), 303)
     answer = await visitor.stub.ForgetClient(
         pb.ForgetClientRequest(key=key, wipe=True if "wipe" in form else None)
     )
