@@ -3,7 +3,7 @@
 import numpy as np
 
 from propagation.model import BankName, ClientKind, compute_ref
-from propagation.numbers import LEAST_SUPPORT
+from propagation.numbers import LEAST_SUPPORT, Bank
 from propagation.numbers.rules import compute_lift, share_of
 from propagation.workflow.views import NumbersView
 
@@ -15,20 +15,25 @@ def compute_router_masses(view: NumbersView, name: BankName) -> list[float]:
 
     Source: docs/numbers.md, State.
     """
-    bank = view.state.session if name == BankName.SESSION else view.state.taste
-    return [float(total) for total in bank.total]
+    return [float(total) for total in _get_bank(view, name).total]
 
 
-def count_session_users(view: NumbersView) -> list[int]:
-    """Count, for each session router, the users who trust it most.
+def count_trusting_users(view: NumbersView, name: BankName) -> list[int]:
+    """Count, for each router of a bank, the users who trust it most.
 
     Users without a history are not counted.
+
+    Source: docs/numbers.md, rule 4.
     """
-    active = np.flatnonzero(view.state.history_length[: view.users])
-    trust = view.state.session.trust
-    return [
-        int(count) for count in np.bincount(trust[active].argmax(axis=1), minlength=trust.shape[1])
-    ]
+    trust = _get_bank(view, name).trust
+    trusted_most = trust[: view.users].argmax(axis=1)
+    active = view.state.history_length[: view.users] > 0
+    counts = np.bincount(trusted_most[active], minlength=trust.shape[1])
+    return [int(count) for count in counts]
+
+
+def _get_bank(view: NumbersView, name: BankName) -> Bank:
+    return view.state.session if name == BankName.SESSION else view.state.taste
 
 
 def find_session_community(
@@ -52,4 +57,4 @@ def find_session_community(
     items = [
         (compute_ref(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order
     ]
-    return items, count_session_users(view)[router]
+    return items, count_trusting_users(view, BankName.SESSION)[router]

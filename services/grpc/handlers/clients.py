@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 from propagation.model import ClientKey, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.history.router_origins import find_rule_origins
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
@@ -89,8 +90,9 @@ class ClientsHandler(Servicer):
             named=[ref],
             past=at is not None,
         )
+        rules = await find_rule_origins(self._store, reading.text.filter_memory.rules, at)
         return pb.GetProfileResponse(
-            profile=profile_to_proto(reading, references),
+            profile=profile_to_proto(reading, references, rules),
             reflects=reflects,
         )
 

@@ -16,7 +16,7 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
     compute_router_masses,
-    count_session_users,
+    count_trusting_users,
     find_session_community,
 )
 from services.grpc.convert import (
@@ -134,6 +134,7 @@ class RoutersHandler(Servicer):
     async def _read_routers(self, bank: BankName) -> list[pb.Router]:
         """Read a bank's routers as they are now, retired ones included."""
         mass = await self._engine.compute(compute_router_masses, bank)
+        trusted_by = await self._engine.compute(count_trusting_users, bank)
         epoch = await self._store.get_current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -143,7 +144,7 @@ class RoutersHandler(Servicer):
                 for version in await self._store.get_router_versions(range(len(mass)))
             }
         else:
-            members = dict(enumerate(await self._engine.compute(count_session_users)))
+            members = dict(enumerate(trusted_by))
         return [
             _with_text(
                 pb.Router(
@@ -152,6 +153,7 @@ class RoutersHandler(Servicer):
                     mass=mass[number],
                     members=members.get(number, 0),
                     epoch=epoch.number if epoch else 0,
+                    trusted_by=trusted_by[number],
                 ),
                 texts.get(number),
             )
