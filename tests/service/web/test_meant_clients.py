@@ -25,10 +25,7 @@ def list_meant(answer):
     ("asked", "meant"),
     [
         ("/client?kind=item&id={}", "/client?kind=item&id={}"),
-        (
-            "/client/similar?kind=item&id={}&by=routers",
-            "/client/similar?kind=item&by=routers&id={}",
-        ),
+        ("/client/similar?kind=item&of=item&id={}", "/client/similar?kind=item&of=item&id={}"),
         ("/client/forget?kind=item&id={}", "/client/forget?kind=item&id={}"),
         ("/trace?item={}", "/trace?item={}"),
         ("/trace?item={}&limit=5", "/trace?limit=5&item={}"),
