@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from propagation_client import Credentials
 from services.web.access.message_reach import MessageReach
-from services.web.access.previews import Previews
+from services.web.access.previews import Previews, run_until_left
 from services.web.access.protection import (
     OldForm,
     OtherSitesRefused,
@@ -27,7 +27,7 @@ from services.web.access.protection import (
 )
 from services.web.access.report_files import ReportFolder
 from services.web.access.return_addresses import ReturnAddresses
-from services.web.access.sessions import Sessions, SignInRefused, TooManySignIns
+from services.web.access.sessions import Sessions, SignInRefused
 from services.web.live import OpenStreams, Parts, stream_frames
 from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
@@ -206,11 +206,10 @@ async def sign_in(request: Request) -> Response:
     try:
         if not token:
             raise SignInRefused("Paste a token: `propagation token new` makes one.")
-        visitor = await sessions.sign_in(token, get_host(request))
+        # Who leaves does not wait for a place any longer.
+        visitor = await run_until_left(request, lambda: sessions.sign_in(token, get_host(request)))
     except SignInRefused as error:
         return show(request, "sign_in.html", 403, next=next_, problem=str(error))
-    except TooManySignIns as error:
-        return show(request, "sign_in.html", 429, next=next_, problem=str(error))
     await sessions.sign_out(request.cookies.get(name_cookie(request), ""))
     response = RedirectResponse(next_, 303)
     _set_cookie(request, response, visitor.session)

@@ -31,18 +31,29 @@ class Previews:
         if self._runs:
             raise PreviewRuns("A preview is running already: try again when it has ended.")
         self._runs = True
-        calling = asyncio.ensure_future(call())
-        leaving = asyncio.create_task(_wait_until_left(request))
         try:
-            await asyncio.wait((calling, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if not calling.done():
-                raise ClientDisconnect
-            return calling.result()
+            return await run_until_left(request, call)
         finally:
-            calling.cancel()
-            leaving.cancel()
-            await asyncio.gather(calling, leaving, return_exceptions=True)
             self._runs = False
+
+
+async def run_until_left(request: Request, call: Callable[[], Awaitable[T]]) -> T:
+    """Run a call while the browser waits for it. The request's form was read already.
+
+    Raises:
+        ClientDisconnect: The browser left, so the call was cancelled.
+    """
+    calling = asyncio.ensure_future(call())
+    leaving = asyncio.create_task(_wait_until_left(request))
+    try:
+        await asyncio.wait((calling, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not calling.done():
+            raise ClientDisconnect
+        return calling.result()
+    finally:
+        calling.cancel()
+        leaving.cancel()
+        await asyncio.gather(calling, leaving, return_exceptions=True)
 
 
 async def _wait_until_left(request: Request) -> None:

@@ -19,26 +19,20 @@ from cachetools import LRUCache
 from propagation.v1 import propagation_pb2_grpc as pb_grpc
 from propagation_client import CallFailed, Credentials, PropagationClient
 from services.security.networks import name_network
-from services.security.rate_limits import RateLimited, TokenBuckets
 from services.web.access.anonymous import AnonymousAccess
 from services.web.access.connection import CALL_SECONDS, Connection
 from services.web.access.feed import Snapshot
+from services.web.access.sign_in_places import SignInPlaces
 
 IDLE_SECONDS = 12 * 3_600.0
 MAX_SESSIONS = 50
 MAX_TOKEN_CHARS = 512
-# Of wrong sign-ins from one address, ten are tried at once, then one a second.
-WRONG_PER_SECOND, WRONG_BURST_SECONDS = 1.0, 10.0
 MAX_KNOWN = 1_000
 SIGNED = "."  # between the two parts of a signed session
 
 
 class SignInRefused(Exception):
     """The service does not let this token read. The text says why."""
-
-
-class TooManySignIns(Exception):
-    """An address signed in with too many wrong tokens."""
 
 
 @dataclass(frozen=True)
@@ -103,14 +97,13 @@ class Sessions:
     _visitors: "OrderedDict[str, tuple[float, Visitor]]" = field(default_factory=OrderedDict)
     _connections: dict[str, Connection] = field(default_factory=dict)
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    _wrong: TokenBuckets = field(init=False)
+    _places: SignInPlaces = field(default_factory=SignInPlaces)
     _known: "LRUCache[str, bool]" = field(default_factory=lambda: LRUCache(MAX_KNOWN))
 
     def __post_init__(self) -> None:
         self.anonymous = AnonymousAccess(
             self.address, self.credentials, self.service_has_tokens, self.clock
         )
-        self._wrong = TokenBuckets(WRONG_PER_SECOND, "sign-ins", WRONG_BURST_SECONDS)
 
     async def find(self, session: str, *, keep: bool = False) -> Visitor | None:
         """Return the visitor of a session, and renew it.
@@ -151,12 +144,11 @@ class Sessions:
         """Open a session for a token.
 
         Args:
-            host: The browser's address. After too many wrong tokens from there, the service is
-                asked only about tokens that it knew before.
+            host: The browser's address. A token that signed in before is tried at once; others of
+                the address wait for a place.
 
         Raises:
             SignInRefused: The token is malformed or unknown, or may not read.
-            TooManySignIns: Too many wrong tokens came from the address.
             CallFailed: The service did not answer.
         """
         if len(token) > MAX_TOKEN_CHARS or not (token.isascii() and token.isprintable()):
@@ -166,38 +158,10 @@ class Sessions:
         if " " in token:
             raise SignInRefused("This is no token: it contains a space.")
         audience = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
-        place = name_network(host) or host
-        counted = audience not in self._known
-        if counted:
-            # Before the call, so that sign-ins at the same time are counted, too.
-            self._count_wrong(place)
-        connection = self._connect(token, audience)
-        # Counted before the first wait, so that another visitor's leaving does not close it.
-        connection.visitors += 1
-        try:
-            try:
-                await check_token(connection)
-            except SignInRefused:
-                self._known.pop(audience, None)
-                raise
-            except CallFailed as error:
-                if counted and error.code() != grpc.StatusCode.RESOURCE_EXHAUSTED:
-                    self._wrong.take(place, -1)  # the service told nothing of the token
-                raise
-            if counted:
-                self._wrong.take(place, -1)
-            self._known[audience] = True
-            if self.token_needed and await self.anonymous.find() is not None:
-                raise SignInRefused(
-                    "The service has no tokens, so this page would be open to everybody who reaches"
-                    " it: set server.tokens, or serve the page on 127.0.0.1."
-                )
-        except BaseException:
-            await self._release(connection)
-            raise
-        visitor = self._make_visitor(secrets.token_urlsafe(32), connection)
-        await self._keep(visitor)
-        return visitor
+        if audience in self._known:
+            return await self._open_session(token, audience)
+        async with self._places.take(name_network(host) or host):
+            return await self._open_session(token, audience)
 
     async def visit_without_token(self) -> Visitor | None:
         """Return a visitor without a token, with a new signed session.
@@ -241,14 +205,29 @@ class Sessions:
     def _is_idle(self, used: float) -> bool:
         return used < self.clock() - IDLE_SECONDS
 
-    def _count_wrong(self, place: str) -> None:
+    async def _open_session(self, token: str, audience: str) -> Visitor:
+        """Open a session, if the service accepts the token. Raises as `sign_in` does."""
+        connection = self._connect(token, audience)
+        # Counted before the first wait, so that another visitor's leaving does not close it.
+        connection.visitors += 1
         try:
-            self._wrong.take(place, 1)
-        except RateLimited as error:
-            raise TooManySignIns(
-                "Too many sign-ins with wrong tokens came from your address. Try again in some"
-                " seconds."
-            ) from error
+            try:
+                await check_token(connection)
+            except SignInRefused:
+                self._known.pop(audience, None)
+                raise
+            self._known[audience] = True
+            if self.token_needed and await self.anonymous.find() is not None:
+                raise SignInRefused(
+                    "The service has no tokens, so this page would be open to everybody who reaches"
+                    " it: set server.tokens, or serve the page on 127.0.0.1."
+                )
+        except BaseException:
+            await self._release(connection)
+            raise
+        visitor = self._make_visitor(secrets.token_urlsafe(32), connection)
+        await self._keep(visitor)
+        return visitor
 
     def _sign(self, nonce: str) -> str:
         return hmac.new(self._secret, f"open {nonce}".encode(), hashlib.sha256).hexdigest()

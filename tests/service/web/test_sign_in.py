@@ -7,7 +7,6 @@ import ssl
 import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -16,12 +15,12 @@ from propagation.workflow.settings import WorkflowSettings
 from propagation_client import CallFailed, Credentials
 from services.config.settings import ServerSettings, Settings, TlsSettings
 from services.grpc import interceptor
-from services.security import rate_limits, reloaded_file
+from services.security import reloaded_file
 from services.security.rate_limits import TokenBuckets
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
 from services.server import run_service
-from services.web.access import feed, sessions
+from services.web.access import feed, sessions, sign_in_places
 from services.web.access.sessions import Sessions
 from tests.service.certificates import make_authority, make_certificate
 from tests.service.conftest import SMALL
@@ -338,33 +337,81 @@ async def test_a_service_that_had_too_many_wrong_tokens_lets_valid_ones_in(close
     await other.close()
 
 
-async def test_wrong_sign_ins_are_limited_by_address(closed, start_page, tokens, monkeypatch):
-    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 1_000.0))
+async def sign_in_wrongly(page, number):
+    """Send a wrong token over a connection of its own; return the status of the answer."""
+    async with open_visitor(page.address) as http:
+        return (await http.post("/sign-in", data={"token": f"nobody.{number}"})).status_code
+
+
+async def test_a_flood_of_wrong_tokens_does_not_refuse_a_good_one(
+    closed, start_page, tokens, monkeypatch
+):
+    monkeypatch.setattr(sign_in_places, "PLACES", 4)
+    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
     seen = await count_calls(closed, monkeypatch)
     options = {"token_needed": True, "service_has_tokens": True}
     async with start_page(closed.address, **options) as page:
-        secret = tokens.secrets[Role.READ]
-        assert (await page.sign_in(secret)).status_code == 303
-        answers = await asyncio.gather(*(page.sign_in(f"nobody.{n}") for n in range(14)))
-        assert sorted(answer.status_code for answer in answers) == [403] * 10 + [429] * 4
-        assert len(seen) == 10
-        assert "Too many sign-ins" in (await page.sign_in("nobody.x")).text
-        assert (await page.sign_in(secret)).status_code == 303, "a token that was valid before"
-        assert (await page.sign_in(tokens.secrets[Role.ADMIN])).status_code == 429
-        monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 1_001.0))
-        for _ in range(3):
-            assert (await page.sign_in(tokens.secrets[Role.ADMIN])).status_code == 303
+        assert (await page.sign_in(tokens.secrets[Role.READ])).status_code == 303
+        flood = [asyncio.create_task(sign_in_wrongly(page, number)) for number in range(8)]
+        await wait_until(lambda: len(seen) == 4)
+        known = await page.sign_in(tokens.secrets[Role.READ])
+        assert known.status_code == 303
+        assert len(seen) == 4, "a token that signed in before waits for nobody"
+        first = await page.sign_in(tokens.secrets[Role.ADMIN])
+        assert first.status_code == 303
+        assert len(seen) == 8, "it waited for those before it"
+        assert set(await asyncio.gather(*flood)) == {403}
+
+
+async def test_who_leaves_the_line_delays_nobody(closed, start_page, tokens, monkeypatch):
+    monkeypatch.setattr(sign_in_places, "PLACES", 1)
+    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
+    seen = await count_calls(closed, monkeypatch)
+    options = {"token_needed": True, "service_has_tokens": True}
+    async with start_page(closed.address, **options) as page:
+        flood = [asyncio.create_task(sign_in_wrongly(page, number)) for number in range(20)]
+        await wait_until(lambda: seen)
+        for one in flood:
+            one.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+        assert (await page.sign_in(tokens.secrets[Role.ADMIN])).status_code == 303
+        assert len(seen) < 5
 
 
 async def test_a_machine_with_many_addresses_is_counted_as_one(closed, monkeypatch):
-    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: 1_000.0))
+    monkeypatch.setattr(sign_in_places, "PLACES", 1)
+    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
     opened = Sessions(closed.address, Credentials(), token_needed=False)
-    for number in range(10):
+
+    async def measure(host):
+        began = time.monotonic()
         with pytest.raises(sessions.SignInRefused):
-            await opened.sign_in(f"nobody.{number}", f"fd00::{number}")
-    with pytest.raises(sessions.TooManySignIns):
-        await opened.sign_in("nobody.y", "fd00::1:2:3:4")
+            await opened.sign_in("nobody.x", host)
+        return time.monotonic() - began
+
+    await measure("fd00::1")
+    assert await measure("fd00:1::1") < 0.25, "another network"
+    assert await measure("fd00::1:2:3:4") > 0.25
     await opened.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "waits"),
+    [(grpc.StatusCode.UNAVAILABLE, False), (grpc.StatusCode.RESOURCE_EXHAUSTED, True)],
+)
+async def test_only_what_the_service_refused_keeps_its_place(code, waits):
+    places = sign_in_places.SignInPlaces()
+    for _ in range(sign_in_places.PLACES):
+        with pytest.raises(CallFailed):
+            async with places.take("here"):
+                raise CallFailed(code)
+    async with asyncio.timeout(1):
+        async with places.take("elsewhere"):
+            pass
+    following = asyncio.create_task(places.take("here").__aenter__())
+    done, _ = await asyncio.wait([following], timeout=0.1)
+    assert bool(done) != waits
+    following.cancel()
 
 
 async def test_wrong_tokens_leave_nothing_behind(closed):
