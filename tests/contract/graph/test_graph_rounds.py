@@ -80,6 +80,25 @@ async def test_a_round_is_invisible_until_it_is_published(store):
     ) == ({BOB: ("jazz",), ANN: ()}, {"jazz": [BOB]}), "after: who holds them"
 
 
+async def test_members_are_counted_as_they_are_listed_whatever_a_round_has_staged(store):
+    changes = (
+        ((), (edge(3, ANN), edge(3, BOB), edge(4, ANN))),
+        (((4, ANN),), (edge(3, ANN, 0.7), edge(5, BOB))),
+        (((3, BOB),), (edge(4, ANN, 0.2), edge(4, BOB))),
+    )
+    routers = (3, 4, 5, 6)
+    published = [await run_round(store, closed=closed, opened=opened) for closed, opened in changes]
+    await run_round(
+        store, closed=((3, ANN),), opened=(edge(4, BOB, 0.9), edge(6, ANN)), publish=False
+    )
+    for at in (None, *(round_.sequence for round_ in published)):
+        listed = {router: len(await store.get_members(router, 9, at)) for router in routers}
+        expected = {router: count for router, count in listed.items() if count}
+        assert expected
+        assert await store.count_members((*routers, 3), at) == expected
+        assert await store.count_members([3], at) == {3: expected[3]}
+
+
 async def test_the_last_rounds_are_the_published_ones_newest_last(store):
     assert await store.get_last_rounds(5) == []
     published = [await run_round(store, boundary=boundary) for boundary in (1, 2, 3)]
