@@ -87,7 +87,8 @@ async def test_changes_are_shown_with_their_lines_and_causes(service, start_page
         first, second = changes.split("<h3>")[1:3]
         assert "messages of routers" in first
         assert f'<li class="added"><span class="hidden">added: </span><bdi>{heard.text}' in first
-        assert f'href="/routers/taste/{heard.sources[0].message.router}"' in first
+        message = heard.sources[0].message
+        assert f'"/routers/taste/{message.router}/messages?version={message.version}"' in first
         assert ": merged" in first
         assert "an event" in second
         assert 'class="removed"' in second
