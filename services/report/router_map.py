@@ -143,7 +143,10 @@ def describe_router(router: pb.Router, reached: int, members: Sequence[pb.Router
 
 
 def describe_trust(router: pb.Router) -> str:
-    """Say how many users trust a taste router most; empty where it is not kept."""
+    """Say how many users trust a taste router most.
+
+    Empty where the number is not kept.
+    """
     if not router.mass or router.bank != pb.BANK_TASTE:
         return ""  # of the past, and of session routers, whose members these users are
     return f", trusted most by {pluralize(router.trusted_by, 'user')}"

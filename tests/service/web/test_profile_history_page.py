@@ -134,7 +134,7 @@ async def test_older_changes_are_paged_and_found_by_time(service, start_page):
         ("step=-1", "is a whole number"),
         ("time=yesterday", "A time is written as"),
         ("time=0001-01-01T00:00%2B23:00", "A time is written as"),
-        ("page=forged", "page_token"),
+        ("page=forged", "begin at the list"),
     ],
 )
 async def test_a_place_that_cannot_be_shown_gets_one_sentence(service, start_page, place, sentence):

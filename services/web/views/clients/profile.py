@@ -89,7 +89,7 @@ def join_rules(rules: Iterable[pb.FilterRule]) -> list[RuleInWords]:
 
 
 async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[RuleInWords]:
-    """Read the names of the routers that rules count for, and were written about."""
+    """Join rules, and read the names of the routers that they name."""
     joined = join_rules(rules)
     if any(one.routers for one in joined):
         names = await load_router_names(visitor)
@@ -103,7 +103,10 @@ async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[R
 
 
 async def _load_earlier_names(visitor: Visitor, sequence: int) -> Mapping[int, str]:
-    """Return the names of the routers at a sequence; none if they are not kept."""
+    """Return the names of routers at a sequence.
+
+    None are returned if retention does not keep them.
+    """
     try:
         return await load_router_names(visitor, as_of=pb.AsOf(sequence=sequence))
     except CallFailed as error:

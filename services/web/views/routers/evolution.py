@@ -88,7 +88,7 @@ async def show_evolution(request: Request) -> Response:
 def list_kept_names(
     run: pb.EvolutionRun, newest: Sequence[pb.EvolutionRun], names: Mapping[int, str]
 ) -> Mapping[int, str]:
-    """List the names of routers that have the number still that a run knew them by.
+    """Name the routers that still have the numbers of a run.
 
     Args:
         newest: The runs since the newest bootstrap.

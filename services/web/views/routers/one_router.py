@@ -144,7 +144,7 @@ def describe_successor(
     runs: Sequence[pb.EvolutionRun],
     bootstrap: pb.Operation | None,
 ) -> str:
-    """Say what became of the router that sent a message, if its number has gone.
+    """Say what became of the router that sent a message.
 
     Args:
         number: The router's number.
