@@ -15,6 +15,7 @@ from propagation.workflow.learn.rebuild import rebuild_view
 from propagation.workflow.settings import BankSettings, WorkflowSettings
 from services.assembly import build_engine
 from services.config.settings import ServerSettings, Settings
+from services.config.sources import LoadedSettings
 from tests.crash.service import Caller
 from tests.unit.workflow.learn.comparison import find_differing_arrays
 
@@ -45,7 +46,8 @@ def serve_with_many_checkpoints(database, pipe):
     from services.server import serve
 
     learner.CHECKPOINT_EVERY, checkpoint_pieces.PIECE_BYTES = 300, 2_048
-    asyncio.run(serve(make_settings(database), pipe.send))
+    loaded = LoadedSettings.of(make_settings(database))
+    asyncio.run(serve(loaded, lambda running: pipe.send(running.address)))
 
 
 def count_unfinished(database):
@@ -79,9 +81,10 @@ async def test_a_kill_amid_a_checkpoint(tmp_path, times):
     for _ in range(times):
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.get_context("spawn").Process(
-            target=serve_with_many_checkpoints, args=(database, theirs)
+            target=serve_with_many_checkpoints, args=(database, theirs), daemon=True
         )
         process.start()
+        theirs.close()  # so that a service that ends at its start ends the wait, too
         load = asyncio.create_task(caller.push(await asyncio.to_thread(ours.recv)))
         await kill_amid_checkpoint(process, database)
         assert process.exitcode == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Routers before evolutions: what a message or a filter rule goes back to.
+"""Origins of messages and filter rules in routers before evolutions.
 
 An evolution writes messages, moves filter rules to other numbers, and may give a number to another
 router. A message or rule of then is understood by the runs since.
@@ -33,7 +33,9 @@ class EvolutionOrigin:
 
 @dataclass(frozen=True)
 class RuleOrigin:
-    """The router that a filter rule was about when it was last confirmed.
+    """The routers that a filter rule was written about.
+
+    It was written when it was last confirmed.
 
     Attributes:
         routers: The numbers of the routers that became the rule's router; () if it is the same.

@@ -19,7 +19,7 @@ def compute_router_masses(view: NumbersView, name: BankName) -> list[float]:
 
 
 def count_trusting_users(view: NumbersView, name: BankName) -> list[int]:
-    """Count, for each router of a bank, the users who trust it most.
+    """Count the users who trust each router of a bank most.
 
     Users without a history are not counted.
 

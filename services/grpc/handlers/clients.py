@@ -1,5 +1,6 @@
 """Clients: UpsertClients, GetProfile, SimilarClients, ExportClient and ForgetClient."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 from propagation.model import ClientKey, ClientKind, InvalidInput
@@ -83,14 +84,16 @@ class ClientsHandler(Servicer):
             self._worker.queue_merge(ref)
         if not self._should_propagate(request):
             reading = reading.remove_messages()
-        references = await load_references(
-            self._engine,
-            reading.text.profile.lines,
-            refs=[ref],
-            named=[ref],
-            past=at is not None,
+        references, rules = await asyncio.gather(
+            load_references(
+                self._engine,
+                reading.text.profile.lines,
+                refs=[ref],
+                named=[ref],
+                past=at is not None,
+            ),
+            find_rule_origins(self._store, reading.text.filter_memory.rules, at),
         )
-        rules = await find_rule_origins(self._store, reading.text.filter_memory.rules, at)
         return pb.GetProfileResponse(
             profile=profile_to_proto(reading, references, rules),
             reflects=reflects,

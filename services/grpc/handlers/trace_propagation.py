@@ -209,7 +209,7 @@ class TracePropagationHandler(Servicer):
     async def _find_paths_to_line(
         self, asked: pb.LineOfProfile
     ) -> tuple[ProfileHop, AsyncIterator[Path]]:
-        """Find a line by the caller's number, and the paths that lead to it.
+        """Find a line by the caller's number, and its paths.
 
         Raises:
             NotFound: There is no such version or line, or the caller may not read the line.
