@@ -15,12 +15,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match, Route
 
 from propagation_client import CallFailed, Unreachable
-from services.web.access.meant_clients import MeantClient, find_meant_clients
 from services.web.access.previews import PreviewRuns
 from services.web.access.protection import ForeignHost, Forged, FormTooLarge, add_headers
 from services.web.access.report_files import NoSuchReport
 from services.web.access.sessions import SignInRefused
 from services.web.live import TooManyStreams
+from services.web.meant_clients import MeantClient, find_meant_clients
 from services.web.rendering import show
 from services.web.state import get_state
 
@@ -42,9 +42,9 @@ WORDS: Mapping[str, str] = {
     "key.id": "The id {problem}.",
     "user_id": "The id of the user {problem}.",
     "member.id": "The id of the item or user {problem}.",
-    "client.id": "“Name or id” {problem}.",
-    "event_id": "“Name or id” {problem}.",
-    "attribute": "“Name or id” {problem}.",
+    "client.id": "“Id, title or name” {problem}.",
+    "event_id": "“Id, title or name” {problem}.",
+    "attribute": "“Id, title or name” {problem}.",
     "line.client.id": "The id of the line’s client {problem}.",
     "text": "“Id or words” {problem}.",
     "attributes": "“Only with an attribute” {problem}.",

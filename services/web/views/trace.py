@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
-from services.web.access.meant_clients import find_meant_clients
 from services.web.access.sessions import Visitor
+from services.web.meant_clients import find_meant_clients
 from services.web.pictures.paths import (
     MAX_PATHS,
     PathGraph,

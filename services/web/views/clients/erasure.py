@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.runtime.console import make_printable
-from services.web.access.meant_clients import TYPED_FIELD, find_meant_clients
+from services.web.meant_clients import TYPED_FIELD, find_meant_clients
 from services.web.rendering import KINDS, get_visitor, link_client
 from services.web.state import get_form, get_state
 from services.web.view_table import ViewTable
