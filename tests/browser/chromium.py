@@ -30,6 +30,14 @@ MAX_PICTURE_HEIGHT = 4_000
 CHANGING = (NoSuchElementException, StaleElementReferenceException)
 SERIOUS = ("serious", "critical")
 READ = "return document.querySelector(arguments[0])?.textContent ?? '';"
+# A look at one element after the other would be a call each.
+FIND = """
+const [selector, words] = arguments;
+const shown = [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+const says = (one) => one.innerText ?? one.textContent;
+const found = shown.find((one) => says(one).toLowerCase().includes(words.toLowerCase()));
+return [found ?? null, [...new Set(shown.map(says))].sort()];
+"""
 CHECK = """
 const [axe, done] = arguments;
 if (window.axe === undefined) (0, eval)(axe);
@@ -97,12 +105,11 @@ class Browser:
     def find_control(self, words: str, *, within: str = "") -> WebElement:
         """Return the first visible link, button or summary with these words."""
         selector = ", ".join(f"{within} {name}" for name in ("a[href]", "button", "summary"))
-        shown = [one for one in self.find_all(selector) if one.is_displayed()]
-        for one in shown:
-            if words.lower() in one.text.lower():
-                return one
-        known = sorted({one.text for one in shown if one.text})
-        raise AssertionError(f"nothing to click says {words!r} at {self.path}: {known}")
+        found, known = self.driver.execute_script(FIND, selector, words)
+        if found is None:
+            raise AssertionError(f"nothing to click says {words!r} at {self.path}: {known}")
+        control: WebElement = found
+        return control
 
     def type(self, label: str, text: str) -> None:
         """Type into the field with this label."""
