@@ -6,7 +6,7 @@ PAGE_UNDER_TEST=http://... takes the page of a demo that runs already; the tests
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @contextmanager
 def run_demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run `propagation demo` within the block; yield it and the page's address."""
+    with start_demo(folder, *arguments) as demo:
+        yield demo, read_address(demo, folder)
+
+
+@contextmanager
+def start_demo(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run `propagation demo` within the block."""
     with (folder / "errors").open("w") as errors:
         demo = subprocess.Popen(
             [sys.executable, "-u", "-m", "services.cli.main", "demo", *arguments],
@@ -38,16 +45,8 @@ def run_demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[s
             stderr=errors,
             text=True,
         )
-    said = []
     try:
-        assert demo.stdout is not None
-        for line in demo.stdout:
-            said.append(line)
-            if line.startswith("Open http"):
-                yield demo, line.split()[1]
-                break
-        else:
-            raise AssertionError("".join(said) + (folder / "errors").read_text())
+        yield demo
     finally:
         demo.terminate()
         try:
@@ -56,14 +55,36 @@ def run_demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[s
             demo.kill()
 
 
-@pytest.fixture(scope="session")
-def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the page of the demo's town."""
+def read_address(demo: subprocess.Popen[str], folder: Path) -> str:
+    """Wait for the page of a demo; return its address."""
+    said = []
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        said.append(line)
+        if line.startswith("Open http"):
+            return line.split()[1]
+    raise AssertionError("".join(said) + (folder / "errors").read_text())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def starting_town(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], str]]:
+    """Yield a function that waits for the town, which starts beside the tests without it."""
     if served := os.environ.get("PAGE_UNDER_TEST"):
-        yield served.rstrip("/")
-        return
-    with run_demo(tmp_path_factory.mktemp("town")) as (_, address):
-        yield address
+        yield lambda: served.rstrip("/")
+    elif any("town" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        folder = tmp_path_factory.mktemp("town")
+        with start_demo(folder) as demo:
+            yield lambda: read_address(demo, folder)
+    else:
+        yield lambda: ""
+
+
+@pytest.fixture(scope="session")
+def town(starting_town: Callable[[], str]) -> str:
+    """The address of the page of the demo's town."""
+    return starting_town()
 
 
 @pytest.fixture(scope="session")
