@@ -2378,7 +2378,7 @@ class Router(_message.Message):
     """
     trusted_by: _builtins.int
     """The number of users who trust this router most, of the routers of its bank; users without events
-    do not count. 0 with as_of.
+    do not count. On a large state it may be a second older than the rest. 0 with as_of.
     """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:

@@ -2,7 +2,9 @@
 
 import html
 import re
+from dataclasses import replace
 
+from propagation.model import ClientKey, ClientKind, FilterMemory, FilterRule
 from propagation.v1 import propagation_pb2 as pb
 from tests.service.evolution_traces import (
     evolve,
@@ -11,7 +13,7 @@ from tests.service.evolution_traces import (
     hear_evolution,
     read_profile,
 )
-from tests.service.scenarios import propagate_opera
+from tests.service.scenarios import ANN, propagate_opera
 from tests.unit.workflow.evolve.planted_communities import STYLES, draw_events, push
 
 
@@ -137,3 +139,37 @@ async def test_routers_show_the_users_who_trust_them_most(service, start_page):
         assert f"trusted most by {users}" in one
         for other in (f"/routers?at={trusted.sequence}", "/routers?bank=session"):
             assert not re.search("trusted (most )?by", (await page.get(other)).text), other
+
+
+async def test_a_moved_rule_says_if_its_router_of_then_is_no_longer_kept(
+    evolving_service, start_page
+):
+    run = await evolve(evolving_service)
+    key, rule = await find_moved_rule(evolving_service)
+    store = evolving_service.engine.store
+    while await store.prune(run.sequence, 1_000) is not None:
+        pass
+    async with start_page(evolving_service.address) as page:
+        profile = await page.get(f"/client?kind=user&id={key.id}")
+    text = read_text(profile)
+    assert f"about router {rule.earlier_routers[0]} of then, which is no longer kept" in text
+    assert f"?at={rule.age}" not in profile.text
+
+
+async def test_a_rule_from_before_a_bootstrap_says_that_its_router_is_gone(service, start_page):
+    await propagate_opera(service)
+    store = service.engine.store
+    [ann] = await store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
+    text = (await store.load_texts([ann]))[ann]
+    sequence = await store.get_recorded_through()
+    rule = FilterRule(router=1, factor=0.8, text="Be wary of router 1.", age=sequence)
+    profile = replace(text.profile, version=text.profile.version + 1)
+    memory = FilterMemory(rules=(rule,))
+    await store.commit_texts([replace(text, profile=profile, filter_memory=memory)], [], sequence)
+    [before] = (await read_profile(service, ANN)).filter_memory
+    await service.engine.init()
+    [after] = (await read_profile(service, ANN)).filter_memory
+    assert (before.replaced, after.replaced) == (False, True)
+    async with start_page(service.address) as page:
+        shown = read_text(await page.get("/client?kind=user&id=ann"))
+    assert "It was written about router 1 of before a bootstrap" in shown

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import grpc
 from starlette.requests import Request
@@ -69,7 +70,7 @@ async def show_evolution(request: Request) -> Response:
         load_router_names(visitor),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = visitor.find_snapshot() or Snapshot(status=status)
+    snapshot = replace(visitor.find_snapshot() or Snapshot(), status=status)
     return show(
         request,
         "evolution/evolution.html",
