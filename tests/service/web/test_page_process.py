@@ -14,8 +14,10 @@ import httpx2
 import pytest
 
 from services.cli.exits import ExitCode
+from services.web.access.protection import FORGERY_FIELD
 from services.web.server import PageOptions, choose_pause, serve_page_beside
 from tests.ports import find_free_port
+from tests.service.web.conftest import KEY
 from tests.waiting import block_until, wait_until
 
 pytestmark = pytest.mark.slow
@@ -144,7 +146,11 @@ def test_a_signal_ends_service_and_page(tmp_path, number, group):
 
 
 def test_a_page_that_was_killed_is_started_again_at_its_address(tmp_path):
-    with serve(tmp_path) as (service, address):
+    with (
+        serve(tmp_path) as (service, address),
+        httpx2.Client(base_url=address, trust_env=False, headers={"origin": address}) as visitor,
+    ):
+        open_page = visitor.get("/").text
         [first] = find_children(service.pid)
         os.kill(first, signal.SIGKILL)
 
@@ -157,6 +163,12 @@ def test_a_page_that_was_killed_is_started_again_at_its_address(tmp_path):
         assert second != first
         assert "is started again" in (tmp_path / "log").read_text()
         assert service.poll() is None
+
+        once = visitor.post("/round", data={FORGERY_FIELD: KEY.search(open_page)[1]})
+        assert once.status_code == 409
+        done = visitor.post("/round", data={FORGERY_FIELD: KEY.search(once.text)[1]})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        assert "No round was run" in visitor.get("/").text
 
 
 def test_a_ctrl_c_that_reaches_the_page_leaves_its_end_to_the_service(tmp_path):
