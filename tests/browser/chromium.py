@@ -30,6 +30,8 @@ MAX_PICTURE_HEIGHT = 4_000
 CHANGING = (NoSuchElementException, StaleElementReferenceException)
 SERIOUS = ("serious", "critical")
 READ = "return document.querySelector(arguments[0])?.textContent ?? '';"
+# One call: between two the page may be replaced by the next one.
+VISIBLE = "return document.querySelector('main')?.innerText ?? '';"
 # A look at one element after the other would be a call each.
 FIND = """
 const [selector, words] = arguments;
@@ -69,8 +71,8 @@ class Browser:
 
     @property
     def text(self) -> str:
-        """What a person reads in the page's main part."""
-        return self.driver.find_element(By.TAG_NAME, "main").text
+        """What a person reads in the page's main part; empty while a page is loaded."""
+        return str(self.driver.execute_script(VISIBLE))
 
     def read(self, selector: str) -> str:
         """Return the text of an element, even of one that is replaced every second."""
@@ -137,6 +139,11 @@ class Browser:
         except TimeoutException as error:
             said = self.text[:2_000]
             raise AssertionError(f"{self.path} does not say {words!r}, but: {said}") from error
+
+    def wait_for_notice(self) -> None:
+        """Wait until the page tells what a form did."""
+        wait = WebDriverWait(self.driver, SLOWEST_SECONDS, ignored_exceptions=CHANGING)
+        wait.until(lambda _: self.find(".notice").is_displayed())
 
     def resize(self, width: int, height: int = HEIGHT) -> None:
         """Give the window's inside this size in CSS pixels."""

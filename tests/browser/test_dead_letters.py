@@ -79,7 +79,7 @@ def test_repair_the_dead_letters(failing):
         with mend():
             browser.click("Replay all")
             browser.click("Yes, replay all")
-            assert browser.find(".notice").is_displayed()
+            browser.wait_for_notice()
             browser.open("/")
             block_until(lambda: not is_damaged(), 60)
             browser.open("/failures")

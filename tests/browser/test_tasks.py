@@ -40,8 +40,7 @@ def test_is_all_well(browser):
     assert "items\n500" in browser.text
     assert "propagation" in browser.find(".verdict").text
     browser.click("Run a round now")
-    browser.wait_for("round")
-    assert browser.find(".notice").is_displayed()
+    browser.wait_for_notice()
     keep(browser, "is-all-well")
 
 
@@ -114,8 +113,8 @@ def test_what_did_last_nights_evolution_change_and_take_it_back(browser):
     browser.click("Undo run 1")
     browser.wait_for("Nothing was changed yet")
     browser.click("Undo run 1", within="main form")
+    browser.wait_for_notice()
     browser.wait_for("undone by run")
-    assert browser.find(".notice").is_displayed()
     keep(browser, "what-did-last-nights-evolution-change-and-take-it-back")
 
 
@@ -124,7 +123,8 @@ def test_what_was_done_and_when(browser):
     browser.click("History")
     browser.type("With these words", "evolution")
     browser.click("Search", within="main")
-    browser.wait_for("evolution 1")
+    browser.wait_for("were searched contain these words")
+    assert "evolution 1" in browser.text
     browser.click("Figures of run 1")
     browser.wait_for("log-loss before")
     keep(browser, "what-was-done-and-when")
