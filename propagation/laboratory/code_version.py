@@ -1,4 +1,4 @@
-"""The code that makes the results of a run: a digest of its sources, and its git commit."""
+"""Which code makes a run's results: its digest, and its git commit."""
 
 import json
 import os
