@@ -1,4 +1,4 @@
-"""Clients that a visitor may have meant by an id that nobody has: by words of their titles."""
+"""Clients that have the words which a visitor gave as an id."""
 
 from dataclasses import dataclass
 from urllib.parse import urlencode

@@ -213,7 +213,7 @@ class Worker:
                 await job.note_run()
 
     async def run_preview(self, work: Awaitable[T]) -> T:
-        """Run, within a call, work that changes nothing and ends with the call."""
+        """Run work that changes nothing, and that ends with its call."""
         with self._context.priority.waiting():
             return await work
 

@@ -35,7 +35,7 @@ async def run_in_background(work: Coroutine[None, None, T]) -> AsyncIterator["as
 
 
 async def run_to_end(work: Coroutine[None, None, T]) -> T:
-    """Run `work` to its end, and only then let a cancellation go on."""
+    """Run `work` to its end; only then let a cancellation go on."""
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)

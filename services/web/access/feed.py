@@ -212,7 +212,10 @@ class Feed:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _list_operations(self) -> None:
-        """List the newest operations after each round and evolution, and now and then."""
+        """List the newest operations after each round and evolution.
+
+        Others are found every OPERATIONS_SECONDS.
+        """
         request = pb.ListOperationsRequest(page_size=LATEST)
         while True:
             self._done.clear()

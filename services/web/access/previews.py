@@ -38,7 +38,9 @@ class Previews:
 
 
 async def run_until_left(request: Request, call: Callable[[], Awaitable[T]]) -> T:
-    """Run a call while the browser waits for it. The request's form was read already.
+    """Run a call while the browser waits for it.
+
+    The request's form was read already.
 
     Raises:
         ClientDisconnect: The browser left, so the call was cancelled.

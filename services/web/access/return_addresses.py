@@ -1,4 +1,7 @@
-"""Where a visitor goes after the sign-in: to a page of this site, never to a form's own address."""
+"""Where a visitor goes after the sign-in.
+
+That is a page of this site, and never an address that only takes a form.
+"""
 
 from collections.abc import Collection
 from urllib.parse import unquote, urlsplit
@@ -16,7 +19,10 @@ class ReturnAddresses:
         self._pages = pages
 
     def check(self, address: str) -> str:
-        """Return an address if a page is shown there, else that of the first view."""
+        """Return an address if it shows a page.
+
+        Else the address of the first view.
+        """
         if not address.startswith("/") or address[1:2] in ("/", "\\"):
             return FIRST  # browsers would read it as another site's
         scope = {"type": "http", "method": "GET", "path": unquote(urlsplit(address).path)}
@@ -24,7 +30,10 @@ class ReturnAddresses:
         return address if shown else FIRST
 
     def find(self, request: Request) -> str:
-        """Return the address of a request, or of the page on which its form was."""
+        """Return the address of the page from which a request comes.
+
+        For a request that is no form, it is its own.
+        """
         if request.method != "POST":
             return self.check(_join(request.url.path, request.url.query))
         page = urlsplit(request.headers.get("referer", ""))

@@ -206,7 +206,10 @@ class Sessions:
         return used < self.clock() - IDLE_SECONDS
 
     async def _open_session(self, token: str, audience: str) -> Visitor:
-        """Open a session, if the service accepts the token. Raises as `sign_in` does."""
+        """Open a session if the service accepts the token.
+
+        Raises as `sign_in` does.
+        """
         connection = self._connect(token, audience)
         # Counted before the first wait, so that another visitor's leaving does not close it.
         connection.visitors += 1

@@ -1,4 +1,7 @@
-"""Places for trying tokens: a flood of wrong ones delays others little, and refuses none."""
+"""Places in which tokens are tried.
+
+A flood of wrong tokens delays good ones little, and refuses none.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,12 +17,12 @@ WRONG_SECONDS = 3.0
 
 
 class SignInPlaces:
-    """PLACES for the tokens of each address, taken in the order of arrival.
+    """Places for the tokens of each address, in order of arrival.
 
-    A token that was wrong keeps its place for WRONG_SECONDS more, also if its visitor leaves. So an
-    address cannot try more than PLACES / WRONG_SECONDS wrong tokens a second for long. It can have
-    no more visitors waiting than it may have connections, so a good token waits for seconds at
-    most, beside the time that the service takes to answer wrong ones.
+    Each address has PLACES. A token that was wrong keeps its place for WRONG_SECONDS more, also if
+    its visitor leaves. So an address cannot try more than PLACES / WRONG_SECONDS wrong tokens a
+    second for long. It can have no more visitors waiting than it may have connections, so a good
+    token waits for seconds at most, beside the time that the service takes to answer wrong ones.
     """
 
     def __init__(self) -> None:
@@ -27,9 +30,9 @@ class SignInPlaces:
 
     @asynccontextmanager
     async def take(self, address: str) -> AsyncIterator[None]:
-        """Wait for a place, and keep it while the body tries a token.
+        """Wait for a place, then keep it within the block.
 
-        A body that raises tried a wrong token, except if the service did not answer.
+        The block tries a token. If it raises, the token was wrong, or the service did not answer.
         """
         places = self._places.setdefault(address, asyncio.Semaphore(PLACES))
         await places.acquire()

@@ -71,7 +71,7 @@ def read_time(text: str, what: str) -> datetime:
 
 
 def write_field_moment(text: str) -> str:
-    """Write a sequence or a time as a field of a form takes it.
+    """Write a sequence or a time for a field of a form.
 
     A time is in UTC, without its zone; the page's script shows it in the visitor's zone, and sends
     it back with Z.

@@ -161,7 +161,10 @@ def list_words(operation: pb.Operation) -> str:
 
 
 def link_operation(operation: pb.Operation) -> str:
-    """Return the address of what an operation changed, or of all operations of its kind."""
+    """Return the address of what an operation changed.
+
+    If that has no page, it is the address of all operations of its kind.
+    """
     match operation.kind:
         case pb.OPERATION_KIND_EVOLUTION:
             return f"/evolution#run-{operation.evolution.run}"
