@@ -33,8 +33,8 @@ from services.web.pictures.router_picture import RouterLayouts
 from services.web.problems import BadAddress, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.state import PageState, get_state
-from services.web.view_table import View, ViewTable
 from services.web.views import clients, failures, history, now, reports, routers, settings, trace
+from services.web.views.view_table import View, ViewTable
 
 VIEWS: tuple[ViewTable, ...] = (
     now.VIEWS,

@@ -13,8 +13,8 @@ from services.report.language_model import count_losses, list_model_warnings
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, show
 from services.web.state import get_form
-from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_page_token
+from services.web.views.view_table import ViewTable
 
 PAGE_SIZE = 20
 CHOSEN, ONLY = "replay-", "only"

@@ -16,13 +16,13 @@ from services.web.access.sessions import Visitor
 from services.web.pictures.measurements import Bar, Window, draw_bars, draw_gauge_chart
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
-from services.web.view_table import ViewTable
 from services.web.views.addresses import (
     build_timestamp,
     read_page_token,
     read_time,
     write_field_moment,
 )
+from services.web.views.view_table import ViewTable
 
 PAGE_SIZE = 50
 SEARCHED_PAGES, SEARCHED_PAGE_SIZE = 10, 200

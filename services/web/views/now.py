@@ -17,8 +17,8 @@ from services.report.worth import describe_worth
 from services.web.access.feed import LATEST, Snapshot
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, render_part, show
-from services.web.view_table import ViewTable
 from services.web.views.history import link_operation
+from services.web.views.view_table import ViewTable
 
 LATE_SECONDS = 10.0
 """Numbers that are further behind are late: an idle service learns an event within a second."""

@@ -10,8 +10,8 @@ from services.web.access.report_files import REPORT_POLICY
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, show
 from services.web.state import get_state
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_number
+from services.web.views.view_table import ViewTable
 
 PAGE_SIZE = 50
 MAX_PAGE = 99_999

@@ -7,7 +7,7 @@ from propagation.v1 import propagation_pb2 as pb
 from services.report.setting_sources import describe_source
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor, show
-from services.web.view_table import ViewTable
+from services.web.views.view_table import ViewTable
 
 MAX_WORDS = 256
 

@@ -22,8 +22,8 @@ from services.web.pictures.paths import (
 )
 from services.web.problems import BadAddress
 from services.web.rendering import KINDS_BY_NAME, get_visitor, link_line, link_trace, show
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_number
+from services.web.views.view_table import ViewTable
 
 FIRST_LIMIT = 20
 MAX_LIMIT = 1_000

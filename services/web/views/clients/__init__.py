@@ -1,6 +1,5 @@
 """Views of clients: search, profile, recommendations, neighbours, events, erasure."""
 
-from services.web.view_table import ViewTable
 from services.web.views.clients import (
     erasure,
     events,
@@ -10,6 +9,7 @@ from services.web.views.clients import (
     search,
     similar,
 )
+from services.web.views.view_table import ViewTable
 
 VIEWS: tuple[ViewTable, ...] = (
     search.VIEWS,

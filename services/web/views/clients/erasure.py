@@ -12,8 +12,8 @@ from services.runtime.console import make_printable
 from services.web.meant_clients import TYPED_FIELD, find_meant_clients
 from services.web.rendering import KINDS, get_visitor, link_client
 from services.web.state import get_form, get_state
-from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, read_key, show_client
+from services.web.views.view_table import ViewTable
 
 COUNTED_EVENTS = 1_000
 PREVIEW_SECONDS = 600.0

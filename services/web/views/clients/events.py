@@ -6,9 +6,9 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from services.web.rendering import get_visitor, link_client
 from services.web.state import get_form
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_page_token
 from services.web.views.clients.client_pages import find_title, read_key, show_client
+from services.web.views.view_table import ViewTable
 
 EVENTS_A_PAGE = 50
 RETRACT_SECONDS = 300.0

@@ -13,9 +13,9 @@ from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, link_client
 from services.web.state import get_form
-from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import read_key, show_client
 from services.web.views.routers.router_listing import list_routers_holding, load_router_names
+from services.web.views.view_table import ViewTable
 
 HEADINGS = {
     pb.AUTHOR_CATALOGUE: "From the catalogue",

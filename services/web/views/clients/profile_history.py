@@ -15,10 +15,10 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, link_client
-from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_page_token, read_time
 from services.web.views.clients.client_pages import read_key, show_client
 from services.web.views.clients.profile import split_by_author
+from services.web.views.view_table import ViewTable
 
 VERSIONS_A_PAGE = 100
 CHANGES_SHOWN = 5

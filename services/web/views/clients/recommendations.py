@@ -16,9 +16,9 @@ from services.web.pictures.place_changes import Places, describe_change, draw_pl
 from services.web.pictures.score_parts import draw_score_parts, sum_groups
 from services.web.problems import BadAddress
 from services.web.rendering import get_visitor
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_number
 from services.web.views.clients.client_pages import find_title, read_key, show_client
+from services.web.views.view_table import ViewTable
 
 LIMIT, MOST = 10, 50
 PLACES = 1_000

@@ -11,9 +11,9 @@ from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.problems import describe_failure
 from services.web.rendering import get_visitor, link_client, show
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_page_token
 from services.web.views.clients.client_pages import read_kind
+from services.web.views.view_table import ViewTable
 
 FOUND_A_PAGE = 50
 EXAMPLES = 12

@@ -6,8 +6,8 @@ from starlette.responses import Response
 from propagation.v1 import propagation_pb2 as pb
 from services.web.problems import BadAddress
 from services.web.rendering import KINDS, get_visitor
-from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import find_title, read_key, read_kind, show_client
+from services.web.views.view_table import ViewTable
 
 NEIGHBOURS = 30
 BY = {"profile": pb.SIMILARITY_PROFILE, "routers": pb.SIMILARITY_ROUTERS}

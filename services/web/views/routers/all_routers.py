@@ -16,9 +16,9 @@ from services.web.pictures.router_picture import draw_routers
 from services.web.problems import BadAddress
 from services.web.rendering import BANKS_BY_NAME, get_visitor, render_part, show
 from services.web.state import get_state
-from services.web.view_table import ViewTable
 from services.web.views.addresses import read_as_of, read_choice, write_field_moment
 from services.web.views.routers.router_listing import list_routers, list_routers_holding
+from services.web.views.view_table import ViewTable
 
 MAX_NEWS = 8
 NO_FLOW = Flow()

@@ -16,9 +16,9 @@ from services.web.access.sessions import Visitor
 from services.web.pictures.lineage import draw_lineage, trace_lineage
 from services.web.rendering import get_visitor, render_part, show
 from services.web.state import get_form, get_state
-from services.web.view_table import ViewTable
 from services.web.views.addresses import LARGEST_NUMBER, read_number, read_page_token
 from services.web.views.routers.router_listing import load_router_names
+from services.web.views.view_table import ViewTable
 
 RUNS_A_PAGE = 20
 NEWEST_RUNS = 200

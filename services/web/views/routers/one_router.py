@@ -17,7 +17,6 @@ from services.web.pictures.lineage import describe_change, draw_lineage, trace_l
 from services.web.problems import BadAddress
 from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, show
 from services.web.state import get_state
-from services.web.view_table import ViewTable
 from services.web.views.addresses import (
     LARGEST_NUMBER,
     read_as_of,
@@ -28,6 +27,7 @@ from services.web.views.addresses import (
 )
 from services.web.views.routers.evolution import find_bootstrap, list_runs_since_bootstrap
 from services.web.views.routers.router_listing import load_router_names
+from services.web.views.view_table import ViewTable
 
 MEMBERS_A_PAGE = 20
 VERSIONS_A_PAGE = 20
