@@ -21,10 +21,14 @@ from pathlib import Path
 
 import pytest
 
+from propagation.adapters.openai.options import OpenAIOptions
 from propagation.datasets.generated_town import EVENTS, USERS, generate_town
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.data_settings import DataSettings, build_data_settings_blob
+from services.assembly import build_engine
 from services.client.stub import Stub, connect
 from services.client.upload import upload
+from services.config.settings import Settings
 from services.runtime.kernel_cache import use_kernel_cache
 from tests.browser.conftest import ROOT
 from tests.browser.page_waits import PageWaits, TaskWaits
@@ -59,13 +63,12 @@ class Service:
 
 
 @contextmanager
-def run_town(folder: Path) -> Iterator[Service]:
-    """Run Neo4j on a folder and the service on it within the block."""
+def run_graph(folder: Path) -> Iterator[Neo4jServer]:
+    """Run Neo4j on a town's folder within the block."""
     server = Neo4jServer(folder / "graph", java_options=HEAP)
     server.start()
     try:
-        with run_service(server, folder / "service.log") as service:
-            yield service
+        yield server
     finally:
         server.stop()
 
@@ -117,7 +120,8 @@ def prepare_town(interactions: int) -> Path:
     if not figures.exists():
         folder.mkdir(parents=True, exist_ok=True)
         started, load = time.monotonic(), os.getloadavg()[0]
-        with run_town(folder) as service:
+        log = folder / "service.log"
+        with run_graph(folder) as server, run_service(server, log) as service:
             found = asyncio.run(_fill(service.address, interactions))
         found |= {"build_s": round(time.monotonic() - started), "load_at_start": load}
         figures.write_text(json.dumps(found, indent=1))
@@ -164,23 +168,42 @@ async def _report_progress(stub: Stub) -> None:
 
 
 def run_tasks(folder: Path) -> PageWaits:
-    """Click through the tasks, on a copy of a town that is removed afterwards.
-
-    The town's reasoner needs no model, so it has no dead letters: that task has a graph of its own.
-    """
+    """Click through the tasks, on a copy of a town that is removed afterwards."""
     waits = PageWaits()
     with tempfile.TemporaryDirectory(dir=STATES, prefix="run-") as scratch:
         copy = Path(scratch) / "town"
         shutil.copytree(folder, copy)
-        with run_town(copy) as service:
-            run_tests("test_tasks.py", {"PAGE_UNDER_TEST": service.page}, waits)
-        server = Neo4jServer(Path(scratch) / "empty", java_options=HEAP)
-        server.start()
-        try:
+        with run_graph(copy) as server:
+            with run_service(server, copy / "service.log") as service:
+                run_tests("test_tasks.py", {"PAGE_UNDER_TEST": service.page}, waits)
+            asyncio.run(hand_over_to_model(server))
             run_tests("test_dead_letters.py", name_server(server), waits)
-        finally:
-            server.stop()
     return waits
+
+
+async def hand_over_to_model(server: Neo4jServer) -> None:
+    """Let a service with a scripted language model go on with a graph.
+
+    A town of this size is reasoned without a model, which takes minutes instead of hours. Only a
+    model leaves dead letters, and a service refuses the data of another reasoner; so the name of
+    the reasoner that the graph was made with is replaced.
+    """
+    settings = Settings(
+        store="neo4j",
+        neo4j=server.settings,
+        reasoner="openai",
+        openai=OpenAIOptions(model="scripted"),
+    )
+    engine = build_engine(settings)
+    await engine.store.open()
+    try:
+        epoch = await engine.store.get_current_epoch()
+        name = build_data_settings_blob(epoch.era)
+        made = DataSettings.model_validate_json(await engine.store.get_blob(name))
+        made = made.model_copy(update={"reasoner": engine.reasoner.name})
+        await engine.store.put_blob(name, made.blob)
+    finally:
+        await engine.store.close()
 
 
 def run_tests(file: str, variables: Mapping[str, str], waits: PageWaits) -> None:
