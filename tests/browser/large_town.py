@@ -215,12 +215,13 @@ def run_tests(file: str, variables: Mapping[str, str], waits: PageWaits) -> None
 
 
 def print_table(tasks: Sequence[TaskWaits]) -> None:
-    """Print each task, and the page for which its visitor waited longest."""
+    """Print each task, with the page and the action for which its visitor waited longest."""
     for task in tasks:
-        slowest = task.slowest
-        page = f"{slowest.seconds:6.2f} s  {slowest.method} {slowest.path}" if slowest else ""
         name = task.task.removeprefix("test_").replace("_", " ")
-        print(f"{'passed' if task.passed else 'FAILED'}  {name:64}{len(task.pages):3} pages {page}")
+        print(f"{'passed' if task.passed else 'FAILED'}  {name}, {len(task.pages)} pages")
+        for method in ("GET", "POST"):
+            if (slowest := task.find_slowest(method)) is not None:
+                print(f"        {slowest.seconds:6.2f} s  {method} {slowest.path}")
 
 
 def describe_load() -> str:

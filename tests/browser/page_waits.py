@@ -34,9 +34,10 @@ class TaskWaits:
     passed: bool
     pages: tuple[PageWait, ...]
 
-    @property
-    def slowest(self) -> PageWait | None:
-        return max(self.pages, key=lambda page: page.seconds, default=None)
+    def find_slowest(self, method: str) -> PageWait | None:
+        """Return the longest wait for a page (GET), or for what a button does (POST)."""
+        pages = [page for page in self.pages if page.method == method]
+        return max(pages, key=lambda page: page.seconds, default=None)
 
 
 @dataclass
