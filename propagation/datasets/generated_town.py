@@ -68,22 +68,23 @@ class _Plan:
     items: list[ClientChange] = field(default_factory=list)
     own: list[I64] = field(default_factory=list)
     wave_items: list[I64] = field(default_factory=list)
-    homes: I64 = field(default_factory=lambda: np.zeros(USERS, np.int64))
+    homes: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
-def generate_town(seed: int) -> Town:
+def generate_town(seed: int, users: int = USERS, events: int = EVENTS) -> Town:
     """Generate the town of a seed.
 
-    The same seed gives the same town, to the byte.
+    The same seed and sizes give the same town, to the byte. Every town has the same number of
+    items.
     """
     rng = np.random.default_rng(seed)
-    plan = _make_plan(rng)
+    plan = _make_plan(rng, users)
     names = [
         f"{NAMES[name]}-{number}".casefold()
-        for number, name in enumerate(rng.integers(len(NAMES), size=USERS).tolist(), 1)
+        for number, name in enumerate(rng.integers(len(NAMES), size=users).tolist(), 1)
     ]
-    waves = _make_waves(rng, plan, names)
-    log = _make_events(rng, plan, names, waves)
+    waves = _make_waves(rng, plan, names, events)
+    log = _make_events(rng, plan, names, waves, events)
     dataset = assemble(
         f"generated town, seed {seed}",
         items={item.key.id: item for item in plan.items},
@@ -105,13 +106,13 @@ def generate_town(seed: int) -> Town:
     )
 
 
-def _make_plan(rng: Generator) -> _Plan:
+def _make_plan(rng: Generator, users: int) -> _Plan:
     plan = _Plan()
     for kind in range(len(KINDS)):
         for style in KINDS[kind].styles:
             for _ in range(ITEMS_A_STYLE):
                 _add_item(rng, plan, kind, KINDS[kind].nouns, style)
-    plan.homes = rng.permutation(np.arange(USERS) % len(QUARTERS))
+    plan.homes = rng.permutation(np.arange(users) % len(QUARTERS))
     plan.own = [_choose_own_items(rng, plan) for _ in QUARTERS]
     for fashion in FASHIONS:
         first = len(plan.items)
@@ -159,11 +160,11 @@ def _choose_own_items(rng: Generator, plan: _Plan) -> I64:
     )
 
 
-def _make_waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave, ...]:
-    starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * EVENTS
+def _make_waves(rng: Generator, plan: _Plan, names: Sequence[str], events: int) -> tuple[Wave, ...]:
+    starts = np.linspace(WAVES_FROM, WAVES_UNTIL, len(QUARTERS)) * events
     waves = []
     for place, community in enumerate(rng.permutation(len(QUARTERS)).tolist()):
-        start, length = int(starts[place]), int(WAVE_LENGTH * EVENTS)
+        start, length = int(starts[place]), int(WAVE_LENGTH * events)
         members = np.flatnonzero(plan.homes == community)
         pioneers = rng.choice(members, min(PIONEERS, len(members)), replace=False)
         waves.append(
@@ -181,7 +182,7 @@ def _make_waves(rng: Generator, plan: _Plan, names: Sequence[str]) -> tuple[Wave
 
 
 def _make_events(
-    rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave]
+    rng: Generator, plan: _Plan, names: Sequence[str], waves: Sequence[Wave], events: int
 ) -> Events:
     log, had = Events("town"), [set[int]() for _ in names]
     waves_of = {wave.community: wave for wave in waves}
@@ -189,8 +190,8 @@ def _make_events(
     pull = np.sqrt(1.0 / (1.0 + rng.permutation(len(plan.items)).astype(np.float64)))
     pull[np.concatenate(plan.wave_items)] = 0.0
     activity = rng.dirichlet(np.full(len(names), 4.0))
-    users = rng.choice(len(names), EVENTS, p=activity).tolist()
-    times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=EVENTS))
+    users = rng.choice(len(names), events, p=activity).tolist()
+    times = FIRST_DAY_MS + np.sort(rng.integers(DAYS * DAY_MS, size=events))
     for number, user in enumerate(users):
         community = int(plan.homes[user])
         wave = waves_of[QUARTERS[community]]

@@ -60,28 +60,35 @@ def failing(tmp_path):
         yield page, model, lambda: run_command(tmp_path, "fake-llm", "--port", port)
 
 
-def test_repair_the_dead_letters(failing):
-    address, model, mend = failing
-    with open_browser(address) as browser:
+@pytest.fixture
+def browser(failing):
+    """A browser at the page of the failing service."""
+    page, _, _ = failing
+    with open_browser(page) as browser:
+        yield browser
+
+
+def test_repair_the_dead_letters(failing, browser):
+    _, model, mend = failing
+    browser.open("/")
+
+    def is_damaged():
+        return browser.read("#health strong") == "damaged"
+
+    block_until(is_damaged, 60)  # the page is updated by itself
+    browser.click("Dead letters")
+    assert browser.path.startswith("/failures")
+    browser.wait_for("user ann")
+    browser.click("What the model was asked and answered")
+    browser.wait_for("It answered")
+    browser.keep_picture(PICTURES / "tasks" / "dead-letters.png")
+    model.close()
+    with mend():
+        browser.click("Replay all")
+        browser.click("Yes, replay all")
+        browser.wait_for_notice()
         browser.open("/")
-
-        def is_damaged():
-            return browser.read("#health strong") == "damaged"
-
-        block_until(is_damaged, 60)  # the page is updated by itself
-        browser.click("Dead letters")
-        assert browser.path.startswith("/failures")
-        browser.wait_for("user ann")
-        browser.click("What the model was asked and answered")
-        browser.wait_for("It answered")
-        browser.keep_picture(PICTURES / "tasks" / "dead-letters.png")
-        model.close()
-        with mend():
-            browser.click("Replay all")
-            browser.click("Yes, replay all")
-            browser.wait_for_notice()
-            browser.open("/")
-            block_until(lambda: not is_damaged(), 60)
-            browser.open("/failures")
-            browser.wait_for("no dead letters")
-            browser.keep_picture(PICTURES / "tasks" / "repair-the-dead-letters.png")
+        block_until(lambda: not is_damaged(), 60)
+        browser.open("/failures")
+        browser.wait_for("no dead letters")
+        browser.keep_picture(PICTURES / "tasks" / "repair-the-dead-letters.png")

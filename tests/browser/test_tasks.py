@@ -36,8 +36,8 @@ def test_is_all_well(browser):
     browser.open("/")
     health = browser.read("#health strong")
     assert health in ("well", "late")
-    assert "users\n320" in browser.text
-    assert "items\n500" in browser.text
+    for kind in ("users", "items"):
+        assert re.search(rf"^{kind}\n[1-9]", browser.text, re.MULTILINE)
     assert "propagation" in browser.find(".verdict").text
     browser.click("Run a round now")
     browser.wait_for_notice()
@@ -77,15 +77,21 @@ def test_where_did_this_word_come_from(browser):
 
 
 def test_whom_did_this_event_reach(browser):
+    """Not every event reaches somebody: what a message says may be known already."""
     person = find_user(browser)
     browser.click("Events")
     browser.wait_for("newest first")
-    oldest = browser.find_all("main table td a[href^='/trace?event=']")[-1]
-    event = oldest.text
-    oldest.click()
-    browser.wait_for("In words")
-    assert parse_qs(urlsplit(browser.path).query) == {"event": [event]}
-    assert re.search(r"[1-9]\d* lines? of other profiles rests? on it, through", browser.text)
+    events = [one.text for one in browser.find_all("main table td a[href^='/trace?event=']")]
+    address = browser.path
+    for event in reversed(events):
+        browser.open(address)
+        browser.click(event, within="main table")
+        browser.wait_for("In words")
+        assert parse_qs(urlsplit(browser.path).query) == {"event": [event]}
+        if re.search(r"[1-9]\d* lines? of other profiles rests? on it, through", browser.text):
+            break
+    else:
+        raise AssertionError(f"no event of {person} reached another profile")
     reached = browser.find_all("main svg a[href^='/client?']")
     assert any(f"id={person}" not in one.get_dom_attribute("href") for one in reached)
     keep(browser, "whom-did-this-event-reach")

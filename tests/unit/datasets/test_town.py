@@ -34,6 +34,15 @@ def test_the_same_seed_is_the_same_town(town):
     assert compute_digest(generate_town(8).dataset) != compute_digest(town.dataset)
 
 
+def test_a_town_of_another_size(town):
+    small = generate_town(7, users=80, events=900)
+    assert len(small.dataset.users) == len(small.communities) == 80
+    assert len(small.dataset) == 900
+    assert len(small.dataset.items) == len(town.dataset.items)
+    assert all(wave.end <= 900 for wave in small.waves)
+    assert {event.item_id for event in small.dataset.events} & set(small.waves[-1].items)
+
+
 def test_it_says_that_it_is_generated(town):
     assert town.dataset.generated
     assert town.dataset.name == "generated town, seed 7"
