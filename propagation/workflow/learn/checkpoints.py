@@ -245,7 +245,7 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
     if "present" not in arrays:
         # An earlier version wrote it. There removed items have no vector, and factors drew them,
         # so that they have to be learned again.
-        arrays["present"] = np.asarray(arrays["content"]).any(axis=1)
+        arrays["present"] = np.asarray(arrays["content"].any(axis=1))
         arrays["factors.withdrawn"] = arrays["factors.withdrawn"] + np.sum(~arrays["present"])
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
         _fill(getattr(state, name), arrays.pop(name))

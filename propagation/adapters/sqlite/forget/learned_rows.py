@@ -10,22 +10,45 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from propagation.adapters.shared.learned_blocks import (
+    BEFORE_SCORES,
+    BYTES_PER_ROW,
     NOTHING,
     Row,
     build_weights_of_rows,
+    find_draws,
     find_places,
+    find_removed_items,
     is_ascending,
     join_weights,
+    remove_draws,
     split_row,
 )
 from propagation.adapters.sqlite.connection import to_json
 from propagation.adapters.sqlite.learn.learn import read_blocks_of
-from propagation.model import I64, LearnedWeights, PromotedRepeat, name_damage
+from propagation.model import (
+    I64,
+    Bools,
+    ClientKind,
+    LearnedWeights,
+    PromotedRepeat,
+    name_damage,
+)
 
 LEARNED_FROM = (
     "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
     " FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
     " WHERE through IN (SELECT value FROM json_each(?1))"
+)
+
+# A block of another length is damaged, which the check of the database says.
+WHOLE_BLOCKS = (
+    f"SELECT through, size FROM learned WHERE length(columns) = size * {BYTES_PER_ROW}"
+    " ORDER BY through"
+)
+ITEMS_GIVEN = (
+    "SELECT max(coalesce((SELECT value FROM progress WHERE name ="
+    f" 'refs_given_{int(ClientKind.ITEM)}'), 0), coalesce((SELECT max(ref >> 1) + 1 FROM client"
+    f" WHERE kind = {int(ClientKind.ITEM)}), 0))"
 )
 
 
@@ -63,6 +86,36 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
             size,
             [(place, by_sequence[int(sequence[place])]) for place in places],
         )
+
+
+def read_removed_items(connection: sqlite3.Connection) -> Bools:
+    """Mark the rows of the items that were removed (see `find_removed_items`)."""
+    refs = connection.execute("SELECT ref FROM client WHERE kind = ?", (int(ClientKind.ITEM),))
+    ((given,),) = connection.execute(ITEMS_GIVEN)
+    return find_removed_items((ref for (ref,) in refs), given)
+
+
+def find_blocks_naming(
+    connection: sqlite3.Connection, marked: Bools
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the blocks that name marked items among what was drawn.
+
+    Yields:
+        (through, size, how many rows name one) of a block.
+    """
+    for through, size in connection.execute(WHOLE_BLOCKS).fetchall():
+        with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+            start = blob.read(BEFORE_SCORES * size)
+        if rows := int(find_draws(size, start, marked).any(axis=1).sum()):
+            yield through, size, rows
+
+
+def clear_draws(connection: sqlite3.Connection, marked: Bools) -> None:
+    """Remove marked items from what was drawn against others (see `remove_draws`)."""
+    for through, size, _ in find_blocks_naming(connection, marked):
+        with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+            columns = blob.read()
+        _write_rows(connection, through, size, list(remove_draws(size, columns, marked)))
 
 
 def _find_places(
