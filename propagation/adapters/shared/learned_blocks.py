@@ -194,18 +194,39 @@ def find_removed_items(refs: Iterable[int], given: int) -> Bools:
     return removed
 
 
-def find_draws(size: int, columns: bytes, marked: Bools) -> Bools:
-    """Tell which negatives of a block are marked items, [B,4].
+def find_draws(negatives: bytes, marked: Bools) -> Bools:
+    """Tell which negatives are marked items, [B,4].
 
     Args:
-        columns: Packed columns, or those up to the negatives at least.
+        negatives: The packed column of a block, or those of several blocks.
         marked: Items by row; later rows are not marked.
     """
-    negatives: I32 = np.frombuffer(columns, np.int32, size * NEGATIVES, 8 * size)
-    found = np.zeros(len(negatives), np.bool_)
-    known = (negatives >= 0) & (negatives < len(marked))
-    found[known] = marked[negatives[known]]
-    return found.reshape(size, NEGATIVES)
+    rows: I32 = np.frombuffer(negatives, np.int32)
+    found = np.zeros(len(rows), np.bool_)
+    known = (rows >= 0) & (rows < len(marked))
+    found[known] = marked[rows[known]]
+    return found.reshape(-1, NEGATIVES)
+
+
+def count_rows_naming(
+    blocks: Sequence[tuple[int, bytes]], marked: Bools
+) -> Iterator[tuple[int, int]]:
+    """Count the rows of blocks that name marked items among what was drawn.
+
+    All blocks are looked at together: there may be one for every interaction.
+
+    Args:
+        blocks: (through, packed negatives) of each block.
+        marked: Items by row; later rows are not marked.
+
+    Yields:
+        (through, rows) of each block that has such rows.
+    """
+    found = find_draws(b"".join(negatives for _, negatives in blocks), marked).any(axis=1)
+    ends = np.cumsum([len(negatives) // (4 * NEGATIVES) for _, negatives in blocks])
+    of_block = np.searchsorted(ends, np.flatnonzero(found), side="right")
+    for block, rows in zip(*np.unique(of_block, return_counts=True), strict=True):
+        yield blocks[int(block)][0], int(rows)
 
 
 def remove_draws(size: int, columns: bytes, marked: Bools) -> Iterator[tuple[int, Row]]:
@@ -221,7 +242,7 @@ def remove_draws(size: int, columns: bytes, marked: Bools) -> Iterator[tuple[int
     Yields:
         (place, values) of a row.
     """
-    found = find_draws(size, columns, marked)
+    found = find_draws(columns[8 * size : BEFORE_SCORES * size], marked)
     parts: Row = {}
     start = 0
     for name, dtype in FORM.items():

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from propagation.adapters.neo4j.connection import Neo4jDatabase
 from propagation.adapters.shared.learned_blocks import (
     BEFORE_SCORES,
-    find_draws,
+    count_rows_naming,
     find_removed_items,
 )
 from propagation.model import Bools
@@ -39,12 +39,15 @@ async def find_blocks_naming(
     """
     learned = await database.value("learn/blocks/learned_through") or 0
     for after in range(0, learned, SEQUENCES_PER_READ):
-        for through, size, drawn in await database.rows(
+        rows = await database.rows(
             "maintenance/check/numbers/draws_between",
             after=after,
             through=after + SEQUENCES_PER_READ,
-        ):
-            if len(drawn or b"") >= BEFORE_SCORES * size and (
-                rows := int(find_draws(size, drawn, removed).any(axis=1).sum())
-            ):
-                yield through, rows
+        )
+        blocks = [
+            (through, drawn[8 * size : BEFORE_SCORES * size])
+            for through, size, drawn in rows
+            if drawn is not None and len(drawn) >= BEFORE_SCORES * size
+        ]
+        for named in count_rows_naming(blocks, removed):
+            yield named

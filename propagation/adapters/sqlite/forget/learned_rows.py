@@ -15,7 +15,7 @@ from propagation.adapters.shared.learned_blocks import (
     NOTHING,
     Row,
     build_weights_of_rows,
-    find_draws,
+    count_rows_naming,
     find_places,
     find_removed_items,
     is_ascending,
@@ -40,11 +40,14 @@ LEARNED_FROM = (
     " WHERE through IN (SELECT value FROM json_each(?1))"
 )
 
+SMALL_ROWS, BLOCKS_A_LOOK = 32, 1_000
 # A block of another length is damaged, which the check of the database says.
-WHOLE_BLOCKS = (
-    f"SELECT through, size FROM learned WHERE length(columns) = size * {BYTES_PER_ROW}"
-    " ORDER BY through"
+NEGATIVES_OF_BLOCKS = (
+    f"SELECT through, size, iif(size <= {SMALL_ROWS}, substr(columns, 8 * size + 1,"
+    f" {BEFORE_SCORES - 8} * size), NULL) FROM learned"
+    f" WHERE size > 0 AND length(columns) = size * {BYTES_PER_ROW} ORDER BY through"
 )
+"""The packed negatives of all blocks; none of a large one, of which they are a small part."""
 ITEMS_GIVEN = (
     "SELECT max(coalesce((SELECT value FROM progress WHERE name ="
     f" 'refs_given_{int(ClientKind.ITEM)}'), 0), coalesce((SELECT max(ref >> 1) + 1 FROM client"
@@ -95,26 +98,37 @@ def read_removed_items(connection: sqlite3.Connection) -> Bools:
     return find_removed_items((ref for (ref,) in refs), given)
 
 
-def find_blocks_naming(
-    connection: sqlite3.Connection, marked: Bools
-) -> Iterator[tuple[int, int, int]]:
+def find_blocks_naming(connection: sqlite3.Connection, marked: Bools) -> Iterator[tuple[int, int]]:
     """Yield the blocks that name marked items among what was drawn.
 
     Yields:
-        (through, size, how many rows name one) of a block.
+        (through, how many rows name one) of a block.
     """
-    for through, size in connection.execute(WHOLE_BLOCKS).fetchall():
-        with connection.blobopen("learned", "columns", through, readonly=True) as blob:
-            start = blob.read(BEFORE_SCORES * size)
-        if rows := int(find_draws(size, start, marked).any(axis=1).sum()):
-            yield through, size, rows
+    cursor = connection.execute(NEGATIVES_OF_BLOCKS)
+    while found := cursor.fetchmany(BLOCKS_A_LOOK):
+        blocks = [
+            (
+                through,
+                _read_negatives(connection, through, size) if negatives is None else negatives,
+            )
+            for through, size, negatives in found
+        ]
+        yield from count_rows_naming(blocks, marked)
+
+
+def _read_negatives(connection: sqlite3.Connection, through: int, size: int) -> bytes:
+    """Read the negatives of a large block, and not the block."""
+    with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+        blob.seek(8 * size)
+        return blob.read((BEFORE_SCORES - 8) * size)
 
 
 def clear_draws(connection: sqlite3.Connection, marked: Bools) -> None:
     """Remove marked items from what was drawn against others (see `remove_draws`)."""
-    for through, size, _ in find_blocks_naming(connection, marked):
+    for through, _ in list(find_blocks_naming(connection, marked)):
         with connection.blobopen("learned", "columns", through, readonly=True) as blob:
             columns = blob.read()
+        size = len(columns) // BYTES_PER_ROW
         _write_rows(connection, through, size, list(remove_draws(size, columns, marked)))
 
 

@@ -410,8 +410,8 @@ def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _find_removed_draws(connection: sqlite3.Connection) -> Iterator[str]:
     marked = read_removed_items(connection)
-    for through, _, rows in find_blocks_naming(connection, marked):
-        yield REMOVED_DRAWS.format(through, rows)
+    for named in find_blocks_naming(connection, marked):
+        yield REMOVED_DRAWS.format(*named)
 
 
 def list_leftovers(connection: sqlite3.Connection) -> list[str]:
