@@ -17,6 +17,8 @@ ITEMS_PER_READ = 100_000
 
 async def read_removed_items(database: Neo4jDatabase) -> Bools:
     """Mark the rows of the items that were removed (see `find_removed_items`)."""
+    # First, so that an item which is created meanwhile is not taken for a removed one.
+    given = await database.value("maintenance/check/numbers/items_given")
     known: list[int] = []
     page: list[int] = [-1]
     while page:
@@ -24,7 +26,7 @@ async def read_removed_items(database: Neo4jDatabase) -> Bools:
             "maintenance/check/numbers/item_refs", after=page[-1], limit=ITEMS_PER_READ
         )
         known += page
-    return find_removed_items(known, await database.value("maintenance/check/numbers/items_given"))
+    return find_removed_items(known, given)
 
 
 async def find_blocks_naming(

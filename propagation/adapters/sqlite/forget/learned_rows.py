@@ -93,8 +93,9 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
 
 def read_removed_items(connection: sqlite3.Connection) -> Bools:
     """Mark the rows of the items that were removed (see `find_removed_items`)."""
-    refs = connection.execute("SELECT ref FROM client WHERE kind = ?", (int(ClientKind.ITEM),))
+    # First, so that an item which is created meanwhile is not taken for a removed one.
     ((given,),) = connection.execute(ITEMS_GIVEN)
+    refs = connection.execute("SELECT ref FROM client WHERE kind = ?", (int(ClientKind.ITEM),))
     return find_removed_items((ref for (ref,) in refs), given)
 
 
