@@ -85,13 +85,13 @@ async def test_an_item_that_is_created_meanwhile_is_not_taken_for_a_removed_one(
     stores, monkeypatch
 ):
     checked, written = stores
-    names, run = itertools.count(), checked.database._run
+    names, read = itertools.count(), checked.database.rows
 
-    async def create_and_run(*arguments, **options):
+    async def create_and_read(*arguments, **options):
         await written.upsert_clients([change(ClientKind.ITEM, f"new {next(names)}")])
-        return await run(*arguments, **options)
+        return await read(*arguments, **options)
 
-    monkeypatch.setattr(checked.database, "_run", create_and_run)
+    monkeypatch.setattr(checked.database, "rows", create_and_read)
     assert not (await read_removed_items(checked.database)).any()
     assert next(names) > 2
 

@@ -3,4 +3,4 @@
 // parameters: after, through
 MATCH (b:LearnedBlock)
 WHERE b.through > $after AND b.through <= $through
-RETURN b.through, b.size, b.drawn ORDER BY b.through
+RETURN collect([b.through, b.size, b.drawn])

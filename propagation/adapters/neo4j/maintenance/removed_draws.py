@@ -41,7 +41,7 @@ async def find_blocks_naming(
     """
     learned = await database.value("learn/blocks/learned_through") or 0
     for after in range(0, learned, SEQUENCES_PER_READ):
-        rows = await database.rows(
+        rows = await database.table(
             "maintenance/check/numbers/draws_between",
             after=after,
             through=after + SEQUENCES_PER_READ,
