@@ -63,7 +63,7 @@ class TooNew(PropagationError):
     """Time travel to a sequence or time in the future."""
 
     def __init__(self, asked: str, newest: int) -> None:
-        super().__init__(f"as_of {asked} is in the future; the newest sequence is {newest}")
+        super().__init__(f"the point {asked} is in the future; the newest sequence is {newest}")
         self.asked = asked
         self.newest = newest
 

@@ -150,7 +150,9 @@ async def _one(engine: Engine, ref: int, line: int) -> tuple[float, float, int] 
     """
     started = time.perf_counter()
     first, paths = None, 0
-    async for path in engine.tracer.trace_line(ref, line):
+    profile = await engine.tracer.read_profile(ref)
+    traced = next(one for one in profile.lines if one.id == line)
+    async for path in engine.tracer.trace_line(profile, traced):
         paths += 1
         if first is None and isinstance(path[0], InteractionRow):
             first = time.perf_counter() - started

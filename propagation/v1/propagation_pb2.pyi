@@ -656,6 +656,7 @@ class MessageSource(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     ROUTER_NAME_FIELD_NUMBER: _builtins.int
     SENDERS_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """The router that sent the message."""
     version: _builtins.int
@@ -664,7 +665,13 @@ class MessageSource(_message.Message):
     """The router's name at that version. Empty if the message is no longer kept."""
     @_builtins.property
     def senders(self) -> Global___Parties:
-        """Up to 50 clients whose changed attributes the message carried. Absent if it is no longer kept."""
+        """Up to 50 clients whose changed attributes the message carried. Absent if it is no longer kept.
+        Empty for a message that an evolution wrote.
+        """
+
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionOrigin:
+        """The evolution that wrote the message. Absent for a message of a round."""
 
     def __init__(
         self,
@@ -673,16 +680,64 @@ class MessageSource(_message.Message):
         version: _builtins.int = ...,
         router_name: _builtins.str = ...,
         senders: Global___Parties | None = ...,
+        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router", "senders", b"senders"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "evolution", b"evolution", "router", b"router", "senders", b"senders"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router", "router_name", b"router_name", "senders", b"senders", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "evolution", b"evolution", "router", b"router", "router_name", b"router_name", "senders", b"senders", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
+    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
 
 Global___MessageSource: _TypeAlias = MessageSource  # noqa: Y015
+
+@_typing.final
+class EvolutionOrigin(_message.Message):
+    """The evolution that wrote a message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    UNDOES_FIELD_NUMBER: _builtins.int
+    run: _builtins.int
+    """The evolution run."""
+    sequence: _builtins.int
+    """The sequence of the run's publication."""
+    kind: Global___EvolutionKind.ValueType
+    """What the run did to the router. Unspecified if an undo gave the router its earlier text back."""
+    undoes: _builtins.int
+    """The run that this run undid. Absent for any other run."""
+    @_builtins.property
+    def before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The numbers, before the run, of the routers that the message's router came from."""
+
+    def __init__(
+        self,
+        *,
+        run: _builtins.int = ...,
+        sequence: _builtins.int = ...,
+        kind: Global___EvolutionKind.ValueType = ...,
+        before: _abc.Iterable[_builtins.int] | None = ...,
+        undoes: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_undoes", b"_undoes", "undoes", b"undoes"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_undoes", b"_undoes", "before", b"before", "kind", b"kind", "run", b"run", "sequence", b"sequence", "undoes", b"undoes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__undoes: _TypeAlias = _typing.Literal["undoes"]  # noqa: Y015
+    _WhichOneofArgType__undoes: _TypeAlias = _typing.Literal["_undoes", b"_undoes"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__undoes) -> _WhichOneofReturnType__undoes | None: ...
+
+Global___EvolutionOrigin: _TypeAlias = EvolutionOrigin  # noqa: Y015
 
 @_typing.final
 class Line(_message.Message):
@@ -748,6 +803,8 @@ class FilterRule(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     AGE_FIELD_NUMBER: _builtins.int
+    EARLIER_ROUTERS_FIELD_NUMBER: _builtins.int
+    REPLACED_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """A router of the taste bank."""
     attribute: _builtins.str
@@ -760,9 +817,19 @@ class FilterRule(_message.Message):
     """The rule in words."""
     age: _builtins.int
     """The sequence at which the rule was last confirmed."""
+    replaced: _builtins.bool
+    """Whether a bootstrap after `age` made new routers: `router` then stands for another community
+    than the rule was written about.
+    """
     @_builtins.property
     def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The sequences of the interactions that the rule rests on."""
+
+    @_builtins.property
+    def earlier_routers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The numbers, at `age`, of the routers that became `router`, if they are others than `router`
+        alone: evolutions moved the rule, and its text may name one of them. Empty for any other rule.
+        """
 
     def __init__(
         self,
@@ -773,10 +840,12 @@ class FilterRule(_message.Message):
         text: _builtins.str = ...,
         evidence: _abc.Iterable[_builtins.int] | None = ...,
         age: _builtins.int = ...,
+        earlier_routers: _abc.Iterable[_builtins.int] | None = ...,
+        replaced: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "router", b"router", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["age", b"age", "attribute", b"attribute", "evidence", b"evidence", "factor", b"factor", "router", b"router", "target", b"target", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["age", b"age", "attribute", b"attribute", "earlier_routers", b"earlier_routers", "evidence", b"evidence", "factor", b"factor", "replaced", b"replaced", "router", b"router", "target", b"target", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_target: _TypeAlias = _typing.Literal["router", "attribute"]  # noqa: Y015
     _WhichOneofArgType_target: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
@@ -798,6 +867,7 @@ class Message(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """The router that sent the message."""
     version: _builtins.int
@@ -807,10 +877,16 @@ class Message(_message.Message):
     text: _builtins.str
     """The message."""
     sequence: _builtins.int
-    """The sequence of the round that sent the message."""
+    """The sequence of the round or the evolution that sent the message."""
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The attributes that this version integrated."""
+
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionOrigin:
+        """The evolution that wrote the message; set on the paths of TracePropagation. Absent for a message
+        of a round.
+        """
 
     def __init__(
         self,
@@ -821,13 +897,19 @@ class Message(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Iterable[_builtins.str] | None = ...,
         sequence: _builtins.int = ...,
+        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "evolution", b"evolution", "router", b"router"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "attributes", b"attributes", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "attributes", b"attributes", "evolution", b"evolution", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
+    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
 
 Global___Message: _TypeAlias = Message  # noqa: Y015
@@ -2268,6 +2350,7 @@ class Router(_message.Message):
     EPOCH_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
     WRITTEN_BY_FIELD_NUMBER: _builtins.int
+    TRUSTED_BY_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The router's number within its bank."""
     bank: Global___Bank.ValueType
@@ -2293,6 +2376,10 @@ class Router(_message.Message):
     reasoner. summarize:NAME: the reasoner NAME wrote this text in the model's stead.
     Empty: no model was asked.
     """
+    trusted_by: _builtins.int
+    """The number of users who trust this router most, of the routers of its bank; users without events
+    do not count. On a large state it may be a second older than the rest. 0 with as_of.
+    """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The attributes that the last version integrated."""
@@ -2311,10 +2398,11 @@ class Router(_message.Message):
         epoch: _builtins.int = ...,
         sequence: _builtins.int = ...,
         written_by: _builtins.str = ...,
+        trusted_by: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "number", b"number"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "trusted_by", b"trusted_by", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
@@ -2622,6 +2710,7 @@ class ListRouterVersionsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     MAX_CLIENTS_FIELD_NUMBER: _builtins.int
+    THROUGH_VERSION_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The number of a taste router. Required."""
     page_size: _builtins.int
@@ -2630,6 +2719,8 @@ class ListRouterVersionsRequest(_message.Message):
     """next_page_token of the previous answer, with all other fields unchanged. Empty: the first page."""
     max_clients: _builtins.int
     """How many of the clients that merged a version are named, 1 to 100. Absent: 10."""
+    through_version: _builtins.int
+    """The newest version to list, from 1. Absent: from the newest of all on."""
     def __init__(
         self,
         *,
@@ -2637,10 +2728,11 @@ class ListRouterVersionsRequest(_message.Message):
         page_size: _builtins.int | None = ...,
         page_token: _builtins.str = ...,
         max_clients: _builtins.int | None = ...,
+        through_version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "_through_version", b"_through_version", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size", "through_version", b"through_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients", "_number", b"_number", "_page_size", b"_page_size", "_through_version", b"_through_version", "max_clients", b"max_clients", "number", b"number", "page_size", b"page_size", "page_token", b"page_token", "through_version", b"through_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max_clients: _TypeAlias = _typing.Literal["max_clients"]  # noqa: Y015
     _WhichOneofArgType__max_clients: _TypeAlias = _typing.Literal["_max_clients", b"_max_clients"]  # noqa: Y015
@@ -2648,12 +2740,16 @@ class ListRouterVersionsRequest(_message.Message):
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
     _WhichOneofReturnType__page_size: _TypeAlias = _typing.Literal["page_size"]  # noqa: Y015
     _WhichOneofArgType__page_size: _TypeAlias = _typing.Literal["_page_size", b"_page_size"]  # noqa: Y015
+    _WhichOneofReturnType__through_version: _TypeAlias = _typing.Literal["through_version"]  # noqa: Y015
+    _WhichOneofArgType__through_version: _TypeAlias = _typing.Literal["_through_version", b"_through_version"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_clients) -> _WhichOneofReturnType__max_clients | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__page_size) -> _WhichOneofReturnType__page_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__through_version) -> _WhichOneofReturnType__through_version | None: ...
 
 Global___ListRouterVersionsRequest: _TypeAlias = ListRouterVersionsRequest  # noqa: Y015
 
@@ -2677,6 +2773,7 @@ class RouterVersion(_message.Message):
     FELL_OUT_FIELD_NUMBER: _builtins.int
     OTHER_FIELD_NUMBER: _builtins.int
     CLIENTS_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version, from 1."""
     name: _builtins.str
@@ -2715,6 +2812,10 @@ class RouterVersion(_message.Message):
         role analyst.
         """
 
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionOrigin:
+        """The evolution that wrote it. Absent for the message of a round."""
+
     def __init__(
         self,
         *,
@@ -2732,12 +2833,15 @@ class RouterVersion(_message.Message):
         fell_out: _builtins.int = ...,
         other: _builtins.int = ...,
         clients: _abc.Iterable[Global___ClientKey] | None = ...,
+        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "evolution", b"evolution", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "clients", b"clients", "empty", b"empty", "epoch", b"epoch", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "name", b"name", "other", b"other", "sequence", b"sequence", "text", b"text", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attributes", b"attributes", "clients", b"clients", "empty", b"empty", "epoch", b"epoch", "evolution", b"evolution", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "name", b"name", "other", b"other", "sequence", b"sequence", "text", b"text", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
+    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
 
 Global___RouterVersion: _TypeAlias = RouterVersion  # noqa: Y015
 
@@ -2792,7 +2896,7 @@ class TracePropagationRequest(_message.Message):
 
     @_builtins.property
     def line(self) -> Global___LineOfProfile:
-        """Paths that lead to this line of a current profile."""
+        """Paths that lead to this line of a profile."""
 
     def __init__(
         self,
@@ -2820,14 +2924,19 @@ Global___TracePropagationRequest: _TypeAlias = TracePropagationRequest  # noqa: 
 
 @_typing.final
 class LineOfProfile(_message.Message):
-    """A line of a client's current profile."""
+    """A line of a client's profile."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     CLIENT_FIELD_NUMBER: _builtins.int
     LINE_ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     line_id: _builtins.int
     """Line.id, as GetProfile shows it to this caller."""
+    version: _builtins.int
+    """The version of the profile that has the line, from 1. If it is no longer kept, the current
+    version stands in. A version of an item needs the role analyst. Absent: the current version.
+    """
     @_builtins.property
     def client(self) -> Global___ClientKey:
         """The client."""
@@ -2837,12 +2946,15 @@ class LineOfProfile(_message.Message):
         *,
         client: Global___ClientKey | None = ...,
         line_id: _builtins.int = ...,
+        version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["client", b"client"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "client", b"client", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client", b"client", "line_id", b"line_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_version", b"_version", "client", b"client", "line_id", b"line_id", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
+    _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
 Global___LineOfProfile: _TypeAlias = LineOfProfile  # noqa: Y015
 
@@ -2952,25 +3064,34 @@ class AttributeHop(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     ROUTER_FIELD_NUMBER: _builtins.int
+    ROUTER_VERSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The attribute, normalised."""
     router: _builtins.int
     """The router that integrated the attribute. Absent if the attribute waits for a round, or too few
     clients hold it.
     """
+    router_version: _builtins.int
+    """The version of the router's text that integrated the attribute. Absent as `router`."""
     def __init__(
         self,
         *,
         name: _builtins.str = ...,
         router: _builtins.int | None = ...,
+        router_version: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "_router_version", b"_router_version", "router", b"router", "router_version", b"router_version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "name", b"name", "router", b"router"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "_router_version", b"_router_version", "name", b"name", "router", b"router", "router_version", b"router_version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    _WhichOneofReturnType__router_version: _TypeAlias = _typing.Literal["router_version"]  # noqa: Y015
+    _WhichOneofArgType__router_version: _TypeAlias = _typing.Literal["_router_version", b"_router_version"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__router_version) -> _WhichOneofReturnType__router_version | None: ...
 
 Global___AttributeHop: _TypeAlias = AttributeHop  # noqa: Y015
 
@@ -3011,6 +3132,7 @@ class TracePropagationResponse(_message.Message):
     PATHS_FIELD_NUMBER: _builtins.int
     TRUNCATED_FIELD_NUMBER: _builtins.int
     REFLECTS_FIELD_NUMBER: _builtins.int
+    LINE_FIELD_NUMBER: _builtins.int
     truncated: _builtins.bool
     """Whether there are more paths than the limit."""
     @_builtins.property
@@ -3021,18 +3143,25 @@ class TracePropagationResponse(_message.Message):
     def reflects(self) -> Global___Reflects:
         """The part of the log that the answer reflects."""
 
+    @_builtins.property
+    def line(self) -> Global___ProfileHop:
+        """The line that a request for a line asked for, with its profile. Absent for other requests."""
+
     def __init__(
         self,
         *,
         paths: _abc.Iterable[Global___Path] | None = ...,
         truncated: _builtins.bool = ...,
         reflects: Global___Reflects | None = ...,
+        line: Global___ProfileHop | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["reflects", b"reflects"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "line", b"line", "reflects", b"reflects"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["paths", b"paths", "reflects", b"reflects", "truncated", b"truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_line", b"_line", "line", b"line", "paths", b"paths", "reflects", b"reflects", "truncated", b"truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__line: _TypeAlias = _typing.Literal["line"]  # noqa: Y015
+    _WhichOneofArgType__line: _TypeAlias = _typing.Literal["_line", b"_line"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__line) -> _WhichOneofReturnType__line | None: ...
 
 Global___TracePropagationResponse: _TypeAlias = TracePropagationResponse  # noqa: Y015
 

@@ -340,7 +340,8 @@ class PropagationServiceServicer:
         whom the call names, and an attribute that too few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
-        does not exist.
+        does not exist. PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role
+        analyst.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

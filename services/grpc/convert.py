@@ -4,7 +4,7 @@ First come the types that read the same for every caller, then profiles and thei
 caller may see them (visibility.py).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -24,6 +24,7 @@ from propagation.model import (
 )
 from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
+from propagation.workflow.history.router_origins import EvolutionOrigin, RuleOrigin
 from propagation.workflow.reason.dead_letters import FailedEvent
 from services.grpc.visibility import References, list_shown_senders
 
@@ -92,8 +93,25 @@ def time_to_proto(time_ms: int) -> Timestamp | None:
     return Timestamp(seconds=time_ms // 1_000, nanos=time_ms % 1_000 * 1_000_000)
 
 
-def message_to_proto(message: RouterVersion) -> pb.Message:
-    """Convert a router's version to a message."""
+def origin_to_proto(origin: EvolutionOrigin | None) -> pb.EvolutionOrigin | None:
+    """Convert the evolution that wrote a message; None for a round's."""
+    if origin is None:
+        return None
+    return pb.EvolutionOrigin(
+        run=origin.run,
+        sequence=origin.sequence,
+        kind=pb.EVOLUTION_KIND_UNSPECIFIED if origin.kind is None else EVOLUTION_KINDS[origin.kind],
+        before=origin.before,
+        undoes=origin.undoes,
+    )
+
+
+def message_to_proto(message: RouterVersion, origin: EvolutionOrigin | None = None) -> pb.Message:
+    """Convert a router's version to a message.
+
+    Args:
+        origin: The evolution that wrote it, if one did and the answer is to say so.
+    """
     return pb.Message(
         router=message.router,
         version=message.version,
@@ -101,6 +119,7 @@ def message_to_proto(message: RouterVersion) -> pb.Message:
         text=message.text,
         attributes=message.attributes,
         sequence=message.sequence,
+        evolution=origin_to_proto(origin),
     )
 
 
@@ -152,7 +171,7 @@ def lineage_to_proto(step: LineageStep) -> pb.Lineage:
     )
 
 
-def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
+def rule_to_proto(rule: FilterRule, origin: RuleOrigin) -> pb.FilterRule:
     """Convert a filter rule."""
     return pb.FilterRule(
         factor=rule.factor,
@@ -161,6 +180,8 @@ def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
         attribute=rule.attribute,  # type: ignore[arg-type]
         evidence=rule.evidence,
         age=rule.age,
+        earlier_routers=origin.routers,
+        replaced=origin.replaced,
     )
 
 
@@ -175,8 +196,14 @@ def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:
     return parties
 
 
-def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
-    """Convert the part of a profile that the caller may read."""
+def profile_to_proto(
+    reading: ProfileReading, references: References, rules: Sequence[RuleOrigin]
+) -> pb.Profile:
+    """Convert the part of a profile that the caller may read.
+
+    Args:
+        rules: The routers that the profile's filter rules were about.
+    """
     text, ref = reading.text, reading.client.ref
     lines = references.number_lines(text.profile.lines, ref)
     whole = references.reads_all(ref)
@@ -188,7 +215,11 @@ def profile_to_proto(reading: ProfileReading, references: References) -> pb.Prof
             line_to_proto(number, line, references, whole=whole) for number, line in lines.items()
         ],
         attributes=sorted({name for line in lines.values() for name in line.attributes}),
-        filter_memory=[rule_to_proto(rule) for rule in text.filter_memory.rules if whole],
+        filter_memory=[
+            rule_to_proto(rule, origin)
+            for rule, origin in zip(text.filter_memory.rules, rules, strict=True)
+            if whole
+        ],
         waiting=map(message_to_proto, () if ref in references.rare else reading.waiting),
         dropped=text.dropped if whole else 0,
     )
@@ -256,5 +287,6 @@ def _source_to_proto(source: Source, references: References) -> pb.Source:
             version=version,
             router_name=message.name if message else "",
             senders=_senders_to_proto(message, references) if message else None,
+            evolution=origin_to_proto(references.origins.get(source.message)),
         )
     )

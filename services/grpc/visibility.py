@@ -14,6 +14,7 @@ from propagation.model import (
     get_kind,
 )
 from propagation.workflow.engine import Engine
+from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from services.security.roles import Caller, Role, admitted_caller
 
 SENDERS = 50
@@ -30,6 +31,7 @@ class References:
         least_users: How many users must stand behind what the caller is shown.
         rare: Items that fewer than `least_users` users chose.
         named: Users whom the call names; the role `persons` reads everything of them.
+        origins: The evolutions that wrote messages.
     """
 
     caller: Caller
@@ -40,6 +42,7 @@ class References:
     interactions: Mapping[int, InteractionRow]
     messages: Mapping[tuple[int, int], RouterVersion]
     named: frozenset[int]
+    origins: Mapping[tuple[int, int], EvolutionOrigin]
 
     def list_visible_keys(self, refs: Iterable[int]) -> list[ClientKey] | int:
         """List the keys of clients by ref, or only count them.
@@ -117,6 +120,7 @@ async def load_references(
     refs: Iterable[int] = (),
     interactions: Iterable[InteractionRow] = (),
     *,
+    messages: Iterable[RouterVersion] = (),
     named: Iterable[int] = (),
     past: bool = False,
 ) -> References:
@@ -126,6 +130,7 @@ async def load_references(
 
     Args:
         refs: Clients to load, too.
+        messages: Messages that the answer shows, besides those that lines cite.
         named: Clients whom the call names.
         past: Whether the answer shows how things were.
     """
@@ -137,14 +142,17 @@ async def load_references(
     if missing:
         events |= {event.sequence: event for event in await store.get_interactions(missing)}
     cited = sorted({source.message for source in sources if source.message is not None})
-    messages = await store.get_messages(cited, SENDERS) if cited else {}
+    found = await store.get_messages(cited, SENDERS) if cited else {}
+    # A message with senders is a round's.
+    alone = [message for message in found.values() if not message.integrated]
+    origins = await find_evolution_origins(store, [*messages, *alone])
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
     shown = sorted(
         {
             *titled,
             *(event.user for event in events.values()),
-            *(ref for message in messages.values() for ref in list_shown_senders(message)),
+            *(ref for message in found.values() for ref in list_shown_senders(message)),
         }
     )
     keys, clients = await asyncio.gather(store.find_keys(shown), store.get_clients(sorted(titled)))
@@ -155,8 +163,9 @@ async def load_references(
         {ref: key for ref, key in zip(shown, keys, strict=True) if key is not None},
         {client.ref: client.title for client in clients},
         events,
-        messages,
+        found,
         frozenset(ref for ref in named if get_kind(ref) == ClientKind.USER),
+        origins,
     )
 
 

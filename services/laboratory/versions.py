@@ -4,8 +4,9 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
+from propagation.laboratory.code_version import digest_code, find_commit
 from propagation.laboratory.methods.dependencies import CODE
-from propagation.release import NAME, digest_code, find_commit, release
+from propagation.release import NAME, release
 
 PACKAGES = ("numpy", "numba")
 

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
+from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from services.report.force_layout import compute_force_layout, spread_labels
 from services.report.html import draw_svg, make_element, shorten
@@ -136,9 +137,19 @@ def describe_router(router: pb.Router, reached: int, members: Sequence[pb.Router
     examples = f"\nwith {', '.join(titles[:EXAMPLE_ITEMS])}" if titles else ""
     mass = f", mass {router.mass:,.0f}" if router.mass else ""  # the past keeps none
     return (
-        f"{get_name(router)}\n{router.members:,} members, {router.version:,} messages,"
-        f" {reached:,} clients reached{mass}{examples}"
+        f"{get_name(router)}\n{router.members:,} members{describe_trust(router)},"
+        f" {router.version:,} messages, {reached:,} clients reached{mass}{examples}"
     )
+
+
+def describe_trust(router: pb.Router) -> str:
+    """Say how many users trust a taste router most.
+
+    Empty where the number is not kept.
+    """
+    if not router.mass or router.bank != pb.BANK_TASTE:
+        return ""  # of the past, and of session routers, whose members these users are
+    return f", trusted most by {pluralize(router.trusted_by, 'user')}"
 
 
 def _compute_pulls(routers: Sequence[pb.Router], members: Members) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 A failed call or a bad request becomes one sentence, which says what to do.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
@@ -32,6 +33,32 @@ STATUSES: Mapping[grpc.StatusCode, int] = {
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 503,
 }
+FORGED_LINK = (
+    "This link to a page of a list is wrong or out of date; begin at the list’s first page."
+)
+WORDS: Mapping[str, str] = {
+    "key.id": "The id {problem}.",
+    "user_id": "The id of the user {problem}.",
+    "member.id": "The id of the item or user {problem}.",
+    "client.id": "“Name or id” {problem}.",
+    "event_id": "“Name or id” {problem}.",
+    "attribute": "“Name or id” {problem}.",
+    "line.client.id": "The id of the line’s client {problem}.",
+    "text": "“Id or words” {problem}.",
+    "attributes": "“Only with an attribute” {problem}.",
+    "categories": "“Only in a category” {problem}.",
+    "as_of.commit_time": "The point in the past {problem}.",
+    "since": "“From” {problem}.",
+    "until": "“Before” {problem}.",
+    "undo_run": "The run to undo {problem}.",
+    "sequences": "The sequence of a dead letter {problem}.",
+    "page_token": FORGED_LINK,
+}
+"""What a page says about a field of a call, in the words of its forms.
+
+A field of a list is named without its place. Quoted are the labels of forms.
+"""
+PLACE = re.compile(r"\[\d+\]")
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
@@ -74,8 +101,14 @@ def describe_failure(error: CallFailed) -> Problem:
             f"{str(error).rstrip('.')}. Sign in with a token that has the role.",
         )
     titles = {400: "This address cannot be shown", 404: "There is no such thing"}
-    text = f"{error.field}: {error.problem}" if error.field else str(error)
-    return Problem(status, titles.get(status, "The service refused"), text)
+    return Problem(status, titles.get(status, "The service refused"), _describe_refusal(error))
+
+
+def _describe_refusal(error: CallFailed) -> str:
+    if not error.field:
+        return str(error)
+    words = WORDS.get(PLACE.sub("", error.field), "{field}: {problem}")
+    return words.format(field=error.field, problem=error.problem.rstrip("."))
 
 
 async def show_problem(request: Request, problem: Problem) -> Response:

@@ -95,6 +95,14 @@ def link_router(number: int, bank: int = pb.BANK_TASTE, **fields: object) -> str
     return f"/routers/{name}/{number}" + (f"?{urlencode(fields)}" if fields else "")
 
 
+def link_message(router: int, version: int) -> str:
+    """Return the address of a router's messages, up to one of them.
+
+    It names the router that sent the message, also after its number was given to another.
+    """
+    return f"/routers/taste/{router}/messages?version={version}"
+
+
 def link_trace(origin: str, value: object, **fields: object) -> str:
     """Return the address of a trace.
 
@@ -103,6 +111,18 @@ def link_trace(origin: str, value: object, **fields: object) -> str:
         value: The event's or client's id, the attribute, or the line's number.
     """
     return f"/trace?{urlencode({origin: value, **fields})}"
+
+
+def link_line(key: pb.ClientKey, line: int, version: int) -> str:
+    """Return the address of the trace of a line.
+
+    Args:
+        line: The line's id.
+        version: The version of the profile that has the line, so that the address keeps its meaning
+            when the line is replaced; 0 if the visitor may not know it.
+    """
+    fields = {"kind": KINDS.get(key.kind, ""), "id": key.id}
+    return link_trace("line", line, **fields, **({"version": version} if version else {}))
 
 
 def write_time(time: Timestamp | datetime) -> Markup:
@@ -160,7 +180,9 @@ def _templates() -> Environment:
     environment.globals.update(
         link_client=link_client,
         link_router=link_router,
+        link_message=link_message,
         link_trace=link_trace,
+        link_line=link_line,
         static=get_static_address,
         forgery_field=FORGERY_FIELD,
         KINDS=KINDS,

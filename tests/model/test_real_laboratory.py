@@ -14,7 +14,7 @@ from propagation.laboratory.runs import read_parts
 from services.cli.app import app
 from tests.model.model_server import CONTEXT_TOKENS, SLOTS
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.timeout(1_800)]
 
 USERS, ITEMS = 10, 24
 STYLES = ("jazz", "folk", "reggae", "opera")

@@ -27,7 +27,7 @@ from propagation.v1.propagation_pb2_grpc import PropagationServiceStub
 from tests.model.model_server import CONTEXT_TOKENS, SLOTS
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.timeout(1_800)]
 
 TEST_SECONDS = 900
 READ_SECONDS = 5

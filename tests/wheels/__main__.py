@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from propagation.release import digest_code
+from propagation.laboratory.code_version import digest_code
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
@@ -26,7 +26,7 @@ LIST = (
     "from importlib.metadata import distributions as all;"
     "print(*sorted(f'{one.name} {one.version}' for one in all()), sep=', ')"
 )
-CODE = "from propagation.release import digest_code, find_commit"
+CODE = "from propagation.laboratory.code_version import digest_code, find_commit"
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 
 

@@ -10,8 +10,9 @@ from importlib.metadata import version
 
 import orjson
 
+from propagation.laboratory.code_version import digest_code
 from propagation.laboratory.methods.method import Dependencies, Method
-from propagation.release import NAME, digest_code, release
+from propagation.release import NAME, release
 
 CODE = "code"
 """The name of a dependency: a digest of this program's sources. No commit changes the version."""

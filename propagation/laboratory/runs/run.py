@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from propagation.datasets.dataset import Dataset
+from propagation.laboratory.code_version import find_commit
 from propagation.laboratory.methods import (
     Measured,
     Method,
@@ -39,7 +40,6 @@ from propagation.laboratory.runs.parts import (
 )
 from propagation.laboratory.runs.side_by_side import run_side_by_side
 from propagation.laboratory.temporary_folder import remove_abandoned_folders
-from propagation.release import find_commit
 
 Progress = Callable[[Collection[tuple[str, int]], int], None]
 """Takes the methods and seeds whose parts have ended, and how many parts there are."""

@@ -47,10 +47,12 @@ class AttributeHop:
 
     Attributes:
         router: None while the attribute waits for its round.
+        version: The version of the router's text that integrated the attribute; None likewise.
     """
 
     name: str
     router: int | None
+    version: int | None
 
 
 Hop = InteractionRow | ProfileHop | AttributeHop | RouterVersion
@@ -98,7 +100,7 @@ class Tracer:
                 if part.ref == ref and attribute in (None, part.attribute):
                     start = (
                         *(await self._find_sources([part]))[0],
-                        AttributeHop(part.attribute, message.router),
+                        AttributeHop(part.attribute, message.router, message.version),
                     )
                     async for path in self._find_paths_onwards(start, message, part):
                         yield path
@@ -123,19 +125,30 @@ class Tracer:
             async for path in self.trace_client(ref, attribute, with_events=ref not in rare):
                 yield path
 
-    async def trace_line(self, ref: int, line_id: int) -> AsyncIterator[Path]:
-        """Yield the paths from interactions to a line of a profile.
+    async def read_profile(self, ref: int, version: int | None = None) -> Profile:
+        """Read the profile of a version, from which a line is traced.
 
-        The profile is the current one; the paths are followed back from the line.
+        Args:
+            version: None means the current version, which also stands in for a version that
+                retention dropped: the line may be in it still.
 
         Raises:
-            NotFound: The profile has no such line.
+            NotFound: There was no such version yet.
         """
-        profile = (await self.store.load_texts([ref]))[ref].profile
-        line = next((line for line in profile.lines if line.id == line_id), None)
-        if line is None:
-            raise NotFound("line", str(line_id))
-        here = ProfileHop(ref, profile.version, line)
+        current = (await self.store.load_texts([ref]))[ref].profile
+        if version is None or version == current.version:
+            return current
+        if not 1 <= version < current.version:
+            raise NotFound("version of the profile", str(version))
+        kept = await self.store.get_texts_of_versions([(ref, version)])
+        return kept[ref, version].profile if kept else current
+
+    async def trace_line(self, profile: Profile, line: Line) -> AsyncIterator[Path]:
+        """Yield the paths from interactions to a line of a profile.
+
+        The paths are followed back from the line.
+        """
+        ref, here = profile.ref, ProfileHop(profile.ref, profile.version, line)
         cited = [source.sequence for source in line.sources if source.sequence]
         keys = line.messages
         events, messages, parts = await asyncio.gather(
@@ -168,12 +181,11 @@ class Tracer:
             start: Path = (event, ProfileHop(ref, text.profile.version, line))
             carriers = await self._find_first_carriers(ref, line, text.profile, event.sequence)
             for message, part in carriers:
-                async for path in self._find_paths_onwards(
-                    (*start, AttributeHop(part.attribute, message.router)), message, part
-                ):
+                hop = AttributeHop(part.attribute, message.router, message.version)
+                async for path in self._find_paths_onwards((*start, hop), message, part):
                     yield path
             if not carriers:
-                yield start + tuple(AttributeHop(name, None) for name in line.attributes[:1])
+                yield start + tuple(AttributeHop(name, None, None) for name in line.attributes[:1])
 
     async def _find_first_carriers(
         self, ref: int, line: Line, profile: Profile, sequence: int
@@ -240,7 +252,8 @@ class Tracer:
         """
         for batch in split_into_batches(parts, PARTS_AT_ONCE):
             for part, source in zip(batch, await self._find_sources(batch), strict=True):
-                yield (*source, AttributeHop(part.attribute, message.router), message, here)
+                hop = AttributeHop(part.attribute, message.router, message.version)
+                yield (*source, hop, message, here)
         if not parts:
             yield (message, here)
 

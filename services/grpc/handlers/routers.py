@@ -16,7 +16,6 @@ from propagation.model import (
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
     compute_router_masses,
-    count_session_users,
     find_session_community,
 )
 from services.grpc.convert import (
@@ -48,10 +47,11 @@ class RoutersHandler(Servicer):
         member = _parse_member(request)
         page = parse_page(request, f"routers {request.bank} {at} {member or ''}")
         await self._wait_for(request, context)
+        through = request.min_sequence
         reflects = await self._build_reflects()
         if member is not None:
             holding = await self._find_routers_of(member)
-            taste = await self._read_routers(BankName.TASTE) if holding else []
+            taste = await self._read_routers(BankName.TASTE, through) if holding else []
             routers = [router for router in taste if router.number in holding]
         elif at is not None:
             routers = await self._list_past_routers(at, retired=False)
@@ -60,7 +60,7 @@ class RoutersHandler(Servicer):
             routers = [
                 router
                 for bank in banks
-                for router in await self._read_routers(bank)
+                for router in await self._read_routers(bank, through)
                 if bank == BankName.SESSION or router.number in in_use
             ]
         return pb.ListRoutersResponse(
@@ -83,13 +83,15 @@ class RoutersHandler(Servicer):
         await self._wait_for(request, context)
         reflects = await self._build_reflects()
         routers = await (
-            self._read_routers(bank) if at is None else self._list_past_routers(at, retired=True)
+            self._read_routers(bank, request.min_sequence)
+            if at is None
+            else self._list_past_routers(at, retired=True)
         )
         router = next((router for router in routers if router.number == number), None)
         if router is None:
             raise NotFound("router", str(number))
         members = await (
-            self._list_session_members(number, page.end + 1)
+            self._list_session_members(router, page.end + 1)
             if bank == BankName.SESSION
             else self._list_taste_members(number, page.end + 1, at)
         )
@@ -131,9 +133,14 @@ class RoutersHandler(Servicer):
         edges = await self._store.get_edges([ref])
         return frozenset(edge.router for edge in edges.get(ref, ()))
 
-    async def _read_routers(self, bank: BankName) -> list[pb.Router]:
-        """Read a bank's routers as they are now, retired ones included."""
+    async def _read_routers(self, bank: BankName, through: int) -> list[pb.Router]:
+        """Read a bank's routers as they are now, retired ones included.
+
+        Args:
+            through: The sequence that their numbers reflect at least.
+        """
         mass = await self._engine.compute(compute_router_masses, bank)
+        trusted_by = await self._engine.trust_counts.read(bank, through)
         epoch = await self._store.get_current_epoch()
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
@@ -143,7 +150,7 @@ class RoutersHandler(Servicer):
                 for version in await self._store.get_router_versions(range(len(mass)))
             }
         else:
-            members = dict(enumerate(await self._engine.compute(count_session_users)))
+            members = dict(enumerate(trusted_by))
         return [
             _with_text(
                 pb.Router(
@@ -152,6 +159,7 @@ class RoutersHandler(Servicer):
                     mass=mass[number],
                     members=members.get(number, 0),
                     epoch=epoch.number if epoch else 0,
+                    trusted_by=trusted_by[number],
                 ),
                 texts.get(number),
             )
@@ -171,12 +179,12 @@ class RoutersHandler(Servicer):
             if retired or not past.retired
         ]
 
-    async def _list_session_members(self, number: int, limit: int) -> list[pb.RouterMember]:
-        items, users = await self._engine.compute(
-            find_session_community, number, limit, self._get_least_users()
+    async def _list_session_members(self, router: pb.Router, limit: int) -> list[pb.RouterMember]:
+        items = await self._engine.compute(
+            find_session_community, router.number, limit, self._get_least_users()
         )
-        edges = [RoutingEdge(number, ref, lift, 0) for ref, lift in items]
-        return await self._list_members(edges, users, None)
+        edges = [RoutingEdge(router.number, ref, lift, 0) for ref, lift in items]
+        return await self._list_members(edges, router.members, None)
 
     async def _list_taste_members(
         self, number: int, limit: int, at: int | None

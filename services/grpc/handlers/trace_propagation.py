@@ -5,17 +5,19 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from propagation.model import (
     Author,
     ClientKind,
+    EvolutionKind,
     InteractionRow,
     InvalidInput,
-    Line,
     NotFound,
     RouterVersion,
     check_entry,
     check_id,
     get_kind,
+    join_names,
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.engine import Engine
+from propagation.workflow.history.router_origins import EvolutionOrigin
 from propagation.workflow.history.trace import AttributeHop, Hop, Path, ProfileHop
 from services.grpc.convert import (
     CLIENT_KINDS,
@@ -49,6 +51,7 @@ async def load_path_references(
         lines=[hop.line for hop in profiles if hop.line is not None],
         refs=[hop.ref for hop in profiles],
         interactions=[hop for hop in hops if isinstance(hop, InteractionRow)],
+        messages=[hop for hop in hops if isinstance(hop, RouterVersion)],
     )
 
 
@@ -72,18 +75,30 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
         )
     if isinstance(hop, AttributeHop):
         return pb.Hop(
-            attribute=pb.AttributeHop(name=hop.name, router=hop.router),
+            attribute=pb.AttributeHop(name=hop.name, router=hop.router, router_version=hop.version),
             text=_describe_attribute(hop),
         )
     if isinstance(hop, RouterVersion):
+        origin = references.origins.get((hop.router, hop.version))
         return pb.Hop(
-            message=message_to_proto(hop),
+            message=message_to_proto(hop, origin),
             sequence=hop.sequence,
-            text=f"router {hop.router} ({hop.name}) told its community: {hop.text}",
+            text=_describe_message(hop, origin),
         )
+    shown = references.shows(hop.line, hop.ref)
+    hidden = (
+        f"the profile of {UNNAMED[get_kind(hop.ref)]}, in a line that too few users stand behind"
+    )
+    return pb.Hop(
+        profile=_profile_hop_to_proto(hop, references),
+        text=_describe_profile(hop, references) if shown else hidden,
+    )
+
+
+def _profile_hop_to_proto(hop: ProfileHop, references: References) -> pb.ProfileHop:
     shown, whole = references.shows(hop.line, hop.ref), references.reads_all(hop.ref)
     number = hop.line.id if hop.line and whole else 0
-    profile = pb.ProfileHop(
+    return pb.ProfileHop(
         client=parties_to_proto([hop.ref], references) if shown else pb.Parties(count=1),
         kind=CLIENT_KINDS[get_kind(hop.ref)],
         version=hop.version if whole else 0,
@@ -92,10 +107,28 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
             line_to_proto(number, hop.line, references, whole=whole) if shown and hop.line else None
         ),
     )
-    hidden = (
-        f"the profile of {UNNAMED[get_kind(hop.ref)]}, in a line that too few users stand behind"
-    )
-    return pb.Hop(profile=profile, text=_describe_profile(hop, references) if shown else hidden)
+
+
+def _describe_message(message: RouterVersion, origin: EvolutionOrigin | None) -> str:
+    router = f"router {message.router} ({message.name})"
+    if origin is None:
+        return f"{router} told its community: {message.text}"
+    written = f"what evolution run {origin.run} wrote when it {_describe_origin(origin)}"
+    return f"{router} told its community {written}: {message.text}"
+
+
+def _describe_origin(origin: EvolutionOrigin) -> str:
+    """Say what an evolution did when it wrote a message, after "it"."""
+    if origin.undoes is not None:
+        return f"undid run {origin.undoes}"
+    before = join_names([str(number) for number in origin.before])
+    match origin.kind:
+        case EvolutionKind.SPLIT:
+            return f"split router {before}"
+        case EvolutionKind.MERGE:
+            return f"merged routers {before}"
+        case _:
+            return f"rewrote router {before}"
 
 
 def _describe_writer(hop: InteractionRow) -> str:
@@ -131,16 +164,23 @@ class TracePropagationHandler(Servicer):
     ) -> pb.TracePropagationResponse:
         limit = parse_limit(request, "limit", default=20)
         reflects = await self._build_reflects()
-        found, named = await self._find_paths(request)
+        end: ProfileHop | None = None
+        if request.WhichOneof("origin") == "line":
+            end, found = await self._find_paths_to_line(request.line)
+            named: Sequence[int] = [end.ref]
+        else:
+            found, named = await self._find_paths(request)
         paths = await select_paths(found, limit)
         shown = paths[:limit]
         if request.HasField("event_id"):
             named = [path[0].user for path in shown if isinstance(path[0], InteractionRow)]
-        references = await load_path_references(self._engine, shown, named)
+        ends: list[Path] = [] if end is None else [(end,)]
+        references = await load_path_references(self._engine, [*shown, *ends], named)
         return pb.TracePropagationResponse(
             paths=[path_to_proto(path, references) for path in shown],
             truncated=len(paths) > limit,
             reflects=reflects,
+            line=None if end is None else _profile_hop_to_proto(end, references),
         )
 
     async def _find_paths(
@@ -161,29 +201,36 @@ class TracePropagationHandler(Servicer):
             case "attribute":
                 attribute = check_entry(request.attribute, "attribute")
                 return tracer.trace_attribute(attribute, self._get_least_users()), ()
-            case "line":
-                key = parse_key(request.line.client, "line.client")
-                require_reading_of(key, "TracePropagation")
-                ref = await self._find_ref(key)
-                line = await self._find_line(ref, request.line.line_id)
-                return tracer.trace_line(ref, line.id), [ref]
             case _:
                 raise InvalidInput(
                     "origin", "is missing; give one of event_id, client, attribute, line"
                 )
 
-    async def _find_line(self, ref: int, number: int) -> Line:
-        """Find a line of a current profile by the caller's number.
+    async def _find_paths_to_line(
+        self, asked: pb.LineOfProfile
+    ) -> tuple[ProfileHop, AsyncIterator[Path]]:
+        """Find a line by the caller's number, and its paths.
 
         Raises:
-            NotFound: There is no such line, or the caller may not read it.
+            NotFound: There is no such version or line, or the caller may not read the line.
+            NotAllowed: A version of an item was named, and the caller may not know it: it would
+                tell of each event.
         """
-        lines = (await self._store.load_texts([ref]))[ref].profile.lines
-        references = await load_references(self._engine, lines, refs=[ref], named=[ref])
-        known = references.number_lines(lines, ref)
-        if number not in known:
-            raise NotFound("line", str(number))
-        return known[number]
+        key = parse_key(asked.client, "line.client")
+        require_reading_of(key, "TracePropagation")
+        version = asked.version if asked.HasField("version") else None
+        if version is not None and version < 1:
+            raise InvalidInput("line.version", f"is {version}; versions are numbered from 1")
+        if version is not None and key.kind == ClientKind.ITEM:
+            admitted_caller.get().require("TracePropagation at an item's version", Role.ANALYST)
+        tracer, ref = self._engine.tracer, await self._find_ref(key)
+        profile = await tracer.read_profile(ref, version)
+        references = await load_references(self._engine, profile.lines, refs=[ref], named=[ref])
+        known = references.number_lines(profile.lines, ref)
+        if asked.line_id not in known:
+            raise NotFound("line", str(asked.line_id))
+        line = known[asked.line_id]
+        return ProfileHop(ref, profile.version, line), tracer.trace_line(profile, line)
 
 
 async def select_paths(found: AsyncIterator[Path], limit: int) -> list[Path]:

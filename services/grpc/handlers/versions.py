@@ -9,9 +9,10 @@ from propagation.workflow.history.profile_versions import (
     list_catalogue_changes,
     list_profile_changes,
 )
+from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from propagation.workflow.history.router_versions import SentVersion, list_router_versions
 from propagation.workflow.read.router_communities import compute_router_masses
-from services.grpc.convert import OUTCOMES, key_to_proto, time_to_proto
+from services.grpc.convert import OUTCOMES, key_to_proto, origin_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import Page, parse_key, parse_limit, parse_page
 from services.security.roles import admitted_caller
@@ -79,20 +80,27 @@ class VersionsHandler(Servicer):
             raise InvalidInput("number", f"{problem}; routers are numbered from 0")
         clients = parse_limit(request, "max_clients", CLIENTS_NAMED, MOST_CLIENTS_NAMED)
         sees_users = admitted_caller.get().sees_users
-        page = parse_page(
-            request, f"versions of router {number}", VERSIONS_A_PAGE, MOST_VERSIONS_A_PAGE
-        )
+        through = request.through_version if request.HasField("through_version") else None
+        if through is not None and through < 1:
+            raise InvalidInput("through_version", f"is {through}; versions are numbered from 1")
+        question = f"versions of router {number}" + (f" through {through}" if through else "")
+        page = parse_page(request, question, VERSIONS_A_PAGE, MOST_VERSIONS_A_PAGE)
+        before = page.before or (through + 1 if through else None)
         found = await list_router_versions(
-            self._store, number, page.before, page.size, clients if sees_users else 0
+            self._store, number, before, page.size, clients if sees_users else 0
         )
         if not found.versions:
             masses = await self._engine.compute(compute_router_masses, BankName.TASTE)
             if number >= len(masses):
                 raise NotFound("router", str(number))
+        origins = await find_evolution_origins(self._store, [one.version for one in found.versions])
         refs = sorted({ref for one in found.versions for ref in one.fate.first})
         keys = dict(zip(refs, await self._store.find_keys(refs), strict=True))
         return pb.ListRouterVersionsResponse(
-            versions=[_sent_to_proto(one, keys) for one in found.versions],
+            versions=[
+                _sent_to_proto(one, origins.get((number, one.version.version)), keys)
+                for one in found.versions
+            ],
             next_page_token=(
                 page.create_next_token(found.versions[-1].version.version) if found.more else ""
             ),
@@ -136,7 +144,9 @@ def _change_to_proto(
     )
 
 
-def _sent_to_proto(one: SentVersion, keys: dict[int, ClientKey | None]) -> pb.RouterVersion:
+def _sent_to_proto(
+    one: SentVersion, origin: EvolutionOrigin | None, keys: dict[int, ClientKey | None]
+) -> pb.RouterVersion:
     version, fate = one.version, one.fate
     found = (keys[ref] for ref in fate.first)
     return pb.RouterVersion(
@@ -154,4 +164,5 @@ def _sent_to_proto(one: SentVersion, keys: dict[int, ClientKey | None]) -> pb.Ro
         fell_out=fate.fell_out,
         other=fate.other,
         clients=[key_to_proto(key) for key in found if key is not None],
+        evolution=origin_to_proto(origin),
     )

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 
 from propagation.v1 import propagation_pb2 as pb
 from services.report.html import draw_text, make_element, trace_curve
-from services.web.rendering import KINDS, link_client, link_router, link_trace
+from services.web.rendering import KINDS, link_client, link_message, link_trace
 
 MAX_PATHS = 30
 BOX_WIDTH, BOX_HEIGHT = 186.0, 58.0
@@ -194,7 +194,9 @@ def _describe(hop: pb.Hop, column: Column) -> Step:
         case "message":
             message = hop.message
             caption = f"router {message.router} told"
-            return Step(column, caption, message.text, link_router(message.router))
+            return Step(
+                column, caption, message.text, link_message(message.router, message.version)
+            )
         case _:
             profile = hop.profile
             key = _get_key(profile.client)

@@ -15,6 +15,7 @@ from services.report.router_map import (
     RouterDot,
     RouterLayout,
     describe_router,
+    describe_trust,
     draw_dot,
     draw_router_map,
     get_name,
@@ -104,7 +105,7 @@ def draw_routers(
 
 
 def _describe_members(router: pb.Router) -> str:
-    return f"{get_name(router)}\n{pluralize(router.members, 'member')}"
+    return f"{get_name(router)}\n{pluralize(router.members, 'member')}{describe_trust(router)}"
 
 
 def _draw_link(dot: RouterDot, tooltip: str, flow: Flow, at: str) -> Element:

@@ -12,9 +12,15 @@ from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
-from services.web.pictures.paths import MAX_PATHS, count_reached, draw_paths, join_paths
+from services.web.pictures.paths import (
+    MAX_PATHS,
+    PathGraph,
+    count_reached,
+    draw_paths,
+    join_paths,
+)
 from services.web.problems import BadAddress
-from services.web.rendering import KINDS, KINDS_BY_NAME, get_visitor, link_trace, show
+from services.web.rendering import KINDS_BY_NAME, get_visitor, link_line, link_trace, show
 from services.web.view_table import ViewTable
 from services.web.views.addresses import read_number
 
@@ -39,22 +45,19 @@ class Origin:
         choice: item, user, attribute, event or line.
         value: What the form shows; of a line its number.
         client: The client of a user, an item or a line.
+        version: The version of the profile that has the line; 0 means the present one.
     """
 
     choice: str
     value: str
     client: pb.ClientKey | None = None
+    version: int = 0
 
-    @property
-    def fields(self) -> dict[str, object]:
-        """The fields of the address besides the choice."""
-        if self.choice != "line" or self.client is None:
-            return {}
-        return {"kind": KINDS[self.client.kind], "id": self.client.id}
-
-    def link(self, **fields: object) -> str:
-        """Return the address of the trace."""
-        return link_trace(self.choice, self.value, **self.fields, **fields)
+    def link(self, limit: int) -> str:
+        """Return the address of the trace with a number of paths."""
+        if self.choice == "line" and self.client is not None:
+            return f"{link_line(self.client, int(self.value), self.version)}&limit={limit}"
+        return link_trace(self.choice, self.value, limit=limit)
 
     def build_request(self, limit: int) -> pb.TracePropagationRequest:
         """Build the call that answers this trace."""
@@ -64,7 +67,9 @@ class Origin:
             case "attribute":
                 return pb.TracePropagationRequest(attribute=self.value, limit=limit)
             case "line":
-                line = pb.LineOfProfile(client=self.client, line_id=int(self.value))
+                line = pb.LineOfProfile(
+                    client=self.client, line_id=int(self.value), version=self.version or None
+                )
                 return pb.TracePropagationRequest(line=line, limit=limit)
             case _:
                 return pb.TracePropagationRequest(client=self.client, limit=limit)
@@ -120,7 +125,7 @@ def _show_answer(
         choices=_list_choices(get_visitor(request)),
         answer=answer,
         limit=limit,
-        more=origin.link(limit=min(5 * limit, MAX_LIMIT)) if limit < MAX_LIMIT else "",
+        more=origin.link(min(5 * limit, MAX_LIMIT)) if limit < MAX_LIMIT else "",
         drawn=MAX_PATHS,
         picture=draw_paths(drawn) if drawn.steps else None,
         summary=describe_answer(answer, backward=backward),
@@ -155,7 +160,8 @@ def read_origin(query: Mapping[str, str]) -> Origin | None:
     if kind is None or not id_:
         raise BadAddress("A line needs its client: kind=user or kind=item, and id.")
     number = read_number(value, "The number of a line", 0, MAX_LINE)
-    return Origin(choice, str(number), pb.ClientKey(kind=kind, id=id_))
+    version = read_number(query.get("version") or "0", "The version of a profile", 0, MAX_LINE)
+    return Origin(choice, str(number), pb.ClientKey(kind=kind, id=id_), version)
 
 
 def join_words(paths: Sequence[pb.Path], *, backward: bool) -> list[Branch]:
@@ -198,12 +204,7 @@ def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> s
     graph = join_paths(answer.paths, backward=backward)
     least = "at least " if answer.truncated else ""
     if backward:
-        events = sum(key[0] == "event" for key in graph.steps)
-        messages = sum(key[0] == "message" for key in graph.steps)
-        return (
-            f"The line rests on {least}{pluralize(events, 'event')} and"
-            f" {pluralize(messages, 'message')}."
-        )
+        return describe_sources(answer.paths, graph, least)
     reached, exact = count_reached(graph)
     routers = len({key[1] for key in graph.steps if key[0] == "message"})
     if not reached:
@@ -216,11 +217,39 @@ def describe_answer(answer: pb.TracePropagationResponse, *, backward: bool) -> s
     )
 
 
+def describe_sources(paths: Sequence[pb.Path], graph: PathGraph, least: str) -> str:
+    """Say in one sentence what a line rests on.
+
+    Args:
+        least: Stands before the numbers if there may be more.
+    """
+    events = sum(key[0] == "event" for key in graph.steps)
+    messages = sum(key[0] == "message" for key in graph.steps)
+    written = {
+        (hop.message.router, hop.message.version)
+        for path in paths
+        for hop in path.hops
+        if hop.message.HasField("evolution")
+    }
+    found = [pluralize(events, "event")] * bool(events)
+    found += [pluralize(messages, "message")] * bool(messages)
+    by_evolution = ""
+    if written:
+        which = "which" if len(written) == messages else f"{len(written)} of which"
+        by_evolution = f", {which} an evolution of the routers wrote"
+    return f"The line rests on {least}{' and '.join(found)}{by_evolution}."
+
+
 def _describe_unknown(origin: Origin) -> str:
     if origin.choice == "attribute":
         return (
             "No attribute of this name can be traced: it is unknown, too few users hold it, or what"
             " it came from was erased."
+        )
+    if origin.choice == "line" and origin.version:
+        return (
+            f"Version {origin.version:,} of the profile has no such line: it was taken back or"
+            " erased since, there was none, or your token may not read it."
         )
     if origin.choice == "line":
         return (

@@ -10,25 +10,23 @@ from propagation.model import (
     ClientText,
     EntryKind,
     Epoch,
-    EvolutionChange,
-    EvolutionKind,
-    EvolutionRun,
     FilterMemory,
-    FilterRule,
-    Halves,
     LeaseLost,
     Module,
-    RouterMap,
 )
-from propagation.ports import Collection, Publication, VersionClash
+from propagation.ports import Collection, VersionClash
+from tests.contract.evolutions import (
+    REPORT,
+    acquire_leases,
+    rules,
+    stage_publication,
+)
 from tests.contract.graph_store import (
     checkpoint,
-    edge,
     gradient,
     item,
     learn_all,
     list_edges_at,
-    message,
     reasoned_interaction,
     record_pairs,
     run_round,
@@ -37,74 +35,6 @@ from tests.contract.graph_store import (
 )
 
 ANN, BOB = user(0), user(1)
-SPLIT = EvolutionChange(
-    kind=EvolutionKind.SPLIT, before=(1,), after=(1, 4), reason="two communities"
-)
-MERGE = EvolutionChange(kind=EvolutionKind.MERGE, before=(2, 3), after=(2,))
-REPORT = EvolutionRun(
-    changes=(SPLIT, MERGE),
-    verdict="better",
-    judged_from=3,
-    users=2,
-    interactions=5,
-    log_loss_before=0.7,
-    log_loss_after=0.6,
-    standard_error=0.05,
-)
-
-
-def router_map(through, epoch=0, **fields):
-    halves = {1: Halves(1, 4, np.array([True, False, True]), False, 0.25)}
-    return RouterMap(
-        run=0,
-        through=through,
-        from_epoch=epoch,
-        to_epoch=epoch + 1,
-        home=np.array([0, 1, 2, 2]),
-        routers=5,
-        centres=np.arange(8, dtype=np.float32).reshape(4, 2),
-        retired=frozenset({3}),
-        halves=halves,
-        start_shares={2: 0.5, 3: 0.5},
-        versions={1: 7},
-        **fields,
-    )
-
-
-def rules(*routers):
-    return FilterMemory(
-        rules=tuple(FilterRule(router=router, factor=0.4, text="Leave out.") for router in routers)
-    )
-
-
-async def acquire_leases(store):
-    return await store.acquire_lease("learn", "test", 60_000), await store.acquire_lease(
-        "round", "test", 60_000
-    )
-
-
-async def stage_publication(store, *texts, number=1, era=0, report=REPORT, **fields):
-    """What a run would publish over everything learned, its round staged with a message of router 4
-    to Ann."""
-    learn, rounds = await acquire_leases(store)
-    round_ = await store.begin_round(rounds, 0)
-    await store.stage_routers(rounds, round_, [message(4, number, BOB)])
-    await store.stage_edges(rounds, round_, (), [edge(4, ANN)] if number == 1 else [])
-    through = await store.get_learned_through()
-    return (
-        learn,
-        rounds,
-        Publication(
-            run=report,
-            map=router_map(through, number - 1, **fields),
-            round_=round_,
-            epoch=Epoch(number=number, sequence=0, session_k=4, taste_k=5, era=era),
-            start=await store.stage_checkpoint(
-                learn, checkpoint(through, barrier=True, epoch=number)
-            ),
-            texts=texts,
-        ),
-    )
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ async def test_evolve_then_undo(evolving_service, start_page):
         asked = await page.send("/evolution/undo/preview", {"run": "1"}, of="/evolution")
         assert "Nothing was changed yet" in read(asked)
         assert "undoes run 1" in read(asked)
-        assert "Merge routers" in read(asked), "the halves of the split"
+        assert "Merge router" in read(asked), "the halves of the split"
         assert len(await list_runs(evolving_service)) == 1
 
         await page.send("/evolution/undo", {"run": "1"}, of="/evolution")

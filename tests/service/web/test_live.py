@@ -242,3 +242,12 @@ async def test_a_feed_lingers_after_its_last_reader(service, monkeypatch):
         assert shared.find_snapshot() is None
         async with shared.follow() as late:
             assert late.ended, "nothing calls through a client that is closed"
+
+
+@pytest.mark.parametrize("view", ["/", "/routers", "/routers/taste/0", "/evolution"])
+async def test_a_view_opens_before_the_feed_has_its_first_status(
+    service, start_page, monkeypatch, view
+):
+    monkeypatch.setattr(SharedFeed, "find_snapshot", lambda _: Snapshot())
+    async with start_page(service.address) as page:
+        assert (await page.get(view)).status_code == 200

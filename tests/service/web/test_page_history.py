@@ -55,7 +55,7 @@ async def test_operations_are_listed_with_their_figures(service, start_page):
         assert f"Figures of round {done.number}" in answer.text
         assert f'href="/routers?at={done.sequence}"' in answer.text
     assert "split: <a" in answer.text
-    assert 'href="/routers/taste/5"' in answer.text
+    assert 'href="/routers/taste/5/messages"' in answer.text
     assert "<script>alert" not in answer.text
     assert "\u202e" not in answer.text
 

@@ -39,7 +39,9 @@ async def test_an_event_leads_to_the_profiles_that_it_reached(service, start_pag
             assert hop.text in text
     assert '<svg viewBox="0 0 ' in answer.text
     assert answer.text.count('href="/client?kind=user&amp;id=ann"') >= 2
-    assert re.search(r'<a href="/routers/taste/\d+" class="step message"', answer.text)
+    assert re.search(
+        r'<a href="/routers/taste/\d+/messages\?version=\d+" class="step message"', answer.text
+    )
     senders = answer.text.split('id="senders"')[1].split("</section>")[0]
     assert '"/client?kind=user&amp;id=bob"' in senders
     assert senders.count("<li>") == len(

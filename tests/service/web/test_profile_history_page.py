@@ -87,7 +87,8 @@ async def test_changes_are_shown_with_their_lines_and_causes(service, start_page
         first, second = changes.split("<h3>")[1:3]
         assert "messages of routers" in first
         assert f'<li class="added"><span class="hidden">added: </span><bdi>{heard.text}' in first
-        assert f'href="/routers/taste/{heard.sources[0].message.router}"' in first
+        message = heard.sources[0].message
+        assert f'"/routers/taste/{message.router}/messages?version={message.version}"' in first
         assert ": merged" in first
         assert "an event" in second
         assert 'class="removed"' in second
@@ -133,7 +134,7 @@ async def test_older_changes_are_paged_and_found_by_time(service, start_page):
         ("step=-1", "is a whole number"),
         ("time=yesterday", "A time is written as"),
         ("time=0001-01-01T00:00%2B23:00", "A time is written as"),
-        ("page=forged", "page_token"),
+        ("page=forged", "begin at the list"),
     ],
 )
 async def test_a_place_that_cannot_be_shown_gets_one_sentence(service, start_page, place, sentence):

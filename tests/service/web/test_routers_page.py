@@ -152,12 +152,12 @@ async def test_filters_choose_routers_in_the_picture_and_the_list(service, start
         ("/routers/taste/-1", 400, "The number of a router is"),
         ("/routers/taste/" + "9" * 5_000, 400, "The number of a router is"),
         ("/routers/taste/0000000000019999999999", 400, "The number of a router is"),
-        ("/routers/taste/1?page=forged.1", 400, "page_token"),
+        ("/routers/taste/1?page=forged.1", 400, "begin at the list"),
         ("/routers/taste/99/messages", 404, "99"),
-        ("/routers/taste/1/messages?page=forged.1", 400, "page_token"),
+        ("/routers/taste/1/messages?page=forged.1", 400, "begin at the list"),
         ("/routers/x/1", 400, "bank"),
         ("/routers/session/1?at=3", 400, "as_of"),
-        ("/evolution?page=forged.1", 400, "page_token"),
+        ("/evolution?page=forged.1", 400, "begin at the list"),
     ],
 )
 async def test_a_wrong_address_gets_one_sentence(service, start_page, path, code, words):

@@ -16,6 +16,7 @@ from propagation.laboratory.agentcf.prompts import (
     reflect,
     review,
 )
+from propagation.laboratory.code_version import digest_code, find_commit
 from propagation.laboratory.experiments import EXPERIMENTS
 from propagation.laboratory.methods import MethodNotInstalled, Random, dependencies
 from propagation.laboratory.methods.asking import asks_model
@@ -23,7 +24,6 @@ from propagation.laboratory.methods.recnet import ENGINE_VARIANTS
 from propagation.laboratory.methods.recnet.point_to_point import model_answers
 from propagation.laboratory.protocols.leave_one_out import LeaveOneOut
 from propagation.laboratory.runs import build_report, open_run, plan_run, read_parts, run_methods
-from propagation.release import digest_code, find_commit
 from services.cli.research.datasets import check_events
 from services.config.settings import Settings
 from services.fake_llm.script import Script

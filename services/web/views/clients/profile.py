@@ -1,18 +1,21 @@
 """A client's profile today: lines, their sources, waiting messages, filter rules."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+import grpc
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from propagation.plurals import pluralize
 from propagation.v1 import propagation_pb2 as pb
+from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, link_client
 from services.web.state import get_form
 from services.web.view_table import ViewTable
 from services.web.views.clients.client_pages import read_key, show_client
-from services.web.views.routers.router_listing import list_routers_holding
+from services.web.views.routers.router_listing import list_routers_holding, load_router_names
 
 HEADINGS = {
     pb.AUTHOR_CATALOGUE: "From the catalogue",
@@ -39,7 +42,7 @@ async def show_profile(request: Request) -> Response:
         reflects=answer.reflects,
         sections=split_by_author(profile.lines),
         heaviest=max((line.weight for line in profile.lines), default=0.0),
-        rules=list_rules(profile.filter_memory),
+        rules=await read_rules(visitor, profile.filter_memory),
         routers=await list_routers_holding(visitor, key),
         shares=await find_shares(visitor, key),
         found=request.query_params.get("found", ""),
@@ -54,17 +57,62 @@ def split_by_author(lines: Iterable[pb.Line]) -> list[tuple[str, list[pb.Line]]]
     return [(HEADINGS[one], by_author[one]) for one in HEADINGS if one in by_author]
 
 
-def list_rules(rules: Iterable[pb.FilterRule]) -> list[tuple[pb.FilterRule, list[int]]]:
-    """Return rules with their routers, those in the same words once.
+@dataclass
+class RuleInWords:
+    """A filter rule.
+
+    Attributes:
+        routers: The routers that it counts for.
+        names: Names of today's routers, by number.
+        earlier: If evolutions have moved it, the routers that it was written about: their names of
+            then, by their numbers of then. A name is None if it is not kept.
+    """
+
+    rule: pb.FilterRule
+    routers: list[int] = field(default_factory=list)
+    names: Mapping[int, str] = field(default_factory=dict)
+    earlier: dict[int, str | None] = field(default_factory=dict)
+
+
+def join_rules(rules: Iterable[pb.FilterRule]) -> list[RuleInWords]:
+    """Join rules in the same words.
 
     When a router was split, each half got the rule in the same words.
     """
-    by_text: dict[str, tuple[pb.FilterRule, list[int]]] = {}
+    by_text: dict[tuple[str, int, bool], RuleInWords] = {}
     for rule in rules:
-        routers = by_text.setdefault(rule.text, (rule, []))[1]
+        one = by_text.setdefault((rule.text, rule.age, rule.replaced), RuleInWords(rule))
         if rule.HasField("router"):
-            routers.append(rule.router)
+            one.routers.append(rule.router)
+        one.earlier |= dict.fromkeys(rule.earlier_routers)
     return list(by_text.values())
+
+
+async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[RuleInWords]:
+    """Join rules, and read the names of the routers that they name."""
+    joined = join_rules(rules)
+    if any(one.routers for one in joined):
+        names = await load_router_names(visitor)
+        for one in joined:
+            one.names = names
+    for one in joined:
+        if one.earlier:
+            then = await _load_earlier_names(visitor, one.rule.age)
+            one.earlier = {number: then.get(number) for number in sorted(one.earlier)}
+    return joined
+
+
+async def _load_earlier_names(visitor: Visitor, sequence: int) -> Mapping[int, str]:
+    """Return the names of routers at a sequence.
+
+    None are returned if retention does not keep them.
+    """
+    try:
+        return await load_router_names(visitor, as_of=pb.AsOf(sequence=sequence))
+    except CallFailed as error:
+        if error.code() != grpc.StatusCode.OUT_OF_RANGE:
+            raise
+        return {}
 
 
 async def find_shares(visitor: Visitor, key: pb.ClientKey) -> list[pb.RouterShare]:

@@ -42,6 +42,7 @@ SORTS: Mapping[str, Callable[[Row], object]] = {
     "members": lambda row: -row.router.members,
     "name": lambda row: get_name(row.router).casefold(),
     "number": lambda row: row.router.number,
+    "trust": lambda row: -row.router.trusted_by,
     "mass": lambda row: -row.router.mass,
     "messages": lambda row: -row.router.version,
     "reached": lambda row: -row.reached,

@@ -1,7 +1,8 @@
 """Evolution: runs and their judgement, a plan, a run now, an undo."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import grpc
 from starlette.requests import Request
@@ -34,19 +35,25 @@ def read_run(fields: Mapping[str, str]) -> int:
     return read_number(fields.get("run", ""), "The number of a run", 0, LARGEST_NUMBER)
 
 
+async def find_bootstrap(visitor: Visitor) -> pb.Operation | None:
+    """Return the newest bootstrap, which numbers routers anew; None before the first."""
+    answer = await visitor.stub.ListOperations(
+        pb.ListOperationsRequest(kinds=[pb.OPERATION_KIND_BOOTSTRAP], page_size=1)
+    )
+    return next(iter(answer.operations), None)
+
+
 async def list_runs_since_bootstrap(visitor: Visitor) -> list[pb.EvolutionRun]:
-    """List the newest runs since the newest bootstrap, which numbers routers anew.
+    """List the newest runs since the newest bootstrap.
 
     Returns:
         At most NEWEST_RUNS, newest first.
     """
-    runs, bootstraps = await asyncio.gather(
+    runs, bootstrap = await asyncio.gather(
         visitor.stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest(page_size=NEWEST_RUNS)),
-        visitor.stub.ListOperations(
-            pb.ListOperationsRequest(kinds=[pb.OPERATION_KIND_BOOTSTRAP], page_size=1)
-        ),
+        find_bootstrap(visitor),
     )
-    since = bootstraps.operations[0].time.ToNanoseconds() if bootstraps.operations else 0
+    since = bootstrap.time.ToNanoseconds() if bootstrap else 0
     return [run for run in runs.runs if run.time.ToNanoseconds() >= since]
 
 
@@ -63,20 +70,41 @@ async def show_evolution(request: Request) -> Response:
         load_router_names(visitor),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = visitor.find_snapshot() or Snapshot(status=status)
+    snapshot = replace(visitor.find_snapshot() or Snapshot(), status=status)
     return show(
         request,
         "evolution/evolution.html",
         runs=page.runs,
         next_page=page.next_page_token,
         first_page=not read_page_token(request.query_params),
-        names=names,
+        names={run.run: list_kept_names(run, newest, names) for run in page.runs},
         undone={run.undoes: run.run for run in newest if run.published and run.HasField("undoes")},
         current={run.run for run in newest},
         picture=draw_lineage(trace_lineage(newest), names),
         parts=render_parts(visitor, snapshot),
         status=status,
     )
+
+
+def list_kept_names(
+    run: pb.EvolutionRun, newest: Sequence[pb.EvolutionRun], names: Mapping[int, str]
+) -> Mapping[int, str]:
+    """Name the routers that still have the numbers of a run.
+
+    Args:
+        newest: The runs since the newest bootstrap.
+        names: The names of today's routers, by number.
+    """
+    if run.run not in {one.run for one in newest}:
+        return {}
+    later = [one for one in newest if one.published and one.run > run.run]
+    moved = {
+        number
+        for one in later
+        for change in one.changes
+        for number in {*change.before} ^ {*change.after}
+    }
+    return {number: name for number, name in names.items() if number not in moved}
 
 
 async def plan_evolution(request: Request) -> Response:

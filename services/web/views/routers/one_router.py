@@ -1,6 +1,8 @@
 """One router: text, members, messages, lineage, now or as it was."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import grpc
 from starlette.requests import Request
@@ -16,8 +18,14 @@ from services.web.problems import BadAddress
 from services.web.rendering import BANKS_BY_NAME, get_visitor, link_router, show
 from services.web.state import get_state
 from services.web.view_table import ViewTable
-from services.web.views.addresses import read_as_of, read_page_token, read_router_number
-from services.web.views.routers.evolution import list_runs_since_bootstrap
+from services.web.views.addresses import (
+    LARGEST_NUMBER,
+    read_as_of,
+    read_number,
+    read_page_token,
+    read_router_number,
+)
+from services.web.views.routers.evolution import find_bootstrap, list_runs_since_bootstrap
 from services.web.views.routers.router_listing import load_router_names
 
 MEMBERS_A_PAGE = 20
@@ -113,17 +121,67 @@ def _list_missing(router: Text | None, other: Text | None) -> list[str]:
     return [name for name in router.attributes if name not in other.attributes]
 
 
+@dataclass(frozen=True)
+class SentMessage:
+    """A version of a router's text, beside the one before.
+
+    Attributes:
+        gained: Attributes that the version before lacks.
+        lost: Attributes that only the version before has.
+        successor: What became of the router that sent it, if it is another one than that which has
+            its number now; else empty.
+    """
+
+    version: pb.RouterVersion
+    gained: Sequence[str]
+    lost: Sequence[str]
+    successor: str
+
+
+def describe_successor(
+    version: pb.RouterVersion,
+    number: int,
+    runs: Sequence[pb.EvolutionRun],
+    bootstrap: pb.Operation | None,
+) -> str:
+    """Say what became of the router that sent a message.
+
+    Args:
+        number: The router's number.
+        runs: The runs since the newest bootstrap, newest first.
+        bootstrap: The newest bootstrap.
+
+    Returns:
+        A sentence; empty if the router still has its number.
+    """
+    if bootstrap is not None and version.sequence < bootstrap.sequence:
+        return "A bootstrap has replaced the router that sent it: all routers were made anew."
+    for run in reversed(runs):
+        for change in run.changes if run.published and run.sequence > version.sequence else ():
+            if number in change.before and number not in change.after:
+                return f"The router that sent it is gone: {describe_change(run, change)}."
+    return ""
+
+
 async def show_versions(request: Request) -> Response:
     """Show the versions of a taste router's text, a retired one's too."""
     visitor = get_visitor(request)
     number = read_router_number(request.path_params["number"])
-    answer = await visitor.stub.ListRouterVersions(
-        pb.ListRouterVersionsRequest(
-            number=number,
-            page_size=VERSIONS_A_PAGE,
-            page_token=read_page_token(request.query_params),
-            max_clients=CLIENTS_A_VERSION,
-        )
+    through = read_number(
+        request.query_params.get("version") or "0", "The number of a message", 0, LARGEST_NUMBER
+    )
+    answer, runs, bootstrap = await asyncio.gather(
+        visitor.stub.ListRouterVersions(
+            pb.ListRouterVersionsRequest(
+                number=number,
+                page_size=VERSIONS_A_PAGE,
+                page_token=read_page_token(request.query_params),
+                max_clients=CLIENTS_A_VERSION,
+                through_version=through or None,
+            )
+        ),
+        list_runs_since_bootstrap(visitor),
+        find_bootstrap(visitor),
     )
     # The oldest of a page is compared with nothing: its predecessor is on the next page.
     pairs = zip(answer.versions, [*answer.versions[1:], None], strict=True)
@@ -131,9 +189,16 @@ async def show_versions(request: Request) -> Response:
         request,
         "routers/versions.html",
         number=number,
+        through=through,
         next_page=answer.next_page_token,
         versions=[
-            (one, _list_missing(one, before), _list_missing(before, one)) for one, before in pairs
+            SentMessage(
+                one,
+                _list_missing(one, before),
+                _list_missing(before, one),
+                describe_successor(one, number, runs, bootstrap),
+            )
+            for one, before in pairs
         ],
     )
 

@@ -31,7 +31,7 @@ OWN_LINE = Line(
 
 def show_path(*roles, named=frozenset()):
     references = References(
-        Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}, named
+        Caller.of_token("t", roles), 2, frozenset(), KEYS, TITLES, {3: EVENT}, {}, named, {}
     )
     path = (EVENT, ProfileHop(ANN, 1, OWN_LINE), ProfileHop(RECORD, 1, LINE))
     return str(path_to_proto(path, references))

@@ -6,7 +6,7 @@ from propagation.workflow.history.trace import AttributeHop, ProfileHop
 from services.grpc.handlers.trace_propagation import PATHS_READ, select_paths
 
 START = ProfileHop(ref=0, version=1, line=None)
-WAITING = (START, AttributeHop("jazz", 3))
+WAITING = (START, AttributeHop("jazz", 3, 1))
 REACHED = (*WAITING, ProfileHop(ref=2, version=1, line=None))
 
 

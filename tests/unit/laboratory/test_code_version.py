@@ -6,7 +6,13 @@ import subprocess
 
 import pytest
 
-from propagation.release import ROOT, digest_code, digest_sources, find_commit, find_commit_of
+from propagation.laboratory.code_version import (
+    ROOT,
+    digest_code,
+    digest_sources,
+    find_commit,
+    find_commit_of,
+)
 
 AUTHOR = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "A"}
 

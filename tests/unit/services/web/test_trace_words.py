@@ -1,0 +1,42 @@
+"""What a line rests on, in one sentence."""
+
+import pytest
+
+from propagation.v1 import propagation_pb2 as pb
+from services.web.views.trace import describe_answer
+
+LINE = pb.Hop(profile=pb.ProfileHop(kind=pb.CLIENT_KIND_USER, line=pb.Line(text="likes jazz")))
+
+
+def choose(sequence: int) -> pb.Path:
+    event = pb.Hop(interaction=pb.InteractionSource(sequence=sequence), sequence=sequence)
+    return pb.Path(hops=[event, LINE])
+
+
+def hear(version: int, *, evolution: bool = False) -> pb.Path:
+    origin = pb.EvolutionOrigin(run=1) if evolution else None
+    message = pb.Hop(message=pb.Message(router=1, version=version, evolution=origin))
+    return pb.Path(hops=[message, LINE])
+
+
+@pytest.mark.parametrize(
+    ("paths", "truncated", "sentence"),
+    [
+        ([choose(1)], False, "1 event."),
+        ([hear(1)], False, "1 message."),
+        ([choose(1), choose(2), hear(1)], True, "at least 2 events and 1 message."),
+        (
+            [hear(1, evolution=True)],
+            False,
+            "1 message, which an evolution of the routers wrote.",
+        ),
+        (
+            [choose(1), hear(1), hear(2, evolution=True)],
+            False,
+            "1 event and 2 messages, 1 of which an evolution of the routers wrote.",
+        ),
+    ],
+)
+def test_a_line_rests_on_what_is_there(paths, truncated, sentence):
+    answer = pb.TracePropagationResponse(paths=paths, truncated=truncated)
+    assert describe_answer(answer, backward=True) == f"The line rests on {sentence}"
