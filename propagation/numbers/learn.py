@@ -85,6 +85,7 @@ def apply_one(state, user, item, time, increments, routers, weights):
         )
         learn_factors(
             state.factors,
+            state.present,
             state.seen_set,
             state.seen_user,
             state.seen_item,

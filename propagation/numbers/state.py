@@ -44,6 +44,8 @@ class State(NamedTuple):
     Args:
         clock: [4] i64: interactions learned, used places of seen_item, users, items.
         totals: [2] f64: adoptions, items.
+        present: [I] whether the catalogue has the item, which may be hidden; False for good once it
+            is removed.
         day: [U] the UTC day on which a user last wrote mass; day_mass [U] how much on it.
         history_time: [U,50] u32 seconds since 1970 of each place in `history`; likewise seen_time
             of each adoption.
@@ -67,6 +69,7 @@ class State(NamedTuple):
     adopters: F32
     item_profile: F32
     visible: NDArray[np.bool_]
+    present: NDArray[np.bool_]
     neighbour: I32
     together: F32
     neighbour_count: I32
@@ -107,6 +110,7 @@ BY_ITEM = (
     "adopters",
     "item_profile",
     "visible",
+    "present",
     "neighbour",
     "together",
     "neighbour_count",
@@ -172,6 +176,7 @@ def create_state(
         adopters=np.zeros((items, dim), np.float32),
         item_profile=np.zeros((items, dim), np.float32),
         visible=np.zeros(items, np.bool_),
+        present=np.zeros(items, np.bool_),
         neighbour=np.zeros((items, NEIGHBOURS), np.int32),
         together=np.zeros((items, NEIGHBOURS), np.float32),
         neighbour_count=np.zeros(items, np.int32),

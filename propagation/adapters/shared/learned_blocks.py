@@ -3,17 +3,22 @@
 The permanent columns of a block are packed into one blob.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from propagation.model import (
+    I32,
     I64,
     NEGATIVES,
     WRITTEN,
     Array,
+    Bools,
+    ClientKind,
     LearnedBlock,
     LearnedWeights,
+    get_kind,
+    index_of,
     name_damage,
 )
 
@@ -28,6 +33,8 @@ FORM = {
 }
 """The stored columns, in order, with the type of one row."""
 BYTES_PER_ROW = sum(column.itemsize for column in FORM.values())
+BEFORE_SCORES = FORM["sequence"].itemsize + FORM["negatives"].itemsize
+"""Bytes of a row's sequence and negatives, the columns that a block begins with."""
 
 
 def pack_columns(block: LearnedBlock) -> bytes:
@@ -158,6 +165,99 @@ NOTHING: Row = {
     "routers": np.zeros((BANKS, WRITTEN), np.uint16),
     "weights": np.zeros((BANKS, WRITTEN), np.float32),
 }
+
+REMOVED_DRAWS = (
+    "learned block {} names removed items in what was drawn for {} interactions;"
+    " `propagation retract --wipe` takes them out"
+)
+"""What the check of a store says of a block, with its number and how many rows."""
+
+
+def mark_items(refs: Iterable[int]) -> Bools:
+    """Mark the rows of the items among some clients (refs), [largest row + 1]."""
+    rows = [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM]
+    marked = np.zeros(max(rows, default=-1) + 1, np.bool_)
+    marked[rows] = True
+    return marked
+
+
+def find_removed_items(refs: Iterable[int], given: int) -> Bools:
+    """Mark the rows of removed items, [given].
+
+    Args:
+        refs: Of all items that there are.
+        given: How many rows items ever got.
+    """
+    removed = np.ones(given, np.bool_)
+    there_are = mark_items(refs)[:given]
+    removed[: len(there_are)] = ~there_are
+    return removed
+
+
+def find_draws(negatives: bytes, marked: Bools) -> Bools:
+    """Tell which negatives are marked items, [B,4].
+
+    Args:
+        negatives: The packed column of a block, or those of several blocks.
+        marked: Items by row; later rows are not marked.
+    """
+    rows: I32 = np.frombuffer(negatives, np.int32)
+    found = np.zeros(len(rows), np.bool_)
+    known = (rows >= 0) & (rows < len(marked))
+    found[known] = marked[rows[known]]
+    return found.reshape(-1, NEGATIVES)
+
+
+def count_rows_naming(
+    blocks: Sequence[tuple[int, bytes]], marked: Bools
+) -> Iterator[tuple[int, int]]:
+    """Count the rows of blocks that name marked items among what was drawn.
+
+    All blocks are looked at together: there may be one for every interaction.
+
+    Args:
+        blocks: (through, packed negatives) of each block.
+        marked: Items by row; later rows are not marked.
+
+    Yields:
+        (through, rows) of each block that has such rows.
+    """
+    found = find_draws(b"".join(negatives for _, negatives in blocks), marked).any(axis=1)
+    ends = np.cumsum([len(negatives) // (4 * NEGATIVES) for _, negatives in blocks])
+    of_block = np.searchsorted(ends, np.flatnonzero(found), side="right")
+    for block, rows in zip(*np.unique(of_block, return_counts=True), strict=True):
+        yield blocks[int(block)][0], int(rows)
+
+
+def remove_draws(size: int, columns: bytes, marked: Bools) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a block that name marked items, without these.
+
+    An item's place among the negatives becomes -1, its cosine 0, and the score of a first negative
+    NaN, as where none was drawn. Other negatives keep their places.
+
+    Args:
+        columns: Packed columns, whole.
+        marked: Items by row; later rows are not marked.
+
+    Yields:
+        (place, values) of a row.
+    """
+    found = find_draws(columns[8 * size : BEFORE_SCORES * size], marked)
+    parts: Row = {}
+    start = 0
+    for name, dtype in FORM.items():
+        parts[name] = np.frombuffer(columns, dtype, size, start)
+        start += parts[name].nbytes
+    for place in np.flatnonzero(found.any(axis=1)).tolist():
+        gone = found[place]
+        row: Row = {
+            name: parts[name][place].copy() for name in ("negatives", "scores", "profile_cosines")
+        }
+        row["negatives"][gone] = -1
+        row["profile_cosines"][1:][gone] = 0
+        if gone[0]:
+            row["scores"][1] = np.nan
+        yield place, row
 
 
 def find_places(column: I64, sequences: I64) -> I64:

@@ -20,10 +20,10 @@ class LearnedBlock:
         through: The block covers the log up to this sequence, which may be later than its last
             interaction.
         sequence: [B] i64.
-        negatives: [B,4] i32 item rows; -1 if no item was left to draw.
-        scores: [B,2] f32 of i+ and i- before the updates; NaN without a negative.
+        negatives: [B,4] i32 item rows; -1 if no item was left to draw, or if it was removed since.
+        scores: [B,2] f32 of i+ and the first negative before the updates; NaN without it.
         profile_cosines: [B,5] f32 cosines of the user's profile with those of the item and its
-            negatives, as they were when the block was learned.
+            negatives, as they were when the block was learned; 0 without a negative.
         routers: [B,2,16] u16, by bank (0 session, 1 taste).
         weights: [B,2,16] f32, adoption mass that each interaction wrote to these routers; zeros
             for a repeat.

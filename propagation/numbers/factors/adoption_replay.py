@@ -1,7 +1,8 @@
 """Which adoptions the factors learn: each new one, and old ones again.
 
-All draws come from a hash of the new adoption's user and item, so tables depend on the list of
-adoptions and on nothing else: a rebuild, a follower and a replica learn the same ones.
+All draws come from a hash of the new adoption's user and item. So tables depend on the list of
+adoptions and on which items were removed, and on nothing else: a rebuild, a follower and a replica
+learn the same ones.
 
 Source: docs/numbers.md, "Learned factors".
 """
@@ -35,26 +36,31 @@ def _draw_age(draw, seed, mean):
 
 
 @inner_kernel
-def _draw_unseen(seen_set, user, catalogue, first, seed):
-    """Draw an item that the user has not had.
+def _draw_unseen(present, seen_set, user, catalogue, first, seed):
+    """Draw an item of the catalogue that the user has not had.
+
+    Removed items are passed over. Their rows count among the `catalogue` rows, so that the draws
+    of other items stay the same.
 
     Returns:
         Its row; -1 if 16 tries find none.
     """
     for attempt in range(TRIES):
         item = _draw_place(first + np.uint64(attempt), seed, catalogue)
-        if not has_seen(seen_set, user, item):
+        if present[item] and not has_seen(seen_set, user, item):
             return item
     return np.int64(-1)
 
 
 @inner_kernel
-def _draw_negatives(seen_set, user, catalogue, first, seed):
+def _draw_negatives(present, seen_set, user, catalogue, first, seed):
     """Draw at most four items that the user has not had."""
     negatives = np.empty(NEGATIVES, np.int64)
     count = 0
     for draw in range(NEGATIVES):
-        item = _draw_unseen(seen_set, user, catalogue, first + np.uint64(draw * TRIES), seed)
+        item = _draw_unseen(
+            present, seen_set, user, catalogue, first + np.uint64(draw * TRIES), seed
+        )
         if item >= 0:
             negatives[count] = item
             count += 1
@@ -62,7 +68,9 @@ def _draw_negatives(seen_set, user, catalogue, first, seed):
 
 
 @inner_kernel
-def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catalogue, first, seed):
+def _step_own(
+    factors, present, seen_set, seen_user, seen_item, seen_before, place, catalogue, first, seed
+):
     """Step a user's taste vector on the user's newest adoptions.
 
     Args:
@@ -77,7 +85,7 @@ def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catal
     for step in range(factors.plan[OWN_STEPS]):
         draw = first + np.uint64(step * (TRIES + 1))
         age = min(_draw_age(draw, seed, OWN_AGE), size - 1)
-        other = _draw_unseen(seen_set, user, catalogue, draw + np.uint64(1), seed)
+        other = _draw_unseen(present, seen_set, user, catalogue, draw + np.uint64(1), seed)
         if other >= 0:
             step_pair(factors, user, own[age], other)
 
@@ -85,6 +93,7 @@ def _step_own(factors, seen_set, seen_user, seen_item, seen_before, place, catal
 @kernel
 def learn_factors(
     factors,
+    present,
     seen_set,
     seen_user,
     seen_item,
@@ -121,7 +130,7 @@ def learn_factors(
             last = seen_before[chosen]
             if last >= 0:
                 user, now = seen_user[chosen], np.float64(seen_time[chosen])
-                negatives = _draw_negatives(seen_set, user, catalogue, first, seed)
+                negatives = _draw_negatives(present, seen_set, user, catalogue, first, seed)
                 if len(negatives) > 0:
                     items, shares = list_history(seen_item, seen_time, seen_before, last, now)
                     learn_choice(factors, items, shares, seen_item[chosen], negatives)
@@ -130,12 +139,21 @@ def learn_factors(
         for _ in range(factors.plan[STEPS]):
             old = _draw_place(draw, seed, place + 1)
             user = seen_user[old]
-            other = _draw_unseen(seen_set, user, catalogue, draw + np.uint64(1), seed)
+            other = _draw_unseen(present, seen_set, user, catalogue, draw + np.uint64(1), seed)
             if other >= 0:
                 step_pair(factors, user, seen_item[old], other)
             draw += np.uint64(TRIES + 1)
         _step_own(
-            factors, seen_set, seen_user, seen_item, seen_before, place, catalogue, draw, seed
+            factors,
+            present,
+            seen_set,
+            seen_user,
+            seen_item,
+            seen_before,
+            place,
+            catalogue,
+            draw,
+            seed,
         )
 
 
@@ -151,6 +169,7 @@ def relearn_factors(state, begin, end):
         add_key(state.seen_set, key)
         learn_factors(
             state.factors,
+            state.present,
             state.seen_set,
             state.seen_user,
             state.seen_item,

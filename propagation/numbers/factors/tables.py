@@ -32,7 +32,8 @@ class Factors(NamedTuple):
         plan: [5] i64: replays, recent replays, steps, own steps, whether the fast kNN fades by
             seconds.
         skipped: [1] i64 steps left out because a value would not have been finite.
-        withdrawn: [1] i64 adoptions that the tables learned from and that were withdrawn since.
+        withdrawn: [1] i64 adoptions that the tables learned from and that were withdrawn since, and
+            removed items that may have been drawn against them.
     """
 
     long: F32

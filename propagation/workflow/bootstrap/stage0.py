@@ -318,4 +318,6 @@ class Stage0:
                 places = np.searchsorted(block.sequence, sequences[in_block])
                 negatives[in_block] = block.negatives[places]
             after = blocks[-1].through
-        return negatives
+        # Items that were removed since left places empty; the learner reads up to the first such.
+        order = np.argsort(negatives < 0, axis=1, kind="stable")
+        return np.take_along_axis(negatives, order, axis=1)

@@ -47,7 +47,7 @@ class FactorRelearning:
 
     @property
     def is_due(self) -> bool:
-        """Whether the tables learned from an adoption that was withdrawn since."""
+        """Whether the tables learned from what was withdrawn or removed since."""
         factors = self.numbers.view.state.factors
         is_on = factors.target.shape[1] > 0 or factors.taste.shape[1] > 0
         return is_on and bool(factors.withdrawn[0])
@@ -115,10 +115,18 @@ class FactorRelearning:
 
 
 def _has_same_start(view: NumbersView, state: State, done: int) -> bool:
-    """Return whether the view's list begins with the adoptions that were learned."""
-    return int(view.state.clock[SEEN]) >= done and all(
-        np.array_equal(getattr(view.state, name)[:done], getattr(state, name)[:done])
-        for name in ADOPTIONS
+    """Return whether the view has what was learned.
+
+    Its list begins with the same adoptions, and no item was removed since.
+    """
+    rows = view.state
+    return (
+        int(rows.clock[SEEN]) >= done
+        and np.array_equal(rows.present[: len(state.present)], state.present)
+        and all(
+            np.array_equal(getattr(rows, name)[:done], getattr(state, name)[:done])
+            for name in ADOPTIONS
+        )
     )
 
 
@@ -137,6 +145,7 @@ def _start_anew(view: NumbersView) -> State:
     fresh = state._replace(
         factors=create_factors(state.factors.settings, state.seed, view.users, view.items),
         seen_set=np.full(2, EMPTY, np.int64),
+        present=view.state.present[: view.items].copy(),
     )
     return _add_newest(view, fresh)
 
@@ -148,6 +157,9 @@ def _add_newest(view: NumbersView, state: State) -> State:
     """
     count = int(view.state.clock[SEEN])
     copies = {name: getattr(view.state, name)[:count].copy() for name in BY_SEEN}
+    # Only newer items are added: `_has_same_start` notices the removal of one that was drawn.
+    added = view.state.present[len(state.present) : view.items]
+    copies["present"] = np.concatenate([state.present, added])
     size = 1 << (2 * max(count, 1)).bit_length()
     factors = with_item_rows(
         state.factors, max(view.items, len(state.factors.bias)), view.state.seed

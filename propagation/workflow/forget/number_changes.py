@@ -194,7 +194,14 @@ class Subtraction:
                 emptied with the log entry that the commit makes (NumbersView.erase_items).
         """
         _remove_places(view.state, sorted(self.removed_places))
-        view.state.factors.withdrawn[0] += len(self.removed_places) + len(self.promoted)
+        gone = [
+            index_of(ref)
+            for ref in {*erased_refs, *(() if erased is None else (erased,))}
+            if get_kind(ref) == ClientKind.ITEM and index_of(ref) < view.items
+        ]
+        view.state.factors.withdrawn[0] += (
+            len(self.removed_places) + len(self.promoted) + _count_drawable(view.state, gone)
+        )
         if erased is not None and get_kind(erased) == ClientKind.USER:
             user = index_of(erased)
             view.state.user_profile[user] = 0
@@ -209,10 +216,15 @@ class Subtraction:
                 int(view.state.clock[ITEMS]),
                 item,
             )
-        for ref in erased_refs:
-            if get_kind(ref) == ClientKind.ITEM and index_of(ref) < view.items:
-                view.retire_item(index_of(ref))
+        for item in gone:
+            view.retire_item(item)
         view.copy_totals()
+
+
+def _count_drawable(state: State, items: Iterable[int]) -> int:
+    """Count the items that the factors may have drawn for an adoption of the list."""
+    largest = int(state.seen_catalogue[: int(state.clock[SEEN])].max(initial=0))
+    return sum(item < largest for item in items)
 
 
 def _map_taste(routers: U16, chain: RouterMapChain, user: int) -> U16:

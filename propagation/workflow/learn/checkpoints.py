@@ -242,6 +242,11 @@ def _restore(checkpoint: Checkpoint, seed: int, limits: tuple[float, float]) -> 
         filled=True,
     )
     state = view.state
+    if "present" not in arrays:
+        # An earlier version wrote it. There removed items have no vector, and factors drew them,
+        # so that they have to be learned again.
+        arrays["present"] = np.asarray(arrays["content"].any(axis=1))
+        arrays["factors.withdrawn"] = arrays["factors.withdrawn"] + np.sum(~arrays["present"])
     for name in (*COUNTED, *ITEM_ROWS, *USER_ROWS, *BY_SEEN):
         _fill(getattr(state, name), arrays.pop(name))
     unpack_neighbours(

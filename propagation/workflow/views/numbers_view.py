@@ -131,6 +131,7 @@ class NumbersView:
         state.content[row] = self.get_direction(row, content)
         state.attributes[row] = attributes
         state.visible[row] = visible
+        state.present[row] = True
         self._changed_items.add(row)
         if row >= self.items:
             start_mass(state.session, row, state.content[row])
@@ -143,14 +144,14 @@ class NumbersView:
 
     def retire_item(self, row: int) -> None:
         """Keep an item from ever being shown or drawn again."""
-        self.state.visible[row] = False
+        self.state.visible[row] = self.state.present[row] = False
         self._changed_items.add(row)
 
     def readmit_items(self, rows: Iterable[int]) -> None:
         """Show retired items again, which no upsert has hidden."""
         for row in rows:
             if row < self.items:
-                self.state.visible[row] = True
+                self.state.visible[row] = self.state.present[row] = True
                 self._changed_items.add(row)
 
     def erase_items(self, rows: Iterable[int]) -> None:

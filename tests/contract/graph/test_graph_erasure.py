@@ -505,6 +505,74 @@ async def test_an_item_that_was_drawn_as_a_negative_is_none_any_more(store):
     assert (await store.get_event_states(["named"]))[0][1].negative != gone
 
 
+async def learn_pairs(store, *pairs):
+    """Record pairs one after the other, and learn each in a block of its own."""
+    for pair in pairs:
+        await record_pairs(store, pair)
+        await learn_all(store)
+
+
+async def test_an_erased_item_leaves_what_was_drawn_for_others(store):
+    """The values are those of a row without this negative; other negatives keep their places."""
+    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}") for n in range(4)])
+    await record_pairs(store, *(("ann", "i3") for _ in range(9)))
+    await learn_all(store)
+    await learn_pairs(store, ("bob", "i3"), ("bob", "i0"))
+    before = await store.read_learned(0, 9)
+    lease = await acquire_learn_lease(store)
+    barrier = checkpoint(await store.get_learned_through(), barrier=True)
+    rows = await store.get_interactions_of_clients([item(1)])
+    assert not rows, "nobody took it"
+    await withdraw(store, lease, erasure(item(1)), barrier)
+    if not store.wipes_in_seconds:
+        await assert_without(store, before, 1)
+    await store.wipe()
+    await assert_without(store, before, 1)
+    assert await store.check() == []
+
+
+async def assert_without(store, before, removed):
+    """Assert that learned blocks are as before, without a removed item among the draws."""
+    found = 0
+    for block, was in zip(await store.read_learned(0, 9), before, strict=True):
+        gone = was.negatives == removed
+        found += int(gone.sum())
+        assert np.array_equal(block.negatives, np.where(gone, -1, was.negatives))
+        assert np.array_equal(block.profile_cosines[:, 0], was.profile_cosines[:, 0])
+        assert np.array_equal(
+            block.profile_cosines[:, 1:], np.where(gone, 0, was.profile_cosines[:, 1:])
+        )
+        assert np.array_equal(block.scores[:, 0], was.scores[:, 0])
+        expected = np.where(gone[:, 0], np.nan, was.scores[:, 1])
+        assert np.array_equal(block.scores[:, 1], expected, equal_nan=True)
+        assert np.array_equal(block.weights, was.weights)
+        assert np.array_equal(block.sequence, was.sequence)
+    assert found > 5
+
+
+async def test_what_an_earlier_version_left_of_a_removed_item_is_found_and_wiped(store):
+    """A block that is learned after the erasure stands for one that was learned before it."""
+    await store.upsert_clients([change(ClientKind.ITEM, f"i{n}") for n in range(4)])
+    await learn_pairs(store, ("ann", "i3"))
+    lease = await acquire_learn_lease(store)
+    barrier = checkpoint(await store.get_learned_through(), barrier=True)
+    await withdraw(store, lease, erasure(item(1)), barrier)
+    await store.wipe()
+    assert await store.check() == []
+    await record_pairs(store, *(("ann", "i3") for _ in range(9)))
+    await learn_all(store)
+    before = await store.read_learned(0, 9)
+    through = await store.get_learned_through()
+    count = int((before[-1].negatives == 1).any(axis=1).sum())
+    assert await store.check() == [
+        f"learned block {through} names removed items in what was drawn for {count} interactions;"
+        " `propagation retract --wipe` takes them out"
+    ]
+    await store.wipe()
+    assert await store.check() == []
+    await assert_without(store, before, 1)
+
+
 async def test_a_lost_lease_changes_nothing(store):
     sequences = await record_history(store)
     old = await store.acquire_lease("learn", "other", 1)

@@ -5,10 +5,12 @@ import itertools
 
 import pytest
 
+from propagation.adapters.neo4j.maintenance.removed_draws import read_removed_items
 from propagation.adapters.neo4j.store import Neo4jStore
-from propagation.model import ClientText, Line, Profile
+from propagation.model import ClientKind, ClientText, Line, Profile
 from services.cli.operator.doctor import find_lasting
 from tests.contract.graph_store import (
+    change,
     create_clients,
     event,
     learn_all,
@@ -77,6 +79,21 @@ async def test_commits_between_the_reads_are_no_finding(stores, monkeypatch):
 
     monkeypatch.setattr(checked.database, "_run", commit_and_run)
     assert await find_lasting(checked.check) == []
+
+
+async def test_an_item_that_is_created_meanwhile_is_not_taken_for_a_removed_one(
+    stores, monkeypatch
+):
+    checked, written = stores
+    names, read = itertools.count(), checked.database.rows
+
+    async def create_and_read(*arguments, **options):
+        await written.upsert_clients([change(ClientKind.ITEM, f"new {next(names)}")])
+        return await read(*arguments, **options)
+
+    monkeypatch.setattr(checked.database, "rows", create_and_read)
+    assert not (await read_removed_items(checked.database)).any()
+    assert next(names) > 2
 
 
 async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):

@@ -21,7 +21,7 @@ def small_state(users: int, items: int, seed: int = 3) -> State:
     )
     state.clock[USERS], state.clock[ITEMS], state.totals[1] = users, items, items
     state.content[:] = state.attributes[:] = vectors[2 * K :]
-    state.visible[:] = True
+    state.visible[:] = state.present[:] = True
     for item in range(items):
         start_mass(state.session, item, state.content[item])
         start_mass(state.taste, item, state.content[item])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from propagation.model import FactorSettings
-from propagation.numbers import SEEN, create_factors, with_room
+from propagation.numbers import ITEM_TABLES, SEEN, create_factors, with_room
 from propagation.numbers.factors import list_history
 from propagation.numbers.factors.history_factor import fade_by_seconds, learn_choice
 from propagation.numbers.factors.taste_vector import step_pair
@@ -14,7 +14,8 @@ from propagation.numbers.rules import FEATURES, Feature, fill_features
 from propagation.workflow.forget.factor_relearning import relearn
 from propagation.workflow.learn import restore_view, take_checkpoint
 from tests.unit.numbers.states import learn, list_arrays, small_state
-from tests.unit.numbers.views import learn_events, make_view, withdraw_user
+from tests.unit.numbers.views import ITEMS as VIEW_ITEMS
+from tests.unit.numbers.views import erase_item, learn_events, make_view, withdraw_user
 
 WIDTH, ITEMS = 6, 9
 SETTINGS = FactorSettings(WIDTH, WIDTH, 2, 2, 4, 2, by_seconds=True)
@@ -204,6 +205,57 @@ def test_after_an_erasure_and_relearning_the_tables_are_those_that_never_saw_the
     for name, table in list_arrays(saw.state).items():
         if name.startswith("factors."):
             assert np.array_equal(table, theirs[name]), name
+
+
+REMOVED = VIEW_ITEMS - 1
+WITHOUT_REMOVED = st.lists(
+    st.tuples(
+        st.integers(0, 5), st.integers(0, REMOVED - 1), TIMES, st.sampled_from([0.3, 1.0, 10.0])
+    ),
+    min_size=4,
+    max_size=60,
+)
+
+
+def assert_empty(view, item):
+    """Assert that an item's rows are as before anything was learned."""
+    fresh = make_view().state.factors
+    for name in ITEM_TABLES:
+        row = getattr(view.state.factors, name)[item]
+        assert np.array_equal(row, getattr(fresh, name)[item]), name
+
+
+def assert_same_factors(one, other):
+    theirs = list_arrays(other.state)
+    for name, table in list_arrays(one.state).items():
+        if name.startswith("factors.") and name != "factors.withdrawn":
+            assert np.array_equal(table, theirs[name]), name
+
+
+@given(WITHOUT_REMOVED)
+@settings(max_examples=20, deadline=None)
+def test_a_removed_item_is_drawn_neither_live_nor_when_the_tables_are_learned_again(rows):
+    learner, half = make_view(), len(rows) // 2
+    learn_events(learner, rows[:half])
+    erase_item(learner, REMOVED)
+    assert learner.state.factors.withdrawn[0] == 1, "what it did to other rows goes in the night"
+    barrier = take_checkpoint(learner, barrier=True)
+    older = take_checkpoint(learner, barrier=True)
+    del older.arrays["present"]
+    followers = [restore_view(one, learner.seed) for one in (barrier, older)]
+    assert followers[1].state.factors.withdrawn[0] == 2, "its rows may have been drawn since"
+    block, events = learn_events(learner, rows[half:])
+    assert_empty(learner, REMOVED)
+    for follower in followers:
+        follower.follow(events, block)
+        assert_same_factors(learner, follower)
+    relearn(learner)
+    assert_empty(learner, REMOVED)
+    assert not learner.state.factors.withdrawn[0]
+    learned_at_once = {name: table.copy() for name, table in list_arrays(learner.state).items()}
+    relearn(learner)
+    for name, table in list_arrays(learner.state).items():
+        assert np.array_equal(table, learned_at_once[name], equal_nan=True), name
 
 
 def test_rows_start_alike_whatever_the_capacity():

@@ -71,3 +71,14 @@ def withdraw_user(view: NumbersView, rows: list[Row], user: int) -> None:
     if len(places):
         subtraction.withdraw(view, [history])
     subtraction.finish(view, compute_ref(ClientKind.USER, user))
+
+
+def erase_item(view: NumbersView, item: int) -> None:
+    """Erase an item that nobody took."""
+    nothing = np.zeros((0, 2, 16))
+    no_rows = np.zeros(0, np.int64)
+    written = LearnedWeights(
+        no_rows, no_rows, no_rows, nothing.astype(np.uint16), nothing.astype(np.float32)
+    )
+    ref = compute_ref(ClientKind.ITEM, item)
+    Subtraction(written, written.routers, RouterMaps(), retrust=False).finish(view, ref, [ref])

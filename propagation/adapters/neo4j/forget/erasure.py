@@ -6,7 +6,11 @@ from typing import Any
 
 from propagation.adapters.neo4j.connection import Neo4jDatabase, Transaction
 from propagation.adapters.neo4j.forget.citation_search import find_citing_texts
-from propagation.adapters.neo4j.forget.learned_rows import read_learned_weights, write_marked_rows
+from propagation.adapters.neo4j.forget.learned_rows import (
+    clear_draws,
+    read_learned_weights,
+    write_marked_rows,
+)
 from propagation.adapters.neo4j.forget.withdrawal import COMMIT_STATEMENTS, withdraw
 from propagation.adapters.neo4j.maintenance.sweeper import SWEEPS, Neo4jSweeper
 from propagation.adapters.neo4j.reason.texts import (
@@ -33,6 +37,7 @@ from propagation.graph_rules import (
 from propagation.model import (
     AffectedMessage,
     CitationSearch,
+    ClientKind,
     EventState,
     IntegratedAttribute,
     InteractionRow,
@@ -43,6 +48,7 @@ from propagation.model import (
     UserChoices,
     Withdrawal,
     WithdrawalResult,
+    get_kind,
     group_pairs,
     split_into_batches,
 )
@@ -55,6 +61,11 @@ WIPING_STATEMENTS = (
     "forget/wiping/count_erasures",
     "forget/learned_rows/marked_blocks",
     "forget/learned_rows/write_block",
+    "maintenance/check/numbers/item_refs",
+    "maintenance/check/numbers/items_given",
+    "learn/blocks/learned_through",
+    "maintenance/check/numbers/draws_between",
+    "forget/learned_rows/blocks",
     "forget/wiping/finish_wiping",
 )
 
@@ -269,12 +280,19 @@ class Neo4jErasure(Neo4jMessages, Neo4jSweeper):
     async def wipe(self) -> None:
         """Write marked rows into their blocks and delete what was dropped.
 
+        Items that were removed leave what was drawn for others. All blocks are read for it, so it
+        is left out where only users wait to be wiped. Where nobody waits, earlier versions of the
+        service may have left some.
+
         Traces remain in free parts of the server's files and in its transaction log;
         docs/erasure.md says how an operator removes them. If another process erases a client
         meanwhile, wiping stays pending.
         """
         times = await self._database.value("forget/wiping/count_erasures")
         await write_marked_rows(self._database)
+        refs = await self._database.value("forget/wiping/pending_clients") or ()
+        if not refs or any(get_kind(ref) == ClientKind.ITEM for ref in refs):
+            await clear_draws(self._database)
         await self.sweep()
         await self._database.execute("forget/wiping/finish_wiping", times=times)
 

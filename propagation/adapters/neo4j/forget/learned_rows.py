@@ -1,10 +1,11 @@
 """Rows of learned blocks that a withdrawal reads, marks and clears.
 
-The commit of the withdrawal marks the rows. Later commits write them into their blocks, some blocks
-per commit.
+The commit of the withdrawal marks its own rows. Later commits write them into their blocks, some
+blocks per commit, and remove erased items from what was drawn for others.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +15,23 @@ from propagation.adapters.neo4j.learn.learn import (
     read_blocks_with_rows,
     split_columns,
     unpack_draw_columns,
+    write_row,
+)
+from propagation.adapters.neo4j.maintenance.removed_draws import (
+    find_blocks_naming,
+    read_removed_items,
 )
 from propagation.adapters.shared.learned_blocks import (
+    BYTES_PER_ROW,
     build_weights_of_rows,
     find_places,
     join_weights,
+    remove_draws,
 )
-from propagation.model import LearnedWeights, PromotedRepeat
+from propagation.model import Bools, LearnedWeights, PromotedRepeat, split_into_batches
 
 BLOCKS_PER_COMMIT = 16
+NO_ITEMS = np.zeros(0, np.bool_)
 
 
 async def read_learned_weights(database: Neo4jDatabase, sequences: Sequence[int]) -> LearnedWeights:
@@ -91,12 +100,42 @@ async def write_marked_rows(database: Neo4jDatabase) -> None:
         blocks = await transaction.rows(
             "forget/learned_rows/marked_blocks", limit=BLOCKS_PER_COMMIT
         )
-        for _, through, _, size, *columns in blocks:
-            drawn, wrote = split_columns(size, apply_marks(size, *columns))
-            await transaction.execute(
-                "forget/learned_rows/write_block", through=through, drawn=drawn, wrote=wrote
-            )
+        await _write_blocks(transaction, blocks, NO_ITEMS)
         return len(blocks)
 
     while await database.write(work) >= BLOCKS_PER_COMMIT:
         pass
+
+
+async def _write_blocks(
+    transaction: Transaction, blocks: Sequence[Sequence[Any]], removed: Bools
+) -> None:
+    """Write blocks with their marks applied, and without removed items among what was drawn.
+
+    Args:
+        blocks: Rows of cypher/forget/learned_rows/marked_blocks.
+        removed: Items by row.
+    """
+    for _, through, _, size, *columns in blocks:
+        marked = apply_marks(size, *columns)
+        packed = bytearray(marked)
+        if len(marked) == BYTES_PER_ROW * size:  # else it is damaged, which other checks say
+            for place, row in remove_draws(size, marked, removed):
+                write_row(packed, size, place, row)
+        drawn, wrote = split_columns(size, bytes(packed))
+        await transaction.execute(
+            "forget/learned_rows/write_block", through=through, drawn=drawn, wrote=wrote
+        )
+
+
+async def clear_draws(database: Neo4jDatabase) -> None:
+    """Remove erased items from what was drawn for others (see `remove_draws`)."""
+    removed = await read_removed_items(database)
+    found = [through async for through, _ in find_blocks_naming(database, removed)]
+    for some in split_into_batches(found, BLOCKS_PER_COMMIT):
+
+        async def work(transaction: Transaction, some: Sequence[int] = some) -> None:
+            blocks = await transaction.rows("forget/learned_rows/blocks", through=list(some))
+            await _write_blocks(transaction, blocks, removed)
+
+        await database.write(work)

@@ -108,9 +108,9 @@ def apply_marks(
         strict=True,
     )
     for place, of_routers, of_weights in moved:
-        _write(columns, size, place, {"routers": of_routers, "weights": of_weights})
+        write_row(columns, size, place, {"routers": of_routers, "weights": of_weights})
     for place in emptied or ():
-        _write(columns, size, place, NOTHING)
+        write_row(columns, size, place, NOTHING)
     return bytes(columns)
 
 
@@ -119,7 +119,8 @@ def split_columns(size: int, columns: bytes) -> tuple[bytes, bytes]:
     return columns[: DRAWN_BYTES * size], columns[DRAWN_BYTES * size :]
 
 
-def _write(columns: bytearray, size: int, place: int, values: Mapping[str, Array]) -> None:
+def write_row(columns: bytearray, size: int, place: int, values: Mapping[str, Array]) -> None:
+    """Write one row's values into packed columns."""
     for start, data in split_row(size, place, values):
         columns[start : start + len(data)] = data
 

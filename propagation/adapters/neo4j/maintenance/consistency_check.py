@@ -7,6 +7,11 @@ from propagation.adapters.neo4j.connection import (
     Transaction,
     join_search_words,
 )
+from propagation.adapters.neo4j.maintenance.removed_draws import (
+    find_blocks_naming,
+    read_removed_items,
+)
+from propagation.adapters.shared.learned_blocks import REMOVED_DRAWS
 from propagation.errors import REBUILD
 from propagation.model import derive_seed
 
@@ -97,6 +102,7 @@ async def find_inconsistencies(database: Neo4jDatabase) -> list[str]:
     ]
     found.extend([finding async for finding in _find_wrong_words(database)])
     found.extend([finding async for finding in _find_wrong_seeds(database)])
+    found.extend([finding async for finding in _find_removed_draws(database)])
     counts = await database.write(_count_log)
     return found + [
         text.format(count)
@@ -140,6 +146,21 @@ async def _find_wrong_seeds(database: Neo4jDatabase) -> AsyncIterator[str]:
             if seed != derive_seed(event_id) and wrong < FINDINGS_A_QUESTION:
                 wrong += 1
                 yield f"the seed of interaction {sequence} is not that of its event id"
+
+
+async def _find_removed_draws(database: Neo4jDatabase) -> AsyncIterator[str]:
+    """Yield blocks that name removed items, unless an erasure still waits to be wiped."""
+    if await database.value("forget/wiping/wiping_pending"):
+        return
+    removed = await read_removed_items(database)
+    found: list[str] = []
+    async for named in find_blocks_naming(database, removed):
+        found.append(REMOVED_DRAWS.format(*named))
+        if len(found) == FINDINGS_A_QUESTION:
+            break
+    if found and not await database.value("forget/wiping/wiping_pending"):
+        for finding in found:
+            yield finding
 
 
 async def _count_log(transaction: Transaction) -> list[int | None]:

@@ -10,22 +10,48 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from propagation.adapters.shared.learned_blocks import (
+    BEFORE_SCORES,
+    BYTES_PER_ROW,
     NOTHING,
     Row,
     build_weights_of_rows,
+    count_rows_naming,
     find_places,
+    find_removed_items,
     is_ascending,
     join_weights,
+    remove_draws,
     split_row,
 )
 from propagation.adapters.sqlite.connection import to_json
 from propagation.adapters.sqlite.learn.learn import read_blocks_of
-from propagation.model import I64, LearnedWeights, PromotedRepeat, name_damage
+from propagation.model import (
+    I64,
+    Bools,
+    ClientKind,
+    LearnedWeights,
+    PromotedRepeat,
+    name_damage,
+)
 
 LEARNED_FROM = (
     "SELECT through, total FROM (SELECT through, sum(size) OVER (ORDER BY through DESC) AS total"
     " FROM learned WHERE through >= (SELECT min(value) FROM json_each(?1)))"
     " WHERE through IN (SELECT value FROM json_each(?1))"
+)
+
+SMALL_ROWS, BLOCKS_A_LOOK = 32, 1_000
+# A block of another length is damaged, which the check of the database says.
+NEGATIVES_OF_BLOCKS = (
+    f"SELECT through, size, iif(size <= {SMALL_ROWS}, substr(columns, 8 * size + 1,"
+    f" {BEFORE_SCORES - 8} * size), NULL) FROM learned"
+    f" WHERE size > 0 AND length(columns) = size * {BYTES_PER_ROW} ORDER BY through"
+)
+"""The packed negatives of all blocks; none of a large one, of which they are a small part."""
+ITEMS_GIVEN = (
+    "SELECT max(coalesce((SELECT value FROM progress WHERE name ="
+    f" 'refs_given_{int(ClientKind.ITEM)}'), 0), coalesce((SELECT max(ref >> 1) + 1 FROM client"
+    f" WHERE kind = {int(ClientKind.ITEM)}), 0))"
 )
 
 
@@ -63,6 +89,48 @@ def promote_rows(connection: sqlite3.Connection, promoted: Sequence[PromotedRepe
             size,
             [(place, by_sequence[int(sequence[place])]) for place in places],
         )
+
+
+def read_removed_items(connection: sqlite3.Connection) -> Bools:
+    """Mark the rows of the items that were removed (see `find_removed_items`)."""
+    # First, so that an item which is created meanwhile is not taken for a removed one.
+    ((given,),) = connection.execute(ITEMS_GIVEN)
+    refs = connection.execute("SELECT ref FROM client WHERE kind = ?", (int(ClientKind.ITEM),))
+    return find_removed_items((ref for (ref,) in refs), given)
+
+
+def find_blocks_naming(connection: sqlite3.Connection, marked: Bools) -> Iterator[tuple[int, int]]:
+    """Yield the blocks that name marked items among what was drawn.
+
+    Yields:
+        (through, how many rows name one) of a block.
+    """
+    cursor = connection.execute(NEGATIVES_OF_BLOCKS)
+    while found := cursor.fetchmany(BLOCKS_A_LOOK):
+        blocks = [
+            (
+                through,
+                _read_negatives(connection, through, size) if negatives is None else negatives,
+            )
+            for through, size, negatives in found
+        ]
+        yield from count_rows_naming(blocks, marked)
+
+
+def _read_negatives(connection: sqlite3.Connection, through: int, size: int) -> bytes:
+    """Read the negatives of a large block, and not the block."""
+    with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+        blob.seek(8 * size)
+        return blob.read((BEFORE_SCORES - 8) * size)
+
+
+def clear_draws(connection: sqlite3.Connection, marked: Bools) -> None:
+    """Remove marked items from what was drawn against others (see `remove_draws`)."""
+    for through, _ in list(find_blocks_naming(connection, marked)):
+        with connection.blobopen("learned", "columns", through, readonly=True) as blob:
+            columns = blob.read()
+        size = len(columns) // BYTES_PER_ROW
+        _write_rows(connection, through, size, list(remove_draws(size, columns, marked)))
 
 
 def _find_places(

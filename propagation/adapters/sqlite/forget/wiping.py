@@ -9,8 +9,13 @@ import asyncio
 import sqlite3
 
 from propagation.adapters.sqlite.connection import read_progress, reads
+from propagation.adapters.sqlite.forget.learned_rows import (
+    clear_draws,
+    find_blocks_naming,
+    read_removed_items,
+)
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
-from propagation.model import StoreBusy
+from propagation.model import Bools, StoreBusy
 
 TO_WIPE = "to_wipe"
 """Name of the progress number: how many erasures may have left traces."""
@@ -32,6 +37,7 @@ class SqliteWiping(SqliteCheckpoints):
 
     async def wipe(self) -> None:
         erasures = await self._find_erasures_to_wipe()
+        await self._clear_draws()
         # Sweep first: numbers that are dropped later would stay in free pages of the new file.
         await self.sweep()
         await self._empty_log()
@@ -44,6 +50,17 @@ class SqliteWiping(SqliteCheckpoints):
                 "DELETE FROM progress WHERE name = ? AND value = ?", (TO_WIPE, erasures)
             )
         )
+
+    async def _clear_draws(self) -> None:
+        """Remove what was drawn of removed items.
+
+        A withdrawal does it for its own; earlier versions left some.
+        """
+        marked = await self._database.read(read_removed_items)
+        if await self._database.read(
+            lambda connection: any(find_blocks_naming(connection, marked))
+        ):
+            await self._database.write(lambda connection: clear_draws(connection, marked))
 
     async def _empty_log(self) -> None:
         """Empty the write-ahead log.
@@ -60,6 +77,10 @@ class SqliteWiping(SqliteCheckpoints):
             " traces of what was erased stay in it; repeat the command when that program has ended"
             " (of forgotten clients, the service wipes them in the night)"
         )
+
+
+def _names_any(connection: sqlite3.Connection, marked: Bools) -> bool:
+    return any(find_blocks_naming(connection, marked))
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from propagation.adapters.shared.learned_blocks import mark_items
 from propagation.adapters.sqlite.connection import (
     LAST_WITHDRAWAL,
     Directory,
@@ -16,7 +17,11 @@ from propagation.adapters.sqlite.connection import (
     set_progress,
     to_json,
 )
-from propagation.adapters.sqlite.forget.learned_rows import empty_rows, promote_rows
+from propagation.adapters.sqlite.forget.learned_rows import (
+    clear_draws,
+    empty_rows,
+    promote_rows,
+)
 from propagation.adapters.sqlite.forget.retained_messages import drop_texts
 from propagation.adapters.sqlite.forget.retention import OLDEST_KEPT
 from propagation.adapters.sqlite.forget.wiping import TO_WIPE
@@ -303,6 +308,8 @@ class WithdrawalCommit:
             f" WHERE negative IS NOT NULL AND negative {IN}",
             erased_refs,
         )
+        if len(items := mark_items(self.withdrawal.erased_refs)):
+            clear_draws(self.connection, items)
         for ref, kind, name in clients:
             self.directory.forget(kind, name)
             raise_progress(self.connection, f"refs_given_{kind}", index_of(ref) + 1)

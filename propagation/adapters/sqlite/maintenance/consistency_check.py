@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 
-from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW
+from propagation.adapters.shared.learned_blocks import BYTES_PER_ROW, REMOVED_DRAWS
 from propagation.adapters.shared.text_bodies import describe_damage
 from propagation.adapters.sqlite.connection import free_all
+from propagation.adapters.sqlite.forget.learned_rows import find_blocks_naming, read_removed_items
 from propagation.adapters.sqlite.reason.texts import FOLLOWS_GAP
 from propagation.adapters.sqlite.rounds.messages import find_last_round
 from propagation.adapters.sqlite.rounds.rounds import discard_unpublished
@@ -397,6 +398,7 @@ def find_inconsistencies(connection: sqlite3.Connection, *, thorough: bool = Tru
     ]
     if thorough:
         found.extend(islice(_find_unreadable_texts(connection), FINDINGS_A_QUESTION))
+        found.extend(islice(_find_removed_draws(connection), FINDINGS_A_QUESTION))
     return found
 
 
@@ -404,6 +406,12 @@ def _find_unreadable_texts(connection: sqlite3.Connection) -> Iterator[str]:
     for ref, version, body in connection.execute("SELECT ref, version, body FROM profile_version"):
         if damage := describe_damage(body, ref, version):
             yield damage
+
+
+def _find_removed_draws(connection: sqlite3.Connection) -> Iterator[str]:
+    marked = read_removed_items(connection)
+    for named in find_blocks_naming(connection, marked):
+        yield REMOVED_DRAWS.format(*named)
 
 
 def list_leftovers(connection: sqlite3.Connection) -> list[str]:

@@ -24,6 +24,7 @@ from tests.unit.workflow.small_database import (
 )
 
 LONER = USERS + 1
+UNTAKEN = ITEMS + 2
 CHOSEN = (3, 7, 11, ITEMS + 1, 2, 3)
 BY_ITEM = ("adoptions", "adopters", "content", "attributes", "visible")
 BY_USER = ("user_content", "user_attributes", "history", "history_length")
@@ -213,8 +214,12 @@ async def test_factors_are_too_once_they_are_learned_again(tmp_path, store):
         assert list_unequal(read_factors(saw), read_factors(never)) == []
 
 
-async def test_a_withdrawal_meanwhile_makes_learning_begin_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("erases_item", [False, True], ids=["retraction", "erasure of an item"])
+async def test_a_withdrawal_meanwhile_makes_learning_begin_again(
+    tmp_path, monkeypatch, erases_item
+):
     async with open_engine(make_engine(tmp_path)) as engine:
+        await engine.upsert_clients([ClientChange(key=item_key(UNTAKEN), title="Unheard")])
         await record_history(engine, 1, 60)
         events = [event(9_000 + n, 1, item) for n, item in enumerate(CHOSEN[:3])]
         await engine.record(events)
@@ -223,14 +228,16 @@ async def test_a_withdrawal_meanwhile_makes_learning_begin_again(tmp_path, monke
         relearning = engine.forgetting.relearning
         learn_most, tries = relearning._learn_most, []
 
-        async def learn_and_retract():
+        async def learn_and_withdraw():
             found = await learn_most()
             tries.append(len(tries))
-            if len(tries) == 1:
+            if len(tries) == 1 and erases_item:
+                await engine.forget(item_key(UNTAKEN))
+            elif len(tries) == 1:
                 await engine.retract([events[1].event_id])
             return found
 
-        monkeypatch.setattr(relearning, "_learn_most", learn_and_retract)
+        monkeypatch.setattr(relearning, "_learn_most", learn_and_withdraw)
         assert await engine.relearn_factors_if_due() == engine.numbers.view.state.clock[SEEN]
         assert len(tries) == 2
         first = read_factors(engine)

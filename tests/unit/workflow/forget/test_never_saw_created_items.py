@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
-from propagation.model import ClientKind, EntryKind
+from propagation.model import ClientKind, EntryKind, get_kind, index_of
+from propagation.numbers import ITEM_TABLES, create_factors
 from propagation.workflow.learn import restore_view, take_checkpoint
 from propagation.workflow.read.client_search import BEFORE_ALL, search_catalogue
 from propagation.workflow.read.recommend import RecommendRequest
@@ -172,6 +173,106 @@ async def test_an_erased_item_leaves_the_count_of_items_once(tmp_path, store):
         older = take_checkpoint(engine.numbers.view, barrier=False)
         older.arrays["totals"][1] = view.items
         assert restore_view(older, view.seed).state.totals[1] == count
+        await assert_sound(engine)
+
+
+def find_rows(refs):
+    return [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM]
+
+
+async def read_draws(store):
+    """Return (negatives, scores, cosines) of every learned interaction, by sequence."""
+    return {
+        sequence: (block.negatives[place], block.scores[place], block.profile_cosines[place])
+        for block in await store.read_learned(0, 10_000)
+        for place, sequence in enumerate(block.sequence.tolist())
+    }
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_what_was_drawn_for_others_loses_removed_items(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.record([*list_events_of_others(), *list_events_of_loner(1)])
+        await engine.drain()
+        await record_history(engine, 2, 60)
+        before = await read_draws(engine.store)
+        orphans = await engine.store.find_refs([item_key(n) for n in OWN])
+        (erased,) = await engine.store.find_refs([item_key(4)])
+        removed = find_rows([*orphans, erased])
+        assert all(any(row in negatives for negatives, *_ in before.values()) for row in removed), (
+            "each was drawn for somebody"
+        )
+        await engine.forget(user_key(LONER))
+        await engine.forget(item_key(4))
+        after = await read_draws(engine.store)
+        left = {row.sequence for row in await engine.store.get_interactions(sorted(before))}
+        assert len(left) > 100
+        for sequence in left:
+            (negatives, scores, cosines), was = after[sequence], before[sequence]
+            gone = np.isin(was[0], removed)
+            assert negatives.tolist() == np.where(gone, -1, was[0]).tolist()
+            assert np.array_equal(cosines, np.where([False, *gone], 0, was[2]))
+            assert np.array_equal(
+                scores, np.where([False, gone[0]], np.nan, was[1]), equal_nan=True
+            )
+        await assert_sound(engine)
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_factors_never_draw_removed_items_again(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.record(list_events_of_loner(1))
+        await engine.drain()
+        await record_history(engine, 2, 30)
+        orphans = await engine.store.find_refs([item_key(n) for n in OWN])
+        (erased,) = await engine.store.find_refs([item_key(4)])
+        removed = find_rows([*orphans, erased])
+        await engine.forgetting.forget(user_key(LONER), wipe=True)
+        await engine.forgetting.forget(item_key(4), wipe=True)
+        await engine.drain()
+        assert_empty_rows(engine.numbers.view, removed)
+        await record_history(engine, 3, 30)
+        assert_empty_rows(engine.numbers.view, removed)
+        await assert_sound(engine)
+        await engine.learner.reload()
+        await record_history(engine, 4, 30)
+        assert_empty_rows(engine.numbers.view, removed)
+        live = {name: array.copy() for name, array in list_factors(engine.numbers.view).items()}
+        engine.numbers.view.state.factors.withdrawn[0] = 1
+        assert await engine.relearn_factors_if_due()
+        again = list_factors(engine.numbers.view)
+        assert [name for name in live if not np.array_equal(live[name], again[name])] == []
+        await assert_sound(engine)
+
+
+def assert_empty_rows(view, rows):
+    """Assert that items' rows in the factors are as before anything was learned."""
+    factors = view.state.factors
+    fresh = create_factors(factors.settings, view.state.seed, 1, view.items)
+    for name in ITEM_TABLES:
+        assert np.array_equal(getattr(factors, name)[rows], getattr(fresh, name)[rows]), name
+
+
+def list_factors(view):
+    factors = view.state.factors
+    return {name: getattr(factors, name)[: view.items] for name in ITEM_TABLES}
+
+
+@pytest.mark.parametrize("store", STORES)
+async def test_routers_made_anew_learn_from_what_is_left_of_the_draws(tmp_path, store):
+    async with open_engine(make_engine(tmp_path, store)) as engine:
+        await record_history(engine, 1, 60)
+        await engine.forget(item_key(4))
+        before = await read_draws(engine.store)
+        short = [sequence for sequence, (drawn, *_) in before.items() if -1 in drawn]
+        assert short
+        await engine.init()
+        after = await read_draws(engine.store)
+        for sequence, (drawn, *_) in after.items():
+            kept = [row for row in before[sequence][0].tolist() if row >= 0]
+            assert drawn.tolist() == kept + [-1] * (4 - len(kept))
         await assert_sound(engine)
 
 
