@@ -174,7 +174,7 @@ REMOVED_DRAWS = (
 
 
 def mark_items(refs: Iterable[int]) -> Bools:
-    """Mark the rows of the items among some clients (refs), [largest row + 1]."""
+    """Mark the rows of the items among refs, [largest row + 1]."""
     rows = [index_of(ref) for ref in refs if get_kind(ref) == ClientKind.ITEM]
     marked = np.zeros(max(rows, default=-1) + 1, np.bool_)
     marked[rows] = True
@@ -211,7 +211,7 @@ def find_draws(negatives: bytes, marked: Bools) -> Bools:
 def count_rows_naming(
     blocks: Sequence[tuple[int, bytes]], marked: Bools
 ) -> Iterator[tuple[int, int]]:
-    """Count the rows of blocks that name marked items among what was drawn.
+    """Count rows of blocks whose draws name marked items.
 
     All blocks are looked at together: there may be one for every interaction.
 

@@ -222,7 +222,7 @@ class Subtraction:
 
 
 def _count_drawable(state: State, items: Iterable[int]) -> int:
-    """Count the items that the factors may have drawn for an adoption of the list."""
+    """Count the items that may have been drawn for an adoption."""
     largest = int(state.seen_catalogue[: int(state.clock[SEEN])].max(initial=0))
     return sum(item < largest for item in items)
 

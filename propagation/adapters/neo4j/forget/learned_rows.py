@@ -110,7 +110,7 @@ async def write_marked_rows(database: Neo4jDatabase) -> None:
 async def _write_blocks(
     transaction: Transaction, blocks: Sequence[Sequence[Any]], removed: Bools
 ) -> None:
-    """Write blocks with their marks applied, and without removed items among what was drawn.
+    """Write blocks with marks applied, and without draws of removed items.
 
     Args:
         blocks: Rows of cypher/forget/learned_rows/marked_blocks.

@@ -149,7 +149,7 @@ async def _find_wrong_seeds(database: Neo4jDatabase) -> AsyncIterator[str]:
 
 
 async def _find_removed_draws(database: Neo4jDatabase) -> AsyncIterator[str]:
-    """Yield blocks that name removed items, unless an erasure still waits to be wiped."""
+    """Yield blocks that name removed items, unless a wipe is due."""
     if await database.value("forget/wiping/wiping_pending"):
         return
     removed = await read_removed_items(database)
