@@ -38,7 +38,7 @@ STATUSES: Mapping[grpc.StatusCode, int] = {
 FORGED_LINK = (
     "This link to a page of a list is wrong or out of date; begin at the list’s first page."
 )
-WORDS: Mapping[str, str] = {
+SENTENCES_OF_FIELDS: Mapping[str, str] = {
     "key.id": "The id {problem}.",
     "user_id": "The id of the user {problem}.",
     "member.id": "The id of the item or user {problem}.",
@@ -58,9 +58,9 @@ WORDS: Mapping[str, str] = {
 }
 """What a page says about a field of a call, in the words of its forms.
 
-A field of a list is named without its place. Quoted are the labels of forms.
+A field of a list is named without its index. Quoted are the labels of forms.
 """
-PLACE = re.compile(r"\[\d+\]")
+LIST_INDEX = re.compile(r"\[\d+\]")
 Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 
@@ -109,7 +109,7 @@ def describe_failure(error: CallFailed) -> Problem:
 def _describe_refusal(error: CallFailed) -> str:
     if not error.field:
         return str(error)
-    words = WORDS.get(PLACE.sub("", error.field), "{field}: {problem}")
+    words = SENTENCES_OF_FIELDS.get(LIST_INDEX.sub("", error.field), "{field}: {problem}")
     return words.format(field=error.field, problem=error.problem.rstrip("."))
 
 

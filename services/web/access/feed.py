@@ -121,7 +121,7 @@ class Feed:
         self._recent: deque[pb.WatchPropagationResponse] = deque(maxlen=MAX_RECENT)
         self._recorded: deque[tuple[float, int]] = deque()
         self._operations: tuple[pb.Operation, ...] | None = None
-        self._done = asyncio.Event()
+        self._operation_ended = asyncio.Event()
         self._changed = asyncio.Condition()
         self._resume_token = ""
         self.snapshot = Snapshot()
@@ -205,7 +205,7 @@ class Feed:
                     if event.WhichOneof("event") != "merge":
                         self._recent.append(event)
                     if event.WhichOneof("event") in ("round", "evolution"):
-                        self._done.set()
+                        self._operation_ended.set()
             except CallFailed as error:
                 if error.code() == grpc.StatusCode.INVALID_ARGUMENT:
                     self._resume_token = ""  # another graph is served at this address now
@@ -218,14 +218,14 @@ class Feed:
         """
         request = pb.ListOperationsRequest(page_size=LATEST)
         while True:
-            self._done.clear()
+            self._operation_ended.clear()
             with suppress(CallFailed):  # the next poll tells why
                 answer = await self._client.stub.ListOperations(request)
                 self._operations = tuple(answer.operations)
                 await self._publish(replace(self.snapshot, operations=self._operations))
             with suppress(TimeoutError):
                 async with asyncio.timeout(OPERATIONS_SECONDS):
-                    await self._done.wait()
+                    await self._operation_ended.wait()
 
     def _measure_rate(self, status: pb.GetStatusResponse) -> float | None:
         now = self._clock()

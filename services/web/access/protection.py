@@ -3,6 +3,7 @@
 import hmac
 import ipaddress
 from collections.abc import Collection
+from enum import Enum, auto
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -166,25 +167,31 @@ async def read_form(request: Request, forgery_key: str) -> dict[str, str]:
     fields = dict(parse_qsl(await _read_body(request), keep_blank_values=True))
     key = fields.pop(FORGERY_FIELD, "")
     if not hmac.compare_digest(key.encode(), forgery_key.encode()):
-        raise OldForm(fields) if is_from_this_page(request) else Forged(NOT_OF_SESSION)
+        raise OldForm(fields) if find_sender(request) == Sender.OWN else Forged(NOT_OF_SESSION)
     return fields
 
 
 def check_origin(request: Request) -> None:
     """Raise Forged if the browser says that another site sent the request."""
-    if not is_from_this_page(request, unsaid=True):
+    if find_sender(request) == Sender.OTHER:
         raise Forged("The form was sent by another site, so nothing was done.")
 
 
-def is_from_this_page(request: Request, *, unsaid: bool = False) -> bool:
-    """Tell whether the browser says that this page sent the request.
+class Sender(Enum):
+    """Who sent a request, as the browser says."""
 
-    Args:
-        unsaid: The answer if the browser does not say who sent it.
-    """
+    OWN = auto()
+    OTHER = auto()
+    UNKNOWN = auto()
+
+
+def find_sender(request: Request) -> Sender:
+    """Tell whether this page sent a request, by its header Origin."""
     origin = request.headers.get("origin")
+    if origin is None:
+        return Sender.UNKNOWN
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    return unsaid if origin is None else origin == own
+    return Sender.OWN if origin == own else Sender.OTHER
 
 
 async def _read_body(request: Request) -> str:

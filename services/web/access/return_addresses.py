@@ -32,7 +32,7 @@ class ReturnAddresses:
     def find(self, request: Request) -> str:
         """Return the address of the page from which a request comes.
 
-        For a request that is no form, it is its own.
+        A form comes from the page that has it (Referer); another request returns to itself.
         """
         if request.method != "POST":
             return self.check(_join(request.url.path, request.url.query))

@@ -22,7 +22,7 @@ from services.security.networks import name_network
 from services.web.access.anonymous import AnonymousAccess
 from services.web.access.connection import CALL_SECONDS, Connection
 from services.web.access.feed import Snapshot
-from services.web.access.sign_in_places import SignInPlaces
+from services.web.access.sign_in_slots import SignInSlots
 
 IDLE_SECONDS = 12 * 3_600.0
 MAX_SESSIONS = 50
@@ -97,7 +97,7 @@ class Sessions:
     _visitors: "OrderedDict[str, tuple[float, Visitor]]" = field(default_factory=OrderedDict)
     _connections: dict[str, Connection] = field(default_factory=dict)
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    _places: SignInPlaces = field(default_factory=SignInPlaces)
+    _slots: SignInSlots = field(default_factory=SignInSlots)
     _known: "LRUCache[str, bool]" = field(default_factory=lambda: LRUCache(MAX_KNOWN))
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class Sessions:
         audience = hmac.new(self._secret, token.encode(), hashlib.sha256).hexdigest()
         if audience in self._known:
             return await self._open_session(token, audience)
-        async with self._places.take(name_network(host) or host):
+        async with self._slots.take(name_network(host) or host):
             return await self._open_session(token, audience)
 
     async def visit_without_token(self) -> Visitor | None:

@@ -20,7 +20,7 @@ from services.security.rate_limits import TokenBuckets
 from services.security.roles import Role
 from services.security.tokens import create_token, write_tokens
 from services.server import run_service
-from services.web.access import feed, sessions, sign_in_places
+from services.web.access import feed, sessions, sign_in_slots
 from services.web.access.sessions import Sessions
 from tests.service.certificates import make_authority, make_certificate
 from tests.service.conftest import SMALL
@@ -346,8 +346,8 @@ async def sign_in_wrongly(page, number):
 async def test_a_flood_of_wrong_tokens_does_not_refuse_a_good_one(
     closed, start_page, tokens, monkeypatch
 ):
-    monkeypatch.setattr(sign_in_places, "PLACES", 4)
-    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
+    monkeypatch.setattr(sign_in_slots, "SLOTS", 4)
+    monkeypatch.setattr(sign_in_slots, "WRONG_SECONDS", 0.3)
     seen = await count_calls(closed, monkeypatch)
     options = {"token_needed": True, "service_has_tokens": True}
     async with start_page(closed.address, **options) as page:
@@ -364,8 +364,8 @@ async def test_a_flood_of_wrong_tokens_does_not_refuse_a_good_one(
 
 
 async def test_who_leaves_the_line_delays_nobody(closed, start_page, tokens, monkeypatch):
-    monkeypatch.setattr(sign_in_places, "PLACES", 1)
-    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
+    monkeypatch.setattr(sign_in_slots, "SLOTS", 1)
+    monkeypatch.setattr(sign_in_slots, "WRONG_SECONDS", 0.3)
     seen = await count_calls(closed, monkeypatch)
     options = {"token_needed": True, "service_has_tokens": True}
     async with start_page(closed.address, **options) as page:
@@ -379,8 +379,8 @@ async def test_who_leaves_the_line_delays_nobody(closed, start_page, tokens, mon
 
 
 async def test_a_machine_with_many_addresses_is_counted_as_one(closed, monkeypatch):
-    monkeypatch.setattr(sign_in_places, "PLACES", 1)
-    monkeypatch.setattr(sign_in_places, "WRONG_SECONDS", 0.3)
+    monkeypatch.setattr(sign_in_slots, "SLOTS", 1)
+    monkeypatch.setattr(sign_in_slots, "WRONG_SECONDS", 0.3)
     opened = Sessions(closed.address, Credentials(), token_needed=False)
 
     async def measure(host):
@@ -400,8 +400,8 @@ async def test_a_machine_with_many_addresses_is_counted_as_one(closed, monkeypat
     [(grpc.StatusCode.UNAVAILABLE, False), (grpc.StatusCode.RESOURCE_EXHAUSTED, True)],
 )
 async def test_only_what_the_service_refused_keeps_its_place(code, waits):
-    places = sign_in_places.SignInPlaces()
-    for _ in range(sign_in_places.PLACES):
+    places = sign_in_slots.SignInSlots()
+    for _ in range(sign_in_slots.SLOTS):
         with pytest.raises(CallFailed):
             async with places.take("here"):
                 raise CallFailed(code)

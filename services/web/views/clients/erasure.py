@@ -80,7 +80,7 @@ async def _show_forget(
         more=bool(listed.next_page_token),
         planned=planned,
         meant=await find_meant_clients(request) if TYPED_FIELD in request.query_params else (),
-        typed=make_printable(key.id),
+        id_to_type=make_printable(key.id),
     )
 
 

@@ -10,7 +10,7 @@ from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.grpc.status import build_status
-from services.web.problems import FORGED_LINK, WORDS, describe_failure
+from services.web.problems import FORGED_LINK, SENTENCES_OF_FIELDS, describe_failure
 
 REQUESTS = [
     message
@@ -32,7 +32,7 @@ def has_field(message, path: str) -> bool:
     return field is not None and (not rest or has_field(field.message_type, rest))
 
 
-@pytest.mark.parametrize("field", WORDS)
+@pytest.mark.parametrize("field", SENTENCES_OF_FIELDS)
 def test_each_field_is_one_of_a_call(field):
     assert any(has_field(message, field) for message in REQUESTS)
 
@@ -43,7 +43,7 @@ def test_quoted_are_labels_of_forms():
         for template in files("services.web").joinpath("templates").rglob("*.html")
         for label in LABEL.findall(template.read_text())
     ]
-    for words in WORDS.values():
+    for words in SENTENCES_OF_FIELDS.values():
         for quoted in re.findall("“(.+?)”", words):
             assert any(label.startswith(quoted) for label in labels), quoted
 
