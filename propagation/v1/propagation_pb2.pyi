@@ -2378,7 +2378,7 @@ class Router(_message.Message):
     """
     trusted_by: _builtins.int
     """The number of users who trust this router most, of the routers of its bank; users without events
-    do not count. On a large state it may be a second older than the rest. 0 with as_of.
+    do not count. Absent with as_of, as the past keeps no numbers.
     """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -2398,15 +2398,20 @@ class Router(_message.Message):
         epoch: _builtins.int = ...,
         sequence: _builtins.int = ...,
         written_by: _builtins.str = ...,
-        trusted_by: _builtins.int = ...,
+        trusted_by: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "number", b"number"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "_trusted_by", b"_trusted_by", "number", b"number", "trusted_by", b"trusted_by"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "trusted_by", b"trusted_by", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "_trusted_by", b"_trusted_by", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "trusted_by", b"trusted_by", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
+    _WhichOneofReturnType__trusted_by: _TypeAlias = _typing.Literal["trusted_by"]  # noqa: Y015
+    _WhichOneofArgType__trusted_by: _TypeAlias = _typing.Literal["_trusted_by", b"_trusted_by"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__trusted_by) -> _WhichOneofReturnType__trusted_by | None: ...
 
 Global___Router: _TypeAlias = Router  # noqa: Y015
 
