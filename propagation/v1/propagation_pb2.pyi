@@ -2939,8 +2939,8 @@ class LineOfProfile(_message.Message):
     line_id: _builtins.int
     """Line.id, as GetProfile shows it to this caller."""
     version: _builtins.int
-    """The version of the profile that has the line, from 1. If it is no longer kept, the current
-    version stands in. A version of an item needs the role analyst. Absent: the current version.
+    """The version of the profile that has the line, from 1. A version of an item needs the role
+    analyst. Absent: the current version.
     """
     @_builtins.property
     def client(self) -> Global___ClientKey:

@@ -213,6 +213,7 @@ class TracePropagationHandler(Servicer):
 
         Raises:
             NotFound: There is no such version or line, or the caller may not read the line.
+            VersionTooOld: Retention dropped the version.
             NotAllowed: A version of an item was named, and the caller may not know it: it would
                 tell of each event.
         """
