@@ -671,7 +671,9 @@ class MessageSource(_message.Message):
 
     @_builtins.property
     def evolution(self) -> Global___EvolutionOrigin:
-        """The evolution that wrote the message. Absent for a message of a round."""
+        """The evolution that wrote the message. Absent for a message of a round, and for one that is no
+        longer kept.
+        """
 
     def __init__(
         self,
@@ -867,7 +869,6 @@ class Message(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
-    EVOLUTION_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """The router that sent the message."""
     version: _builtins.int
@@ -882,12 +883,6 @@ class Message(_message.Message):
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The attributes that this version integrated."""
 
-    @_builtins.property
-    def evolution(self) -> Global___EvolutionOrigin:
-        """The evolution that wrote the message; set on the paths of TracePropagation. Absent for a message
-        of a round.
-        """
-
     def __init__(
         self,
         *,
@@ -897,19 +892,13 @@ class Message(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Iterable[_builtins.str] | None = ...,
         sequence: _builtins.int = ...,
-        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "evolution", b"evolution", "router", b"router"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "attributes", b"attributes", "evolution", b"evolution", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "attributes", b"attributes", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
-    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
 
 Global___Message: _TypeAlias = Message  # noqa: Y015
@@ -2977,6 +2966,7 @@ class Hop(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The sequence of an interaction or message; 0 for the other steps."""
     text: _builtins.str
@@ -2997,6 +2987,12 @@ class Hop(_message.Message):
     def message(self) -> Global___Message:
         """A message that carried the preference on."""
 
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionOrigin:
+        """The evolution that wrote the message of this step. Absent for a message of a round, and for any
+        other step.
+        """
+
     def __init__(
         self,
         *,
@@ -3006,13 +3002,19 @@ class Hop(_message.Message):
         message: Global___Message | None = ...,
         sequence: _builtins.int = ...,
         text: _builtins.str = ...,
+        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attribute", b"attribute", "evolution", b"evolution", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attribute", b"attribute", "evolution", b"evolution", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
+    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType_hop: _TypeAlias = _typing.Literal["interaction", "profile", "attribute", "message"]  # noqa: Y015
     _WhichOneofArgType_hop: _TypeAlias = _typing.Literal["hop", b"hop"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_hop) -> _WhichOneofReturnType_hop | None: ...
 
 Global___Hop: _TypeAlias = Hop  # noqa: Y015

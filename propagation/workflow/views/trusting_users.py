@@ -1,4 +1,7 @@
-"""How many users trust each router of a bank most, kept while the numbers change."""
+"""Counts of the users who trust each router of a bank most.
+
+They follow the numbers.
+"""
 
 import numpy as np
 
@@ -9,7 +12,7 @@ NONE = -1
 
 
 class TrustingUsers:
-    """The router that each user trusts most, and the number of users of each router.
+    """The router that each user trusts most, and counts by router.
 
     Users without a history count for no router. Of equal routers the one with the smallest number
     counts.
@@ -50,7 +53,10 @@ class TrustingUsers:
 
 
 def _find_most_trusted(trust: F32, history_length: I64) -> I64:
-    """Return the router that each of n users trusts most [n]; NONE without a history."""
+    """Return the router that each user trusts most, [n].
+
+    It is NONE for a user without a history.
+    """
     return np.where(history_length > 0, trust.argmax(axis=1), NONE)
 
 

@@ -129,7 +129,7 @@ class RoutersHandler(Servicer):
         return frozenset(edge.router for edge in edges.get(ref, ()))
 
     async def _read_routers(self, bank: BankName, *, retired: bool) -> list[pb.Router]:
-        """Read a bank's routers as they are now, without or with retired ones."""
+        """Read a bank's routers as they are, without or with retired ones."""
         numbers = await self._engine.compute(read_router_numbers, bank)
         routers = [
             number

@@ -106,7 +106,7 @@ async def show_trace(request: Request) -> Response:
 
 
 async def _show_paths(request: Request, visitor: Visitor, origin: Origin, limit: int) -> Response:
-    """Show the paths, or the form with the reason why there are none.
+    """Show the paths, or the form with what was not found.
 
     A line whose version is no longer kept is looked for in the present version.
     """
@@ -245,7 +245,7 @@ def describe_sources(paths: Sequence[pb.Path], graph: PathGraph, least: str) -> 
         (hop.message.router, hop.message.version)
         for path in paths
         for hop in path.hops
-        if hop.message.HasField("evolution")
+        if hop.HasField("evolution")
     }
     found = [pluralize(events, "event")] * bool(events)
     found += [pluralize(messages, "message")] * bool(messages)

@@ -97,7 +97,16 @@ async def test_a_message_of_an_evolution_names_it_wherever_it_is_cited(evolving_
         for hop in path.hops
         if hop.message.router == message.router and hop.message.version == message.version
     ]
-    assert hop.message.evolution == origin
+    assert hop.evolution == origin
+    others = [
+        hop
+        for path in traced.paths
+        for hop in path.hops
+        if (hop.message.router, hop.message.version) != (message.router, message.version)
+    ]
+    assert all(
+        hop.HasField("evolution") == (hop.message.sequence == run.sequence) for hop in others
+    )
     assert f"evolution run {run.run} wrote when it" in hop.text
 
     asked = pb.ListRouterVersionsRequest(number=message.router, through_version=message.version)
