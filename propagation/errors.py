@@ -59,6 +59,17 @@ class TooOld(PropagationError):
         self.oldest = oldest
 
 
+class VersionTooOld(PropagationError):
+    """A version of a profile that retention dropped."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"version {version} of the profile is no longer kept; name no version to read the"
+            " present one"
+        )
+        self.version = version
+
+
 class TooNew(PropagationError):
     """Time travel to a sequence or time in the future."""
 

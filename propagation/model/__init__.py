@@ -29,6 +29,7 @@ from propagation.errors import (
     StoreUnsupported,
     TooNew,
     TooOld,
+    VersionTooOld,
     WrongEndpoint,
 )
 from propagation.grouping import group_pairs, keep_first, split_into_batches, sum_pairs

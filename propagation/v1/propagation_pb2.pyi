@@ -671,7 +671,9 @@ class MessageSource(_message.Message):
 
     @_builtins.property
     def evolution(self) -> Global___EvolutionOrigin:
-        """The evolution that wrote the message. Absent for a message of a round."""
+        """The evolution that wrote the message. Absent for a message of a round, and for one that is no
+        longer kept.
+        """
 
     def __init__(
         self,
@@ -867,7 +869,6 @@ class Message(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
-    EVOLUTION_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """The router that sent the message."""
     version: _builtins.int
@@ -882,12 +883,6 @@ class Message(_message.Message):
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The attributes that this version integrated."""
 
-    @_builtins.property
-    def evolution(self) -> Global___EvolutionOrigin:
-        """The evolution that wrote the message; set on the paths of TracePropagation. Absent for a message
-        of a round.
-        """
-
     def __init__(
         self,
         *,
@@ -897,19 +892,13 @@ class Message(_message.Message):
         text: _builtins.str = ...,
         attributes: _abc.Iterable[_builtins.str] | None = ...,
         sequence: _builtins.int = ...,
-        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "evolution", b"evolution", "router", b"router"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "_router", b"_router", "attributes", b"attributes", "evolution", b"evolution", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "attributes", b"attributes", "router", b"router", "router_name", b"router_name", "sequence", b"sequence", "text", b"text", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
-    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
     _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
-    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
 
 Global___Message: _TypeAlias = Message  # noqa: Y015
@@ -2378,7 +2367,7 @@ class Router(_message.Message):
     """
     trusted_by: _builtins.int
     """The number of users who trust this router most, of the routers of its bank; users without events
-    do not count. On a large state it may be a second older than the rest. 0 with as_of.
+    do not count. Absent with as_of, as the past keeps no numbers.
     """
     @_builtins.property
     def attributes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -2398,15 +2387,20 @@ class Router(_message.Message):
         epoch: _builtins.int = ...,
         sequence: _builtins.int = ...,
         written_by: _builtins.str = ...,
-        trusted_by: _builtins.int = ...,
+        trusted_by: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "number", b"number"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "_trusted_by", b"_trusted_by", "number", b"number", "trusted_by", b"trusted_by"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "trusted_by", b"trusted_by", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_number", b"_number", "_trusted_by", b"_trusted_by", "attributes", b"attributes", "bank", b"bank", "epoch", b"epoch", "mass", b"mass", "members", b"members", "name", b"name", "number", b"number", "sequence", b"sequence", "text", b"text", "trusted_by", b"trusted_by", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__number: _TypeAlias = _typing.Literal["number"]  # noqa: Y015
     _WhichOneofArgType__number: _TypeAlias = _typing.Literal["_number", b"_number"]  # noqa: Y015
+    _WhichOneofReturnType__trusted_by: _TypeAlias = _typing.Literal["trusted_by"]  # noqa: Y015
+    _WhichOneofArgType__trusted_by: _TypeAlias = _typing.Literal["_trusted_by", b"_trusted_by"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__number) -> _WhichOneofReturnType__number | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__trusted_by) -> _WhichOneofReturnType__trusted_by | None: ...
 
 Global___Router: _TypeAlias = Router  # noqa: Y015
 
@@ -2934,8 +2928,8 @@ class LineOfProfile(_message.Message):
     line_id: _builtins.int
     """Line.id, as GetProfile shows it to this caller."""
     version: _builtins.int
-    """The version of the profile that has the line, from 1. If it is no longer kept, the current
-    version stands in. A version of an item needs the role analyst. Absent: the current version.
+    """The version of the profile that has the line, from 1. A version of an item needs the role
+    analyst. Absent: the current version.
     """
     @_builtins.property
     def client(self) -> Global___ClientKey:
@@ -2972,6 +2966,7 @@ class Hop(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     SEQUENCE_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    EVOLUTION_FIELD_NUMBER: _builtins.int
     sequence: _builtins.int
     """The sequence of an interaction or message; 0 for the other steps."""
     text: _builtins.str
@@ -2992,6 +2987,12 @@ class Hop(_message.Message):
     def message(self) -> Global___Message:
         """A message that carried the preference on."""
 
+    @_builtins.property
+    def evolution(self) -> Global___EvolutionOrigin:
+        """The evolution that wrote the message of this step. Absent for a message of a round, and for any
+        other step.
+        """
+
     def __init__(
         self,
         *,
@@ -3001,13 +3002,19 @@ class Hop(_message.Message):
         message: Global___Message | None = ...,
         sequence: _builtins.int = ...,
         text: _builtins.str = ...,
+        evolution: Global___EvolutionOrigin | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attribute", b"attribute", "evolution", b"evolution", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attribute", b"attribute", "evolution", b"evolution", "hop", b"hop", "interaction", b"interaction", "message", b"message", "profile", b"profile", "sequence", b"sequence", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
+    _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
     _WhichOneofReturnType_hop: _TypeAlias = _typing.Literal["interaction", "profile", "attribute", "message"]  # noqa: Y015
     _WhichOneofArgType_hop: _TypeAlias = _typing.Literal["hop", b"hop"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_hop) -> _WhichOneofReturnType_hop | None: ...
 
 Global___Hop: _TypeAlias = Hop  # noqa: Y015

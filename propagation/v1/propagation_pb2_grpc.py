@@ -340,8 +340,8 @@ class PropagationServiceServicer:
         whom the call names, and an attribute that too few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
-        does not exist. PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role
-        analyst.
+        does not exist. OUT_OF_RANGE (TOO_OLD): the version of the profile is older than retention.
+        PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role analyst.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -189,8 +189,8 @@ class PropagationServiceStub:
     whom the call names, and an attribute that too few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
-    does not exist. PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role
-    analyst.
+    does not exist. OUT_OF_RANGE (TOO_OLD): the version of the profile is older than retention.
+    PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role analyst.
     """
     WatchPropagation: _grpc.UnaryStreamMultiCallable[_propagation_pb2.WatchPropagationRequest, _propagation_pb2.WatchPropagationResponse]
     """Watch rounds, messages, merges and evolution runs, from now on or from a resume token.
@@ -441,8 +441,8 @@ class PropagationServiceAsyncStub(PropagationServiceStub):
     whom the call names, and an attribute that too few users hold is not known.
 
     INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
-    does not exist. PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role
-    analyst.
+    does not exist. OUT_OF_RANGE (TOO_OLD): the version of the profile is older than retention.
+    PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role analyst.
     """
     WatchPropagation: _aio.UnaryStreamMultiCallable[_propagation_pb2.WatchPropagationRequest, _propagation_pb2.WatchPropagationResponse]  # type: ignore[assignment]
     """Watch rounds, messages, merges and evolution runs, from now on or from a resume token.
@@ -762,8 +762,8 @@ class PropagationServiceServicer(metaclass=_abc_1.ABCMeta):
         whom the call names, and an attribute that too few users hold is not known.
 
         INVALID_ARGUMENT: a field is wrong. NOT_FOUND (NOT_KNOWN): the event, client, attribute or line
-        does not exist. PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role
-        analyst.
+        does not exist. OUT_OF_RANGE (TOO_OLD): the version of the profile is older than retention.
+        PERMISSION_DENIED (NOT_ALLOWED): a version of an item was named without the role analyst.
         """
 
     @_abc_1.abstractmethod

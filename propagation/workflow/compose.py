@@ -23,7 +23,6 @@ from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.learn import Learner, RefusedTexts
 from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.recommend import Recommender
-from propagation.workflow.read.router_communities import TrustCounts
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.drafting import TextDrafter
 from propagation.workflow.reason.interaction import InteractionReasoning
@@ -189,7 +188,6 @@ def compose(
         profile_reader=ProfileReader(store, reasoner, settings, vectors, exclusion),
         time_travel=time_travel,
         tracer=Tracer(store, numbers),
-        trust_counts=TrustCounts(numbers),
         measurements=MeasurementHistory(store, leases),
         reasoned_watermark=ReasonedWatermark(store),
     )

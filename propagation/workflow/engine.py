@@ -50,7 +50,6 @@ from propagation.workflow.learn import Learner, RefusedTexts, rebuild
 from propagation.workflow.read.profile_reader import ProfileReader
 from propagation.workflow.read.reasoner_ranking import rerank
 from propagation.workflow.read.recommend import Recommendations, Recommender, RecommendRequest
-from propagation.workflow.read.router_communities import TrustCounts
 from propagation.workflow.read.similar_clients import By, Neighbours, find_similar
 from propagation.workflow.reason.cold_start import ColdStart
 from propagation.workflow.reason.pace import PaceReading
@@ -80,7 +79,7 @@ class Engine:
 
     `compose` builds it from its parts. Services call its methods, which take the locks of their
     activities. Services also use some parts directly: `settings`, the ports, `leases`,
-    `reasoning`, `tracer`, `trust_counts`, `measurements` and `time_travel`.
+    `reasoning`, `tracer`, `measurements` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -109,7 +108,6 @@ class Engine:
     profile_reader: ProfileReader
     time_travel: TimeTravel
     tracer: Tracer
-    trust_counts: TrustCounts
     measurements: MeasurementHistory
     reasoned_watermark: ReasonedWatermark
     _store_opened: bool = field(default=False, init=False)

@@ -106,12 +106,8 @@ def origin_to_proto(origin: EvolutionOrigin | None) -> pb.EvolutionOrigin | None
     )
 
 
-def message_to_proto(message: RouterVersion, origin: EvolutionOrigin | None = None) -> pb.Message:
-    """Convert a router's version to a message.
-
-    Args:
-        origin: The evolution that wrote it, if one did and the answer is to say so.
-    """
+def message_to_proto(message: RouterVersion) -> pb.Message:
+    """Convert a router's version to a message."""
     return pb.Message(
         router=message.router,
         version=message.version,
@@ -119,7 +115,6 @@ def message_to_proto(message: RouterVersion, origin: EvolutionOrigin | None = No
         text=message.text,
         attributes=message.attributes,
         sequence=message.sequence,
-        evolution=origin_to_proto(origin),
     )
 
 

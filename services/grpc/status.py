@@ -22,6 +22,7 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     errors.NotFound: (grpc.StatusCode.NOT_FOUND, "NOT_KNOWN"),
     errors.NotReached: (grpc.StatusCode.UNAVAILABLE, "NOT_REACHED"),
     errors.TooOld: (grpc.StatusCode.OUT_OF_RANGE, "TOO_OLD"),
+    errors.VersionTooOld: (grpc.StatusCode.OUT_OF_RANGE, "TOO_OLD"),
     errors.TooNew: (grpc.StatusCode.OUT_OF_RANGE, "TOO_NEW"),
     errors.LeaseHeld: (grpc.StatusCode.UNAVAILABLE, "LEASE_HELD"),
     errors.LeaseLost: (grpc.StatusCode.ABORTED, "LEASE_LOST"),

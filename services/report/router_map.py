@@ -145,10 +145,10 @@ def describe_router(router: pb.Router, reached: int, members: Sequence[pb.Router
 def describe_trust(router: pb.Router) -> str:
     """Say how many users trust a taste router most.
 
-    Empty where the number is not kept.
+    Empty for a router of the past, and for a session router, whose members these users are.
     """
-    if not router.mass or router.bank != pb.BANK_TASTE:
-        return ""  # of the past, and of session routers, whose members these users are
+    if not router.HasField("trusted_by") or router.bank != pb.BANK_TASTE:
+        return ""
     return f", trusted most by {pluralize(router.trusted_by, 'user')}"
 
 

@@ -58,3 +58,10 @@ async def find_reworded_line(service) -> tuple[pb.ClientKey, int, int]:
             if version.changed_line_ids and before.sequence < version.sequence:
                 return key, version.changed_line_ids[0], before.version
     raise AssertionError("no line was reworded")
+
+
+async def drop_past(service) -> None:
+    """Drop what retention may drop of the whole past."""
+    store = service.engine.store
+    while await store.prune(await store.get_recorded_through(), 1_000) is not None:
+        pass

@@ -93,7 +93,7 @@ class Subtraction:
     removed_places: list[int] = field(default_factory=list)
     promoted: list[PromotedRepeat] = field(default_factory=list)
 
-    def withdraw(self, view: NumbersView, histories: Iterable[History]) -> None:
+    def withdraw(self, view: NumbersView, histories: Sequence[History]) -> None:
         """Subtract some users' interactions.
 
         Runs on the numbers' thread, while nothing is learned.
@@ -101,6 +101,7 @@ class Subtraction:
         for history in histories:
             self._subtract_mass(view, history)
             self._recompute_own(view.state, history)
+        view.recount_trusting_users(np.array([history.user for history in histories], np.int64))
 
     def _subtract_mass(self, view: NumbersView, history: History) -> None:
         """Subtract withdrawn first adoptions' mass, or move it to a repeat.

@@ -17,6 +17,7 @@ from propagation.model import (
     NotFound,
     Profile,
     RouterVersion,
+    VersionTooOld,
     find_names_in_text,
     normalize_name,
     split_into_batches,
@@ -129,11 +130,11 @@ class Tracer:
         """Read the profile of a version, from which a line is traced.
 
         Args:
-            version: None means the current version, which also stands in for a version that
-                retention dropped: the line may be in it still.
+            version: None means the current version.
 
         Raises:
             NotFound: There was no such version yet.
+            VersionTooOld: Retention dropped the version.
         """
         current = (await self.store.load_texts([ref]))[ref].profile
         if version is None or version == current.version:
@@ -141,7 +142,9 @@ class Tracer:
         if not 1 <= version < current.version:
             raise NotFound("version of the profile", str(version))
         kept = await self.store.get_texts_of_versions([(ref, version)])
-        return kept[ref, version].profile if kept else current
+        if not kept:
+            raise VersionTooOld(version)
+        return kept[ref, version].profile
 
     async def trace_line(self, profile: Profile, line: Line) -> AsyncIterator[Path]:
         """Yield the paths from interactions to a line of a profile.

@@ -1,50 +1,45 @@
 """Communities of routers: masses, users who trust them, items of session routers."""
 
-import asyncio
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from propagation.model import BankName, ClientKind, compute_ref
-from propagation.numbers import LEAST_SUPPORT, Bank
+from propagation.numbers import LEAST_SUPPORT, find_retired
 from propagation.numbers.rules import compute_lift, share_of
-from propagation.workflow.views import NumbersOwner, NumbersView
-
-CHEAP_SECONDS = 0.002
-"""Counting that takes no longer is done for every call."""
-SHARE_OF_TIME = 0.02
-"""The part of the time that is spent on counting at most."""
-OLDEST_SECONDS = 1.0
+from propagation.workflow.views import NumbersView
 
 
-def compute_router_masses(view: NumbersView, name: BankName) -> list[float]:
-    """Return n_k of every router of a bank.
+@dataclass(frozen=True)
+class RouterNumbers:
+    """The numbers of a bank's routers at one moment, retired routers included.
 
-    The router's start mass is included.
+    Attributes:
+        epoch: The number of the epoch; 0 before bootstrap.
+        masses: n_k by router; its start mass is included.
+        trusting_users: How many users trust each router most, by router. Users without a history
+            are not counted.
+        retired: The numbers of routers that evolution retired.
 
-    Source: docs/numbers.md, State.
+    Source: docs/numbers.md, State and rule 4.
     """
-    return [float(total) for total in _get_bank(view, name).total]
+
+    epoch: int
+    masses: Sequence[float]
+    trusting_users: Sequence[int]
+    retired: frozenset[int]
 
 
-def count_trusting_users(view: NumbersView, name: BankName) -> list[int]:
-    """Count the users who trust each router of a bank most.
-
-    Users without a history are not counted. For 100,000 users and 80 routers it takes 14 to 30 ms.
-
-    Source: docs/numbers.md, rule 4.
-    """
-    trust = _get_bank(view, name).trust
-    trusted_most = trust[: view.users].argmax(axis=1)
-    active = view.state.history_length[: view.users] > 0
-    counts = np.bincount(trusted_most[active], minlength=trust.shape[1])
-    return [int(count) for count in counts]
-
-
-def _get_bank(view: NumbersView, name: BankName) -> Bank:
-    return view.state.session if name == BankName.SESSION else view.state.taste
+def read_router_numbers(view: NumbersView, name: BankName) -> RouterNumbers:
+    """Read the numbers of a bank's routers."""
+    bank = view.get_bank(name)
+    return RouterNumbers(
+        epoch=view.epoch,
+        masses=bank.total.tolist(),
+        trusting_users=view.count_trusting_users(name).tolist(),
+        retired=frozenset(np.flatnonzero(find_retired(bank)).tolist()),
+    )
 
 
 def find_session_community(
@@ -68,62 +63,3 @@ def find_session_community(
     return [
         (compute_ref(ClientKind.ITEM, int(rows[place])), float(lifts[place])) for place in order
     ]
-
-
-@dataclass(frozen=True)
-class _KeptCounts:
-    """Counts of one bank.
-
-    Attributes:
-        applied_through: The sequence that they reflect.
-        until: The time until which they may be shown although more was learned, in seconds of
-            time.monotonic.
-    """
-
-    counts: Sequence[int]
-    epoch: int
-    applied_through: int
-    until: float
-
-
-@dataclass
-class TrustCounts:
-    """Counts of the users who trust each router most.
-
-    Where counting takes long, calls are shown the same counts for up to OLDEST_SECONDS.
-    """
-
-    numbers: NumbersOwner
-    _kept: dict[BankName, _KeptCounts] = field(default_factory=dict)
-    _counting: dict[BankName, asyncio.Lock] = field(
-        default_factory=lambda: {bank: asyncio.Lock() for bank in BankName}
-    )
-
-    async def read(self, bank: BankName, through: int = 0) -> Sequence[int]:
-        """Return the counts of a bank's routers, by number.
-
-        Args:
-            through: The sequence that they must reflect at least.
-        """
-        async with self._counting[bank]:
-            if not self._is_current(bank, through):
-                self._kept[bank] = await self._count(bank)
-            return self._kept[bank].counts
-
-    def _is_current(self, bank: BankName, through: int) -> bool:
-        kept, view = self._kept.get(bank), self.numbers.view
-        if kept is None or kept.epoch != view.epoch or kept.applied_through < through:
-            return False
-        return kept.applied_through == view.applied_through or time.monotonic() < kept.until
-
-    async def _count(self, bank: BankName) -> _KeptCounts:
-        def count(view: NumbersView) -> _KeptCounts:
-            started = time.monotonic()
-            counts = count_trusting_users(view, bank)
-            ended = time.monotonic()
-            seconds = ended - started
-            kept_for = 0.0 if seconds < CHEAP_SECONDS else seconds / SHARE_OF_TIME
-            until = ended + min(kept_for, OLDEST_SECONDS)
-            return _KeptCounts(counts, view.epoch, view.applied_through, until)
-
-        return await self.numbers.run(count)

@@ -12,6 +12,7 @@ from propagation.model import (
     NEGATIVES,
     NO_FACTORS,
     WRITTEN,
+    BankName,
     ClientKind,
     DamagedNumbers,
     FactorSettings,
@@ -31,6 +32,7 @@ from propagation.numbers import (
     RECORDED,
     RELEARN,
     USERS,
+    Bank,
     State,
     create_state,
     empty_row,
@@ -53,6 +55,7 @@ from propagation.numbers.rules import (
     unpack,
 )
 from propagation.routing import draw_random_directions
+from propagation.workflow.views.trusting_users import TrustingUsers
 
 ON, OFF = 0, 1
 NO_RECORD = np.iinfo(np.int32).max
@@ -98,6 +101,7 @@ class NumbersView:
         self.epoch = epoch
         self.applied_through = 0
         self._changed_items: set[int] = set()
+        self._trusting_users: dict[BankName, TrustingUsers] = {}
 
     @property
     def users(self) -> int:
@@ -111,6 +115,27 @@ class NumbersView:
     def routers(self) -> list[int]:
         """Return the numbers of the taste routers, without those that evolution retired."""
         return [int(router) for router in np.flatnonzero(~find_retired(self.state.taste))]
+
+    def get_bank(self, name: BankName) -> Bank:
+        """Return a bank of routers."""
+        return self.state.session if name == BankName.SESSION else self.state.taste
+
+    def count_trusting_users(self, name: BankName) -> I64:
+        """Count the users who trust each router of a bank most, [K].
+
+        All users are counted at the first call, and at the first one after an evolution or a load.
+        From then on the counts follow what is learned and withdrawn.
+        """
+        if name not in self._trusting_users:
+            self._trusting_users[name] = TrustingUsers(
+                self.get_bank(name), self.state.history_length
+            )
+        return self._trusting_users[name].counts.copy()
+
+    def recount_trusting_users(self, users: I64) -> None:
+        """Count users [n] again whose trust or history changed."""
+        for name, kept in self._trusting_users.items():
+            kept.update(self.get_bank(name), self.state.history_length, users)
 
     def add_users(self, count: int) -> None:
         """Raise the number of users to at least `count`."""
@@ -288,6 +313,7 @@ class NumbersView:
             routers,
             weights,
         )
+        self.recount_trusting_users(events.user)
         after, self.applied_through = self.applied_through, through
         return LearnedBlock(
             after=after,
@@ -336,6 +362,7 @@ class NumbersView:
             block.routers,
             block.weights,
         )
+        self.recount_trusting_users(events.user)
 
     @property
     def _widest_bank(self) -> int:
@@ -488,6 +515,7 @@ class NumbersView:
         other.state.item_profile[:items] = self.state.item_profile[:items]
         other.state.limits[:] = self.state.limits
         self.state, self.combiner = other.state, other.combiner
+        self._trusting_users = {}
         self.epoch, self.applied_through = other.epoch, other.applied_through
 
     def evolve(self, evolved: State, epoch: int) -> None:
@@ -498,4 +526,5 @@ class NumbersView:
             epoch: The next epoch's number.
         """
         self.state = self.state._replace(taste=evolved.taste, seen_router=evolved.seen_router)
+        self._trusting_users = {}
         self.epoch = epoch

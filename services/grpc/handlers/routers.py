@@ -15,8 +15,8 @@ from propagation.model import (
 )
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.read.router_communities import (
-    compute_router_masses,
     find_session_community,
+    read_router_numbers,
 )
 from services.grpc.convert import (
     BANKS,
@@ -47,21 +47,16 @@ class RoutersHandler(Servicer):
         member = _parse_member(request)
         page = parse_page(request, f"routers {request.bank} {at} {member or ''}")
         await self._wait_for(request, context)
-        through = request.min_sequence
         reflects = await self._build_reflects()
         if member is not None:
             holding = await self._find_routers_of(member)
-            taste = await self._read_routers(BankName.TASTE, through) if holding else []
+            taste = await self._read_routers(BankName.TASTE, retired=True) if holding else []
             routers = [router for router in taste if router.number in holding]
         elif at is not None:
             routers = await self._list_past_routers(at, retired=False)
         else:
-            in_use = self._engine.routers_in_use
             routers = [
-                router
-                for bank in banks
-                for router in await self._read_routers(bank, through)
-                if bank == BankName.SESSION or router.number in in_use
+                router for bank in banks for router in await self._read_routers(bank, retired=False)
             ]
         return pb.ListRoutersResponse(
             routers=routers[page.start : page.end],
@@ -83,7 +78,7 @@ class RoutersHandler(Servicer):
         await self._wait_for(request, context)
         reflects = await self._build_reflects()
         routers = await (
-            self._read_routers(bank, request.min_sequence)
+            self._read_routers(bank, retired=True)
             if at is None
             else self._list_past_routers(at, retired=True)
         )
@@ -133,37 +128,36 @@ class RoutersHandler(Servicer):
         edges = await self._store.get_edges([ref])
         return frozenset(edge.router for edge in edges.get(ref, ()))
 
-    async def _read_routers(self, bank: BankName, through: int) -> list[pb.Router]:
-        """Read a bank's routers as they are now, retired ones included.
-
-        Args:
-            through: The sequence that their numbers reflect at least.
-        """
-        mass = await self._engine.compute(compute_router_masses, bank)
-        trusted_by = await self._engine.trust_counts.read(bank, through)
-        epoch = await self._store.get_current_epoch()
+    async def _read_routers(self, bank: BankName, *, retired: bool) -> list[pb.Router]:
+        """Read a bank's routers as they are, without or with retired ones."""
+        numbers = await self._engine.compute(read_router_numbers, bank)
+        routers = [
+            number
+            for number in range(len(numbers.masses))
+            if retired or number not in numbers.retired
+        ]
         texts: dict[int, RouterVersion] = {}
         if bank == BankName.TASTE:
-            members = await self._store.count_members(range(len(mass)))
+            members = await self._store.count_members(routers)
             texts = {
                 version.router: version
-                for version in await self._store.get_router_versions(range(len(mass)))
+                for version in await self._store.get_router_versions(routers)
             }
         else:
-            members = dict(enumerate(trusted_by))
+            members = dict(enumerate(numbers.trusting_users))
         return [
             _with_text(
                 pb.Router(
                     number=number,
                     bank=BANKS[bank],
-                    mass=mass[number],
+                    mass=numbers.masses[number],
                     members=members.get(number, 0),
-                    epoch=epoch.number if epoch else 0,
-                    trusted_by=trusted_by[number],
+                    epoch=numbers.epoch,
+                    trusted_by=numbers.trusting_users[number],
                 ),
                 texts.get(number),
             )
-            for number in range(len(mass))
+            for number in routers
         ]
 
     async def _list_past_routers(self, at: int, *, retired: bool) -> list[pb.Router]:

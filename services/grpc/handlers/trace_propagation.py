@@ -24,6 +24,7 @@ from services.grpc.convert import (
     interaction_to_proto,
     line_to_proto,
     message_to_proto,
+    origin_to_proto,
     parties_to_proto,
 )
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
@@ -81,9 +82,10 @@ def _hop_to_proto(hop: Hop, references: References) -> pb.Hop:
     if isinstance(hop, RouterVersion):
         origin = references.origins.get((hop.router, hop.version))
         return pb.Hop(
-            message=message_to_proto(hop, origin),
+            message=message_to_proto(hop),
             sequence=hop.sequence,
             text=_describe_message(hop, origin),
+            evolution=origin_to_proto(origin),
         )
     shown = references.shows(hop.line, hop.ref)
     hidden = (
@@ -213,6 +215,7 @@ class TracePropagationHandler(Servicer):
 
         Raises:
             NotFound: There is no such version or line, or the caller may not read the line.
+            VersionTooOld: Retention dropped the version.
             NotAllowed: A version of an item was named, and the caller may not know it: it would
                 tell of each event.
         """

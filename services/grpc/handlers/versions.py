@@ -11,7 +11,7 @@ from propagation.workflow.history.profile_versions import (
 )
 from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from propagation.workflow.history.router_versions import SentVersion, list_router_versions
-from propagation.workflow.read.router_communities import compute_router_masses
+from propagation.workflow.read.router_communities import read_router_numbers
 from services.grpc.convert import OUTCOMES, key_to_proto, origin_to_proto, time_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import Page, parse_key, parse_limit, parse_page
@@ -90,8 +90,8 @@ class VersionsHandler(Servicer):
             self._store, number, before, page.size, clients if sees_users else 0
         )
         if not found.versions:
-            masses = await self._engine.compute(compute_router_masses, BankName.TASTE)
-            if number >= len(masses):
+            numbers = await self._engine.compute(read_router_numbers, BankName.TASTE)
+            if number >= len(numbers.masses):
                 raise NotFound("router", str(number))
         origins = await find_evolution_origins(self._store, [one.version for one in found.versions])
         refs = sorted({ref for one in found.versions for ref in one.fate.first})

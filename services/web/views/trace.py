@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import grpc
 from starlette.requests import Request
@@ -47,17 +47,20 @@ class Origin:
         value: What the form shows; of a line its number.
         client: The client of a user, an item or a line.
         version: The version of the profile that has the line; 0 means the present one.
+        dropped: The version that was asked for and is no longer kept; 0 if there is none.
     """
 
     choice: str
     value: str
     client: pb.ClientKey | None = None
     version: int = 0
+    dropped: int = 0
 
     def link(self, limit: int) -> str:
         """Return the address of the trace with a number of paths."""
         if self.choice == "line" and self.client is not None:
-            return f"{link_line(self.client, int(self.value), self.version)}&limit={limit}"
+            asked = self.dropped or self.version
+            return f"{link_line(self.client, int(self.value), asked)}&limit={limit}"
         return link_trace(self.choice, self.value, limit=limit)
 
     def build_request(self, limit: int) -> pb.TracePropagationRequest:
@@ -99,12 +102,24 @@ async def show_trace(request: Request) -> Response:
     if origin is None:
         return await _show_form(request, visitor)
     limit = read_number(query.get("limit", str(FIRST_LIMIT)), "The number of paths", 1, MAX_LIMIT)
+    return await _show_paths(request, visitor, origin, limit)
+
+
+async def _show_paths(request: Request, visitor: Visitor, origin: Origin, limit: int) -> Response:
+    """Show the paths, or the form with what was not found.
+
+    A line whose version is no longer kept is looked for in the present version.
+    """
     try:
         answer = await visitor.stub.TracePropagation(origin.build_request(limit))
     except CallFailed as error:
+        if error.code() == grpc.StatusCode.OUT_OF_RANGE and origin.version:
+            present = replace(origin, version=0, dropped=origin.version)
+            return await _show_paths(request, visitor, present, limit)
         if error.code() != grpc.StatusCode.NOT_FOUND:
             raise
-        return await _show_form(request, visitor, 404, origin, _describe_unknown(origin))
+        problem = describe_unknown(origin, error.facts.get("what", origin.choice))
+        return await _show_form(request, visitor, 404, origin, problem)
     profile = await _get_profile(visitor, origin)
     # A thousand paths take a while to write; live views of others go on meanwhile.
     return await asyncio.to_thread(_show_answer, request, origin, answer, limit, profile)
@@ -230,7 +245,7 @@ def describe_sources(paths: Sequence[pb.Path], graph: PathGraph, least: str) -> 
         (hop.message.router, hop.message.version)
         for path in paths
         for hop in path.hops
-        if hop.message.HasField("evolution")
+        if hop.HasField("evolution")
     }
     found = [pluralize(events, "event")] * bool(events)
     found += [pluralize(messages, "message")] * bool(messages)
@@ -241,23 +256,32 @@ def describe_sources(paths: Sequence[pb.Path], graph: PathGraph, least: str) -> 
     return f"The line rests on {least}{' and '.join(found)}{by_evolution}."
 
 
-def _describe_unknown(origin: Origin) -> str:
+def describe_unknown(origin: Origin, unknown: str) -> str:
+    """Say in one sentence what a trace did not find.
+
+    Args:
+        unknown: What the service does not know, in its words.
+    """
     if origin.choice == "attribute":
         return (
             "No attribute of this name can be traced: it is unknown, too few users hold it, or what"
             " it came from was erased."
         )
-    if origin.choice == "line" and origin.version:
-        return (
-            f"Version {origin.version:,} of the profile has no such line: it was taken back or"
-            " erased since, there was none, or your token may not read it."
-        )
-    if origin.choice == "line":
-        return (
-            "The profile has no such line now: it was replaced, taken back or erased, or your token"
-            " may not read it."
-        )
-    return f"There is no such {origin.choice}: it was never recorded, or was taken back or erased."
+    if unknown == "version of the profile":
+        return f"The profile has no version {origin.version:,} yet."
+    if unknown == "line":
+        return _describe_unknown_line(origin)
+    return f"There is no such {unknown}: it was never recorded, or was taken back or erased."
+
+
+def _describe_unknown_line(origin: Origin) -> str:
+    lacks = f"has no line {origin.value} that your token may read."
+    if origin.dropped:
+        dropped = f"Version {origin.dropped:,} of the profile is no longer kept"
+        return f"{dropped}, and the present version {lacks}"
+    if origin.version:
+        return f"Version {origin.version:,} of the profile {lacks}"
+    return f"The present version of the profile {lacks}"
 
 
 def _redirect_to_trace(query: Mapping[str, str]) -> Response:

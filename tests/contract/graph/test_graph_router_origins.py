@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from propagation.model import Epoch, EvolutionKind, FilterRule, NotFound, Source
+from propagation.model import Epoch, EvolutionKind, FilterRule, NotFound, Source, VersionTooOld
 from propagation.workflow.history.router_origins import (
     EvolutionOrigin,
     RuleOrigin,
@@ -139,4 +139,6 @@ async def test_a_line_is_traced_at_the_version_that_had_it(store):
             await tracer.read_profile(ANN, version)
     while await store.prune(await store.get_recorded_through(), 99) is not None:
         pass
-    assert await trace(1) == await trace(3), "the current version stands in for a dropped one"
+    with pytest.raises(VersionTooOld, match="version 1 of the profile is no longer kept"):
+        await tracer.read_profile(ANN, 1)
+    assert await trace(None) == await trace(3), "the current version stays"

@@ -6,6 +6,7 @@ import pytest
 from propagation.v1 import propagation_pb2 as pb
 from services.security.roles import Role
 from tests.service.evolution_traces import (
+    drop_past,
     evolve,
     find_moved_rule,
     find_reworded_line,
@@ -13,7 +14,7 @@ from tests.service.evolution_traces import (
     read_profile,
 )
 from tests.service.scenarios import ANN, ITEM, catch_code, propagate_opera
-from tests.service.status_details import read_field_violation
+from tests.service.status_details import read_error_info, read_field_violation
 
 
 async def trace_line(service, key, line, version=None, limit=1_000):
@@ -44,6 +45,22 @@ async def test_a_version_that_never_was(service, version, code):
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await trace_line(service, ANN, line.id, version)
     assert caught.value.code().name == code
+
+
+async def test_a_version_that_retention_dropped_is_too_old(evolving_service):
+    key, id_, version = await find_reworded_line(evolving_service)
+    await drop_past(evolving_service)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await trace_line(evolving_service, key, id_, version)
+    assert caught.value.code() == grpc.StatusCode.OUT_OF_RANGE
+    assert caught.value.details() == (
+        f"version {version} of the profile is no longer kept; name no version to read the present"
+        " one"
+    )
+    info = read_error_info(caught.value)
+    assert (info.reason, dict(info.metadata)) == ("TOO_OLD", {"version": str(version)})
+    now = await read_profile(evolving_service, key)
+    assert (await trace_line(evolving_service, key, id_)).line.version == now.version
 
 
 async def test_a_version_of_an_item_is_for_analysts(start_service):
@@ -80,7 +97,16 @@ async def test_a_message_of_an_evolution_names_it_wherever_it_is_cited(evolving_
         for hop in path.hops
         if hop.message.router == message.router and hop.message.version == message.version
     ]
-    assert hop.message.evolution == origin
+    assert hop.evolution == origin
+    others = [
+        hop
+        for path in traced.paths
+        for hop in path.hops
+        if (hop.message.router, hop.message.version) != (message.router, message.version)
+    ]
+    assert all(
+        hop.HasField("evolution") == (hop.message.sequence == run.sequence) for hop in others
+    )
     assert f"evolution run {run.run} wrote when it" in hop.text
 
     asked = pb.ListRouterVersionsRequest(number=message.router, through_version=message.version)
@@ -128,4 +154,5 @@ async def test_each_bank_counts_the_users_who_trust_a_router_most(evolving_servi
     request = pb.GetRouterRequest(number=strongest.number)
     assert (await evolving_service.stub.GetRouter(request)).router.trusted_by > 0
     request.as_of.sequence = status.learned_through
-    assert (await evolving_service.stub.GetRouter(request)).router.trusted_by == 0
+    past = (await evolving_service.stub.GetRouter(request)).router
+    assert not past.HasField("trusted_by")

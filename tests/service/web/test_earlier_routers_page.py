@@ -7,6 +7,7 @@ from dataclasses import replace
 from propagation.model import ClientKey, ClientKind, FilterMemory, FilterRule
 from propagation.v1 import propagation_pb2 as pb
 from tests.service.evolution_traces import (
+    drop_past,
     evolve,
     find_moved_rule,
     find_reworded_line,
@@ -56,9 +57,30 @@ async def test_a_version_that_never_was_gets_one_sentence(service, start_page):
     async with start_page(service.address) as page:
         answer = await page.get(f"/trace?line={line.id}&kind=user&id=ann&version=999")
         assert answer.status_code == 404
-        assert "Version 999 of the profile has no such line" in answer.text
+        assert "The profile has no version 999 yet." in answer.text
         wrong = await page.get(f"/trace?line={line.id}&kind=user&id=ann&version=x")
         assert wrong.status_code == 400
+
+
+async def test_a_line_of_a_version_that_is_no_longer_kept_is_shown_as_it_is_now(
+    evolving_service, start_page
+):
+    key, id_, version = await find_reworded_line(evolving_service)
+    now = await read_profile(evolving_service, key)
+    [line] = [line for line in now.lines if line.id == id_]
+    await drop_past(evolving_service)
+    async with start_page(evolving_service.address) as page:
+        address = f"/trace?line={id_}&kind=user&id={key.id}&version={version}"
+        shown = await page.get(address + "&limit=1")
+        gone = await page.get(address.replace(f"line={id_}&", "line=9999&"))
+    assert f"{line.text} Line {id_} of version {now.version}" in read_text(shown)
+    dropped = f"Version {version} of the profile is no longer kept"
+    assert f"{dropped}; this is the line as it is now." in read_text(shown)
+    if "There are more paths" in shown.text:
+        assert f"version={version}&amp;limit=5" in shown.text, "the address keeps its meaning"
+    assert gone.status_code == 404
+    missing = "and the present version has no line 9999 that your token may read."
+    assert f"{dropped}, {missing}" in gone.text
 
 
 async def test_what_an_evolution_wrote_says_so(evolving_service, start_page):

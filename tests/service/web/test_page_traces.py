@@ -118,7 +118,7 @@ async def test_what_is_unknown_or_erased_gets_one_sentence(service, start_page):
             "user=bob": "There is no such user",
             "item=none": "There is no such item",
             "attribute=none": "No attribute of this name can be traced",
-            urlencode(gone): "The profile has no such line now",
+            urlencode(gone): f"The present version of the profile has no line {line.id + 999} that",
         }.items():
             answer = await page.get(f"/trace?{query}")
             assert answer.status_code == 404, query

@@ -11,6 +11,7 @@ from services.report.router_map import (
     MAX_RADIUS,
     MIN_OPACITY,
     MIN_RADIUS,
+    describe_trust,
     lay_out_routers,
     measure_dots,
 )
@@ -62,3 +63,13 @@ def test_dots_show_members_and_reach():
         [MIN_RADIUS, MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) / 2**0.5, MAX_RADIUS]
     )
     assert [dot.opacity for dot in dots] == pytest.approx([MIN_OPACITY, (1 + MIN_OPACITY) / 2, 1.0])
+
+
+def test_trust_is_told_of_the_taste_routers_of_now():
+    taste = pb.Router(number=1, bank=pb.BANK_TASTE)
+    assert describe_trust(taste) == "", "the past keeps no numbers"
+    taste.trusted_by = 0
+    assert describe_trust(taste) == ", trusted most by 0 users"
+    taste.trusted_by = 1
+    assert describe_trust(taste) == ", trusted most by 1 user"
+    assert describe_trust(pb.Router(number=1, bank=pb.BANK_SESSION, trusted_by=1)) == ""

@@ -15,7 +15,7 @@ def choose(sequence: int) -> pb.Path:
 
 def hear(version: int, *, evolution: bool = False) -> pb.Path:
     origin = pb.EvolutionOrigin(run=1) if evolution else None
-    message = pb.Hop(message=pb.Message(router=1, version=version, evolution=origin))
+    message = pb.Hop(message=pb.Message(router=1, version=version), evolution=origin)
     return pb.Path(hops=[message, LINE])
 
 
