@@ -28,13 +28,19 @@ INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0e\uffa0\U000e0100-\U000e01ef]"
     "|(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
 )
+# They join signs into one picture (a family, a profession), and letters of Arabic and of India's
+# scripts; between other letters they would only hide.
+JOINER = re.compile(
+    "(?<=[\u203c-\u3299\ufe0f\U0001f000-\U0001faff])\u200d(?=[\u203c-\u3299\U0001f000-\U0001faff])"
+    "|(?<=[\u0600-\u06ff\u0750-\u077f\u0900-\u0dff])[\u200c\u200d](?=[\u0600-\u06ff\u0750-\u077f\u0900-\u0dff])"
+)
 
 
 def make_printable(text: str) -> str:
     """Return foreign text as a terminal may show it, on one line.
 
     Control and format characters (escapes, line breaks, direction marks, zero width, tags) are
-    written as Python escapes; spaces of every kind stay.
+    written as Python escapes; spaces of every kind stay, and so do joiners where they join.
     """
     return _escape(text, lambda letter: ascii(letter)[1:-1])
 
@@ -47,9 +53,14 @@ def make_printable_lines(text: str) -> str:
 def _escape(text: str, escaped: Callable[[str], str]) -> str:
     if text.isascii() and text.isprintable():
         return text
+    hidden = {found.start() for found in INVISIBLE.finditer(text)}
+    joining = {found.start() for found in JOINER.finditer(text)}
     return "".join(
-        letter if letter.isprintable() or unicodedata.category(letter) == "Zs" else escaped(letter)
-        for letter in INVISIBLE.sub(lambda found: escaped(found[0]), text)
+        letter
+        if place in joining
+        or (place not in hidden and (letter.isprintable() or unicodedata.category(letter) == "Zs"))
+        else escaped(letter)
+        for place, letter in enumerate(text)
     )
 
 

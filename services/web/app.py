@@ -1,11 +1,10 @@
 """The application: addresses, views, sign-in."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlencode
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -28,9 +27,9 @@ from services.web.access.protection import (
 from services.web.access.report_files import ReportFolder
 from services.web.access.return_addresses import ReturnAddresses
 from services.web.access.sessions import Sessions, SignInRefused
-from services.web.live import OpenStreams, Parts, stream_frames
+from services.web.live import SIGNED_OUT, OpenStreams, Parts, stream_frames
 from services.web.pictures.router_picture import RouterLayouts
-from services.web.problems import BadAddress, list_handlers
+from services.web.problems import BadAddress, ask_to_sign_in, list_handlers
 from services.web.rendering import get_visitor, show
 from services.web.state import PageState, get_state
 from services.web.views import clients, failures, history, now, reports, routers, settings, trace
@@ -50,6 +49,11 @@ COOKIE = "propagation_session"
 IDLE_CHECK_SECONDS = 60.0
 STATIC_SECONDS = 24 * 3_600
 LOCAL_NAMES = frozenset({"localhost"})
+BEFORE_SIGN_IN = {
+    "undone": "Nothing was done.",
+    "ended": "Your session has ended, or your token was withdrawn: sign in again.",
+}
+"""What the sign-in says of the request before it."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def build_app(options: WebOptions) -> Starlette:
         Route("/sign-in", guard.check_host(show_sign_in), methods=["GET"]),
         Route("/sign-in", guard.check_host(sign_in), methods=["POST"]),
         Route("/sign-out", guard(sign_out), methods=["POST"]),
-        Route("/live", guard(stream_live)),
+        Route("/live", guard(stream_live, end_live)),
     ]
     pages: list[Route] = []
     for views in VIEWS:
@@ -135,6 +139,19 @@ async def _end_idle_sessions(sessions: Sessions) -> None:
         await sessions.end_idle()
 
 
+def _ask_to_sign_in(request: Request) -> Response:
+    """Lead to the sign-in; whoever had a session reads that it has ended."""
+    return ask_to_sign_in(request, ended=name_cookie(request) in request.cookies)
+
+
+def end_live(_: Request) -> Response:
+    """Tell a live view that its session has ended.
+
+    A redirect would not: a browser follows it, and tries again for ever.
+    """
+    return Response(SIGNED_OUT, media_type="text/event-stream")
+
+
 class _Guard:
     """Lets only visitors and this page's own forms reach a view."""
 
@@ -142,7 +159,13 @@ class _Guard:
         self._sessions = sessions
         self._names = names
 
-    def __call__(self, view: View) -> View:
+    def __call__(self, view: View, refuse: Callable[[Request], Response] = _ask_to_sign_in) -> View:
+        """Guard a view.
+
+        Args:
+            refuse: Answers those who must sign in first.
+        """
+
         async def answer(request: Request) -> Response:
             check_host(request.headers, self._names)
             visitor = await self._sessions.find(
@@ -152,8 +175,7 @@ class _Guard:
             if visitor is None:
                 visitor = await self._sessions.visit_without_token()
             if visitor is None:
-                page = get_state(request).return_addresses.find(request)
-                return RedirectResponse(f"/sign-in?{urlencode({'next': page})}", 303)
+                return refuse(request)
             request.state.visitor = visitor
             response = await self._answer_visitor(request, view)
             if new:
@@ -186,10 +208,8 @@ async def show_sign_in(request: Request) -> Response:
         request,
         "sign_in.html",
         next=get_state(request).return_addresses.check(request.query_params.get("next", "")),
-        problem=(
-            "Your session has ended, or your token was withdrawn: sign in again."
-            if "ended" in request.query_params
-            else ""
+        problem=" ".join(
+            sentence for name, sentence in BEFORE_SIGN_IN.items() if name in request.query_params
         ),
     )
 

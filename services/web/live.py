@@ -17,6 +17,7 @@ from services.web.rendering import write_json
 
 HEARTBEAT_SECONDS = 15.0
 MAX_STREAMS = 20
+SIGNED_OUT = "event: signed-out\ndata: {}\n\n"
 
 Parts = Callable[[Visitor, Snapshot], dict[str, str]]
 """Renders the parts of a view that are updated live: markup by the id of the element."""
@@ -85,7 +86,7 @@ async def stream_frames(
         snapshot = await feed.wait_newer(number, HEARTBEAT_SECONDS)
         current = visitor()
         if current is None or snapshot.signed_out:
-            yield "event: signed-out\ndata: {}\n\n"
+            yield SIGNED_OUT
             return
         if feed.ended:
             return

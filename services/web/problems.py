@@ -76,26 +76,26 @@ class Problem:
         title: A few words.
         sentence: What is wrong, and what to do.
         again: Whether the page tries again by itself.
+        back: The address of the page to go back to; empty: none is named.
     """
 
     status: int
     title: str
     sentence: str
     again: bool = False
+    back: str = ""
 
 
-def describe_failure(error: CallFailed) -> Problem:
-    """Describe a failed call of the service."""
+def describe_failure(error: CallFailed, form_of: str = "") -> Problem:
+    """Describe a failed call of the service.
+
+    Args:
+        form_of: The address of the page whose form was sent; empty: no form was sent.
+    """
     code = error.code()
     status = STATUSES.get(code, 502)
     if isinstance(error, Unreachable) or error.reason in ("STARTING", "STOPPING"):
-        starting = error.reason == "STARTING"
-        return Problem(
-            503,
-            "The service is starting" if starting else "The service does not answer",
-            f"{str(error).rstrip('.')}. This page tries again by itself.",
-            again=True,
-        )
+        return _describe_silence(error, form_of)
     if code == grpc.StatusCode.PERMISSION_DENIED:
         return Problem(
             status,
@@ -104,6 +104,26 @@ def describe_failure(error: CallFailed) -> Problem:
         )
     titles = {400: "This address cannot be shown", 404: "There is no such thing"}
     return Problem(status, titles.get(status, "The service refused"), _describe_refusal(error))
+
+
+def _describe_silence(error: CallFailed, form_of: str) -> Problem:
+    """Describe a service that does not answer.
+
+    A view is asked for again by the browser. A form never is: it would be done without a press, or
+    twice.
+    """
+    title = (
+        "The service is starting" if error.reason == "STARTING" else "The service does not answer"
+    )
+    said = f"{str(error).rstrip('.')}."
+    if not form_of:
+        return Problem(503, title, f"{said} This page tries again by itself.", again=True)
+    done = (
+        "It is not known whether this was done: look before you press again."
+        if isinstance(error, Unreachable)
+        else "Nothing was done: press again in a moment."
+    )
+    return Problem(503, title, f"{said} {done}", back=form_of)
 
 
 def _describe_refusal(error: CallFailed) -> str:
@@ -130,11 +150,25 @@ async def _handle_call(request: Request, error: Exception) -> Response:
         visitor = getattr(request.state, "visitor", None)
         if visitor is not None:
             await get_state(request).sessions.end_refused(visitor)
-        page = get_state(request).return_addresses.find(request)
-        return RedirectResponse(f"/sign-in?{urlencode({'ended': 1, 'next': page})}", 303)
+        return ask_to_sign_in(request, ended=True)
     unknown = error.code() == grpc.StatusCode.NOT_FOUND
     meant = await find_meant_clients(request) if unknown else ()
-    return await show_problem(request, describe_failure(error), meant)
+    form_of = get_state(request).return_addresses.find(request) if request.method == "POST" else ""
+    return await show_problem(request, describe_failure(error, form_of), meant)
+
+
+def ask_to_sign_in(request: Request, *, ended: bool) -> Response:
+    """Lead a visitor to the sign-in, and from there back to a page.
+
+    Args:
+        ended: Whether there was a session.
+    """
+    fields = {"next": get_state(request).return_addresses.find(request)}
+    if ended:
+        fields["ended"] = "1"
+    if request.method == "POST":
+        fields["undone"] = "1"
+    return RedirectResponse(f"/sign-in?{urlencode(fields)}", 303)
 
 
 async def _handle_http(request: Request, error: Exception) -> Response:

@@ -41,12 +41,14 @@ class LimitedProtocol(H11Protocol):
     """HTTP/1.1, which closes connections that are too many or too slow.
 
     A request's headers must arrive within HEADER_SECONDS and its body within BODY_SECONDS; bytes
-    that trickle in do not renew that. An address, see name_network, has at most
+    that trickle in do not renew that. A connection that never sent a byte is closed in silence:
+    browsers keep spare ones. An address, see name_network, has at most
     MAX_CONNECTIONS_OF_ADDRESS.
     """
 
     _awaited: tuple[object, object] | None = None
     _deadline: asyncio.TimerHandle | None = None
+    _used = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -61,6 +63,7 @@ class LimitedProtocol(H11Protocol):
         self._set_deadline()
 
     def data_received(self, data: bytes) -> None:
+        self._used = True
         super().data_received(data)
         self._set_deadline()
 
@@ -84,7 +87,7 @@ class LimitedProtocol(H11Protocol):
             self._awaited = awaited
             part = "headers" if state is h11.IDLE else "body"
             self._deadline = self.loop.call_later(
-                seconds, self._refuse, f"a request's {part} did not arrive in {seconds:g} s"
+                seconds, self._give_up, f"a request's {part} did not arrive in {seconds:g} s"
             )
 
     def _clear_deadline(self) -> None:
@@ -92,6 +95,12 @@ class LimitedProtocol(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _give_up(self, reason: str) -> None:
+        if self._used:
+            self._refuse(reason)
+        else:
+            self.transport.abort()
 
     def _refuse(self, reason: str) -> None:
         REFUSALS.note(reason)

@@ -156,7 +156,7 @@ def _place(column: int) -> float:
 
 def _draw_column_head(run: pb.EvolutionRun, column: int) -> Element:
     x = _place(column)
-    time = f"{run.time.ToDatetime(UTC):%b %d %H:%M}" if run.HasField("time") else ""
+    time = f"{run.time.ToDatetime(UTC):%b %d %H:%M} UTC" if run.HasField("time") else ""
     state = time if run.published else "not published"
     return make_element(
         "a",

@@ -22,11 +22,15 @@ function showTimes(root) {
 // Times in forms: the server reads and writes UTC; the visitor types the time of her own zone.
 const TIME = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$/;
 
-// The moment that a text names in UTC ("Z") or in the visitor's zone (""); null if it is no time.
+// The moment that a text names in UTC ("Z") or in the visitor's zone (""); null if there is none.
+// Browsers make March 2 of February 30, and another hour of one that the clock leaves out.
 function readTime(text, zone) {
   if (!TIME.test(text)) return null;
-  const moment = new Date(`${text.length === 10 ? `${text}T00:00` : text.replace(" ", "T")}${zone}`);
-  return Number.isNaN(moment.getTime()) ? null : moment;
+  const whole = text.length === 10 ? `${text}T00:00` : text.replace(" ", "T");
+  const moment = new Date(`${whole}${zone}`);
+  if (Number.isNaN(moment.getTime())) return null;
+  const shift = zone === "Z" ? 0 : -60000 * moment.getTimezoneOffset();
+  return writeTime(moment, shift).slice(0, 16) === whole.slice(0, 16) ? moment : null;
 }
 
 function writeTime(moment, shift) {
@@ -40,9 +44,16 @@ function askTimesInZone() {
   for (const field of document.querySelectorAll("input[data-utc]")) {
     const moment = readTime(field.defaultValue, "Z");
     if (moment !== null) field.value = writeTime(moment, -60000 * moment.getTimezoneOffset());
+    const shown = field.value;
+    field.addEventListener("input", () => {
+      const absent = TIME.test(field.value) && readTime(field.value, "") === null;
+      field.setCustomValidity(absent ? `There is no such time in ${zone}.` : "");
+    });
     field.form.addEventListener("formdata", (event) => {
       const typed = readTime(field.value, "");
-      if (typed !== null) event.formData.set(field.name, `${writeTime(typed, 0)}Z`);
+      if (typed === null) return;
+      const utc = field.value === shown ? field.defaultValue : writeTime(typed, 0); // to the microsecond
+      event.formData.set(field.name, `${utc}Z`);
     });
   }
 }
@@ -99,7 +110,7 @@ function follow(view) {
     });
     source.addEventListener("signed-out", () => window.location.reload());
     source.addEventListener("error", () => {
-      say("The connection is lost. It is tried again every second.");
+      say("The connection is lost, so the figures are of before. It is tried again every second.");
       if (source !== null && source.readyState === EventSource.CLOSED) {
         source = null;
         setTimeout(open, TRY_AGAIN_MS);

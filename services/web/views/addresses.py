@@ -114,6 +114,8 @@ def read_as_of(query: Mapping[str, str], field: str = "at") -> pb.AsOf | None:
             "The point in the past is neither a sequence, such as 1200, nor a time, such as"
             " 2026-11-30 14:00."
         ) from error
+    if not moment.microsecond:  # the page shows whole seconds, and means what was written in one
+        moment = moment.replace(microsecond=999_999)
     return pb.AsOf(commit_time=build_timestamp(moment))
 
 

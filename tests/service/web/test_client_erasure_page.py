@@ -67,7 +67,7 @@ async def test_a_client_is_forgotten_only_if_its_id_was_typed(service, start_pag
         assert again.status_code == 404
 
 
-@pytest.mark.parametrize("odd", ["a\u200bb", "a\u202eb", "\U0001f468\u200d\U0001f469"])
+@pytest.mark.parametrize("odd", ["a\u200bb", "a\u202eb", "a\u200db"])
 async def test_forms_act_on_the_client_that_the_page_shows(service, start_page, odd):
     """Its twin is called as the page writes the invisible characters of the other."""
     twin = make_printable(odd)

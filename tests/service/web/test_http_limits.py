@@ -75,6 +75,20 @@ async def test_headers_that_do_not_arrive_close_the_connection(
         writer.close()
 
 
+async def test_a_connection_that_is_not_used_is_closed_without_a_word(
+    service, start_page, monkeypatch
+):
+    """Browsers open some beforehand."""
+    noted = []
+    monkeypatch.setattr(http_limits, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(http_limits.REFUSALS, "note", noted.append)
+    async with start_page(service.address) as page:
+        [(reader, writer)] = await open_silent(page.address, 1)
+        assert await is_closed(reader)
+        writer.close()
+    assert not noted
+
+
 async def test_a_body_that_does_not_arrive_closes_the_connection(
     service, start_page, monkeypatch, caplog
 ):

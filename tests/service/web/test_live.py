@@ -18,6 +18,7 @@ from services.config.settings import ServerSettings, Settings
 from services.server import run_service
 from services.web.access import feed
 from services.web.access.feed import Feed, SharedFeed, Snapshot
+from services.web.access.protection import FORGERY_FIELD
 from services.web.server import STOP_SECONDS
 from tests.ports import find_free_port
 from tests.service.conftest import SMALL
@@ -191,12 +192,20 @@ async def test_a_service_that_is_away_gets_one_sentence_and_comes_back(
             async with following(page) as frames:
                 await wait_until(lambda: frames)
                 assert frames[-1]["problem"] == ""
+            key = await page.find_key()
         async with following(page) as frames:
             await wait_until(lambda: frames and frames[-1]["problem"], 10)
             assert "away" in frames[-1]["parts"]["health"]
             gone = await page.get("/")
             assert gone.status_code == 503
             assert "set-cookie" not in gone.headers
+            sent = await page.http.post(
+                "/round", data={FORGERY_FIELD: key}, headers={"referer": f"{page.address}/history"}
+            )
+            assert sent.status_code == 503
+            assert "data-again" not in sent.text, "nobody pressed twice"
+            assert "It is not known whether this was done" in sent.text
+            assert '<a href="/history">' in sent.text
             async with run_on_port(tmp_path, port):
                 await wait_until(lambda: frames[-1]["problem"] == "", 10)
                 assert (await page.get("/")).status_code == 200, "the session goes on"

@@ -94,7 +94,7 @@ async def test_a_sign_in_leads_to_the_page_of_the_form(
         )
         place = urlsplit(sent.headers["location"])
         assert (sent.status_code, place.path) == (303, "/sign-in")
-        assert parse_qs(place.query) == {"next": [leads_to]}
+        assert parse_qs(place.query) == {"next": [leads_to], "undone": ["1"]}
         fields = {"token": tokens.secrets[Role.ADMIN], "next": leads_to}
         signed_in = await page.http.post("/sign-in", data=fields)
         assert signed_in.headers["location"] == leads_to

@@ -64,12 +64,17 @@ async def read_live(page, view="now", events=1):
 
 async def test_nothing_is_shown_before_the_sign_in(closed, start_page):
     async with start_page(closed.address, token_needed=True) as page:
-        for path in ("/", "/live?view=now"):
-            answer = await page.get(path)
-            assert answer.status_code == 303
-            assert answer.headers["location"].startswith("/sign-in?next=")
+        answer = await page.get("/")
+        assert answer.status_code == 303
+        assert answer.headers["location"] == "/sign-in?next=%2F"
+        live = await page.get("/live?view=now")  # a browser would follow a redirect for ever
+        assert live.headers["content-type"].startswith("text/event-stream")
+        assert live.text == "event: signed-out\ndata: {}\n\n"
         form = await page.http.post("/round", data={})
         assert form.status_code == 303
+        asked = await page.get(form.headers["location"])
+        assert "Nothing was done." in asked.text
+        assert "session has ended" not in asked.text, "there was none"
         assert "set-cookie" not in form.headers
 
 
@@ -191,7 +196,7 @@ async def test_a_withdrawn_token_ends_the_session_of_an_open_page(closed, start_
                         tokens.keep([Role.ADMIN])
             assert text.endswith("event: signed-out\ndata: {}\n\n"), "the stream ended by itself"
         shown = await page.get("/")
-        assert shown.headers["location"] == "/sign-in?ended=1&next=%2F"
+        assert shown.headers["location"] == "/sign-in?next=%2F&ended=1"
         assert "your token was withdrawn" in (await page.get("/sign-in?ended=1")).text
         assert (await page.get("/")).headers["location"].startswith("/sign-in?next=")
 
@@ -502,7 +507,7 @@ async def test_reports_follow_the_roles_of_now(closed, start_page, tokens, tmp_p
             assert "roles analyst and admin only" in answer.text
         write_tokens(tokens.path, [tokens.entries[Role.ADMIN]])
         gone = await page.get("/reports/first.html")
-        assert gone.headers["location"] == "/sign-in?ended=1&next=%2Freports%2Ffirst.html"
+        assert gone.headers["location"] == "/sign-in?next=%2Freports%2Ffirst.html&ended=1"
 
 
 @pytest.mark.slow

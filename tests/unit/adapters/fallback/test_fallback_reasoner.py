@@ -174,6 +174,7 @@ def test_a_trace_says_what_wrote(prompts, fallback, said):
         {3: event},
         {},
         frozenset({USER}),
+        {},
     )
     [hop] = path_to_proto((event,), facts).hops
     assert hop.text.endswith(f"Kind of Blue\N{RIGHT DOUBLE QUOTATION MARK}{said}")

@@ -45,6 +45,27 @@ def test_printable_escapes_each_and_keeps_words_of_any_script():
     )
 
 
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "\U0001f469\u200d\U0001f469\u200d\U0001f467",  # a family
+        "\U0001f937\U0001f3fd\u200d\u2642\ufe0f",  # with a skin tone and a sign
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian
+        "\u0915\u094d\u200d\u0937",  # Hindi
+    ],
+)
+def test_joiners_stay_where_they_join(joined):
+    assert make_printable(joined) == joined
+
+
+@pytest.mark.parametrize(
+    "hiding", ["a\u200db", "1\u200c2", "\U0001f469\u200da", "\u200d\U0001f469"]
+)
+def test_joiners_that_join_nothing_are_escaped(hiding):
+    assert make_printable(hiding).isprintable()
+    assert "\\u200" in make_printable(hiding)
+
+
 def test_lines_tables_and_their_titles(read_output):
     print_text(f"[bold]{NASTY}[/bold]")
     print_table(f"[red]{NASTY}", (f"[b]{NASTY}",), [(f"[i]{NASTY}",)])

@@ -68,7 +68,10 @@ def test_what_is_no_time_is_refused(text):
 def test_a_point_in_the_past_is_a_sequence_or_a_time():
     assert read_as_of({}) is None
     assert read_as_of({"at": " 12 "}).sequence == 12
-    assert read_as_of({"at": "2026-11-30"}).commit_time.ToDatetime() == datetime(2026, 11, 30)
+    moment = datetime(2026, 11, 30, 2, 53, 28)
+    for text, microsecond in (("2026-11-30 02:53:28", 999_999), ("2026-11-30 02:53:28.415", 415_000)):
+        found = read_as_of({"at": text}).commit_time.ToDatetime()
+        assert found == moment.replace(microsecond=microsecond), "a second is meant to its end"
     for text in ("0", str(LARGEST_SEQUENCE + 1), "9" * 400, "٣"):
         with pytest.raises(BadAddress, match="A sequence is a whole number from 1"):
             read_as_of({"at": text})
