@@ -69,7 +69,10 @@ def test_a_point_in_the_past_is_a_sequence_or_a_time():
     assert read_as_of({}) is None
     assert read_as_of({"at": " 12 "}).sequence == 12
     moment = datetime(2026, 11, 30, 2, 53, 28)
-    for text, microsecond in (("2026-11-30 02:53:28", 999_999), ("2026-11-30 02:53:28.415", 415_000)):
+    for text, microsecond in (
+        ("2026-11-30 02:53:28", 999_999),
+        ("2026-11-30 02:53:28.415", 415_000),
+    ):
         found = read_as_of({"at": text}).commit_time.ToDatetime()
         assert found == moment.replace(microsecond=microsecond), "a second is meant to its end"
     for text in ("0", str(LARGEST_SEQUENCE + 1), "9" * 400, "٣"):
