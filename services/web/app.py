@@ -139,8 +139,8 @@ async def _end_idle_sessions(sessions: Sessions) -> None:
         await sessions.end_idle()
 
 
-    """Lead to the sign-in; say if a session has ended."""
-    """Lead to the sign-in; whoever had a session reads that it has ended."""
+def _ask_to_sign_in(request: Request) -> Response:
+    """Lead to the sign-in, which says if a session has ended."""
     return ask_to_sign_in(request, ended=name_cookie(request) in request.cookies)
 
 

@@ -157,8 +157,8 @@ async def _handle_call(request: Request, error: Exception) -> Response:
     return await show_problem(request, describe_failure(error, form_of), meant)
 
 
+def ask_to_sign_in(request: Request, *, ended: bool) -> Response:
     """Lead to the sign-in, and from there back to a page.
-    """Lead a visitor to the sign-in, and from there back to a page.
 
     Args:
         ended: Whether there was a session.

@@ -74,6 +74,8 @@ async def test_dead_letters_are_shown_with_prompt_answer_and_reason(
     for sequence in sequences:
         assert f'name="replay-{sequence}"' in answer.text
         assert f'name="only" value="{sequence}"' in answer.text
+    # A browser presses a form's first button when somebody presses Enter.
+    assert answer.text.index("Replay the chosen ones") < answer.text.index('name="only"')
     assert 'href="/trace?event=e%3Ci%3E1"' in answer.text
     assert "<script>alert" not in answer.text
     assert "<img" not in answer.text
