@@ -82,7 +82,9 @@ def explain(error: grpc.aio.AioRpcError, address: str) -> CallFailed:
     if failure.answered:
         return failure
     if code == grpc.StatusCode.UNAVAILABLE:
-        return Unreachable(code, *metadata, f"no service answers at {address}: {details}")
+        # A refused connection has no more to tell; a failed handshake of TLS has.
+        reason = "" if not details or "Connection refused" in details else f": {details}"
+        return Unreachable(code, *metadata, f"no service answers at {address}{reason}")
     if code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return Unreachable(code, *metadata, f"the service at {address} did not answer in time")
     return failure

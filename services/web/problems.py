@@ -51,7 +51,7 @@ SENTENCES_OF_FIELDS: Mapping[str, str] = {
     "categories": "“Only in a category” {problem}.",
     "as_of.commit_time": "The point in the past {problem}.",
     "since": "“From” {problem}.",
-    "until": "“Before” {problem}.",
+    "until": "“Before” is not after “From”; give a later time, or leave one out.",
     "undo_run": "The run to undo {problem}.",
     "sequences": "The sequence of a dead letter {problem}.",
     "page_token": FORGED_LINK,
@@ -177,10 +177,10 @@ async def _handle_http(request: Request, error: Exception) -> Response:
         return await show_problem(
             request, Problem(404, "There is no such page", "Go on from the navigation above.")
         )
-    answer = await show_problem(
-        request,
-        Problem(error.status_code, "This cannot be done so", f"{str(error.detail).rstrip('.')}."),
-    )
+    said = f"{str(error.detail).rstrip('.')}."
+    if error.status_code == 405:
+        said = "This address only takes a form. Go on from the navigation above."
+    answer = await show_problem(request, Problem(error.status_code, "This cannot be done so", said))
     if error.status_code == 405:
         answer.headers["allow"] = ", ".join(sorted(_list_methods(request)))
     return answer
