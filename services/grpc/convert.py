@@ -108,7 +108,7 @@ def origin_to_proto(origin: EvolutionOrigin | None) -> pb.EvolutionOrigin | None
 
 
 def end_to_proto(end: RouterEnd | None) -> pb.RouterEnd | None:
-    """Convert the end of a router; None if it has its number still."""
+    """Convert the end of a router; None stays None."""
     if end is None:
         return None
     return pb.RouterEnd(sequence=end.sequence, run=end.run, merged_into=end.merged_into)

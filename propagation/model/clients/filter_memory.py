@@ -25,7 +25,7 @@ class FilterRule:
         evidence: Sequences of the interactions that the rule rests on.
         age: Sequence at which the rule was last confirmed.
         first_router: The router's number at `age`, if evolutions have moved the rule to another
-            number since; None if they have not, and for rules that earlier releases moved.
+            number since; else None.
     """
 
     factor: float
@@ -42,7 +42,7 @@ class FilterRule:
         return (self.router, self.attribute)
 
     def move(self, router: int) -> "FilterRule":
-        """Move a rule about a router to the number that an evolution gave the router."""
+        """Move the rule to the number that an evolution gave its router."""
         if router == self.router:
             return self
         first = self.router if self.first_router is None else self.first_router

@@ -78,7 +78,10 @@ class PublishedRun:
 
     @classmethod
     def from_report(cls, report: EvolutionRun) -> "PublishedRun":
-        """Take from a report what succession needs; no words, which an erasure may change."""
+        """Take the numbers from a report.
+
+        Its words are left out, because an erasure may change them.
+        """
         merged = {
             number: change.after[0]
             for change in report.changes
@@ -90,7 +93,7 @@ class PublishedRun:
 
 @dataclass(frozen=True)
 class RouterEnd:
-    """The end of a router: the first event since which its number is not its own.
+    """The event by which a router lost its number for good.
 
     Attributes:
         sequence: Sequence of the event.
@@ -118,7 +121,10 @@ class RouterSuccession:
     runs: Sequence[PublishedRun] = ()
 
     def find_end(self, router: int, sequence: int) -> RouterEnd | None:
-        """Find the end of the router that had a number at a sequence.
+        """Find the end of a router.
+
+        Args:
+            router: The number that it had at `sequence`.
 
         Returns:
             None if it has the number still, or again.
@@ -128,13 +134,13 @@ class RouterSuccession:
         return _find_end(router, [one for one in self.runs if one.sequence > sequence])
 
     def find_undoing_run(self, run: int) -> int | None:
-        """Return the run that undid a run; None if the run is not undone now."""
+        """Return the run that undid a run; None if none did."""
         return find_undoing_runs(self.runs).get(run)
 
     def list_current_routers(self, report: EvolutionRun) -> list[int]:
-        """List the numbers in a run's changes that still stand for the same routers.
+        """List the numbers of a run that stand for the same routers now.
 
-        A number that the run gave to a new router stands for that one. If the run was not
+        They are those in its changes. A number that the run gave to a new router stands for that one. If the run was not
         published, only numbers of before count.
 
         Returns:
@@ -158,7 +164,7 @@ class RouterSuccession:
 
 
 def _find_end(router: int, runs: Iterable[PublishedRun]) -> RouterEnd | None:
-    """Find the run that gave up the number that a router had before `runs`."""
+    """Find the run that gave up a router's number of before `runs`."""
     for one in drop_undone_runs(runs):
         if router in one.merged:
             return RouterEnd(one.sequence, one.run, one.merged[router])
