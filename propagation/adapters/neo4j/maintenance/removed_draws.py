@@ -20,12 +20,15 @@ async def read_removed_items(database: Neo4jDatabase) -> Bools:
     # First, so that an item which is created meanwhile is not taken for a removed one.
     given = await database.value("maintenance/check/numbers/items_given")
     known: list[int] = []
-    page: list[int] = [-1]
-    while page:
+    is_last = False
+    while not is_last:  # items that are created meanwhile could go on for ever
         page = await database.value(
-            "maintenance/check/numbers/item_refs", after=page[-1], limit=ITEMS_PER_READ
+            "maintenance/check/numbers/item_refs",
+            after=known[-1] if known else -1,
+            limit=ITEMS_PER_READ,
         )
         known += page
+        is_last = len(page) < ITEMS_PER_READ
     return find_removed_items(known, given)
 
 
