@@ -138,9 +138,9 @@ class RouterSuccession:
         return find_undoing_runs(self.runs).get(run)
 
     def list_current_routers(self, report: EvolutionRun) -> list[int]:
-        """List the numbers of a run that stand for the same routers now.
+        """List numbers in a run's changes that stand for the same routers.
 
-        They are those in its changes. A number that the run gave to a new router stands for that one. If the run was not
+        A number that the run gave to a new router stands for that one. If the run was not
         published, only numbers of before count.
 
         Returns:

@@ -120,6 +120,22 @@ async def test_messages_of_a_router_that_is_gone_say_what_became_of_it(
         runs = await page.get("/evolution")
         assert f'<a class="router" href="/routers/taste/{new}"' not in runs.text
         assert f'<a class="router" href="/routers/taste/{new}/messages"' in runs.text
+        assert "undone by run 2" in read_text(runs)
+        await evolving_service.stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=2))
+        runs = read_text(await page.get("/evolution"))
+        assert "undone by run 2" not in runs, "run 3 undid that"
+        assert "undone by run 3" in runs
+
+
+async def test_messages_of_a_router_from_before_a_bootstrap_say_so(service, start_page):
+    router = (await propagate_opera(service)).sources[0].message.router
+    words = "A bootstrap has replaced the router that sent it"
+    async with start_page(service.address) as page:
+        address = f"/routers/taste/{router}/messages"
+        assert words not in (await page.get(address)).text
+        await service.engine.init()
+        first = (await page.get(address)).text.split("<article")[-1]
+        assert words in first
 
 
 async def test_routers_show_the_users_who_trust_them_most(service, start_page):

@@ -173,16 +173,16 @@ async def _show_end(visitor: Visitor, number: int, error: CallFailed) -> Respons
     """Lead to a router as it was before its number went.
 
     Raises:
-        CallFailed: No run did, so there was no such router.
+        CallFailed: There was no such router since the newest bootstrap, or it sent no message.
     """
-    for run in await list_runs_since_bootstrap(visitor):
-        for change in run.changes:
-            if run.published and number in change.before and number not in change.after:
-                visitor.notices.append(
-                    f"There is no router {number} any more: {describe_change(run, change)}."
-                    " This is how it was before."
-                )
-                return RedirectResponse(link_router(number, at=run.sequence - 1), 303)
+    asked = pb.ListRouterVersionsRequest(number=number, page_size=1)
+    for sent in (await visitor.stub.ListRouterVersions(asked)).versions:
+        if sent.HasField("end") and sent.end.HasField("run"):
+            visitor.notices.append(
+                f"There is no router {number} any more: evolution run {sent.end.run} merged it"
+                f" into router {sent.end.merged_into}. This is how it was before."
+            )
+            return RedirectResponse(link_router(number, at=sent.end.sequence - 1), 303)
     raise error
 
 
