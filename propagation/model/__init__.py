@@ -164,7 +164,13 @@ from propagation.model.routers.router_maps import (
     RouterMap,
     RouterMapChain,
     RouterMaps,
+)
+from propagation.model.routers.router_succession import (
+    PublishedRun,
+    RouterEnd,
+    RouterSuccession,
     drop_undone_runs,
+    find_undoing_runs,
 )
 from propagation.model.validation import (
     LAST_SECOND,

@@ -6,7 +6,7 @@ Source: `docs/evolution.md`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -174,7 +174,7 @@ def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
     for rule in memory.rules:
         numbers = (None,) if rule.router is None else change.get_successors(rule.router)
         for number in numbers:
-            followed = rule if number == rule.router else replace(rule, router=number)
+            followed = rule if number is None else rule.move(number)
             other = kept.get(followed.target)
             if other is None or _measure_strength(followed) > _measure_strength(other):
                 kept[followed.target] = followed

@@ -805,8 +805,7 @@ class FilterRule(_message.Message):
     TEXT_FIELD_NUMBER: _builtins.int
     EVIDENCE_FIELD_NUMBER: _builtins.int
     AGE_FIELD_NUMBER: _builtins.int
-    EARLIER_ROUTERS_FIELD_NUMBER: _builtins.int
-    REPLACED_FIELD_NUMBER: _builtins.int
+    FIRST_ROUTER_FIELD_NUMBER: _builtins.int
     router: _builtins.int
     """A router of the taste bank."""
     attribute: _builtins.str
@@ -819,19 +818,13 @@ class FilterRule(_message.Message):
     """The rule in words."""
     age: _builtins.int
     """The sequence at which the rule was last confirmed."""
-    replaced: _builtins.bool
-    """Whether a bootstrap after `age` made new routers: `router` then stands for another community
-    than the rule was written about.
+    first_router: _builtins.int
+    """The router's number at `age`, if evolutions have moved the rule to another number since: the
+    rule's text may name it. Absent for any other rule.
     """
     @_builtins.property
     def evidence(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The sequences of the interactions that the rule rests on."""
-
-    @_builtins.property
-    def earlier_routers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The numbers, at `age`, of the routers that became `router`, if they are others than `router`
-        alone: evolutions moved the rule, and its text may name one of them. Empty for any other rule.
-        """
 
     def __init__(
         self,
@@ -842,15 +835,19 @@ class FilterRule(_message.Message):
         text: _builtins.str = ...,
         evidence: _abc.Iterable[_builtins.int] | None = ...,
         age: _builtins.int = ...,
-        earlier_routers: _abc.Iterable[_builtins.int] | None = ...,
-        replaced: _builtins.bool = ...,
+        first_router: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["attribute", b"attribute", "router", b"router", "target", b"target"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_router", b"_first_router", "attribute", b"attribute", "first_router", b"first_router", "router", b"router", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["age", b"age", "attribute", b"attribute", "earlier_routers", b"earlier_routers", "evidence", b"evidence", "factor", b"factor", "replaced", b"replaced", "router", b"router", "target", b"target", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_router", b"_first_router", "age", b"age", "attribute", b"attribute", "evidence", b"evidence", "factor", b"factor", "first_router", b"first_router", "router", b"router", "target", b"target", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__first_router: _TypeAlias = _typing.Literal["first_router"]  # noqa: Y015
+    _WhichOneofArgType__first_router: _TypeAlias = _typing.Literal["_first_router", b"_first_router"]  # noqa: Y015
     _WhichOneofReturnType_target: _TypeAlias = _typing.Literal["router", "attribute"]  # noqa: Y015
     _WhichOneofArgType_target: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_router) -> _WhichOneofReturnType__first_router | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType_target) -> _WhichOneofReturnType_target | None: ...
 
 Global___FilterRule: _TypeAlias = FilterRule  # noqa: Y015
@@ -939,7 +936,9 @@ class Profile(_message.Message):
 
     @_builtins.property
     def filter_memory(self) -> _containers.RepeatedCompositeFieldContainer[Global___FilterRule]:
-        """The rules under which the client merges messages; empty at first."""
+        """The rules under which the client merges messages; empty at first. Rules about routers that a
+        bootstrap has replaced do not count, and are left out.
+        """
 
     @_builtins.property
     def waiting(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
@@ -2768,6 +2767,7 @@ class RouterVersion(_message.Message):
     OTHER_FIELD_NUMBER: _builtins.int
     CLIENTS_FIELD_NUMBER: _builtins.int
     EVOLUTION_FIELD_NUMBER: _builtins.int
+    END_FIELD_NUMBER: _builtins.int
     version: _builtins.int
     """The version, from 1."""
     name: _builtins.str
@@ -2810,6 +2810,12 @@ class RouterVersion(_message.Message):
     def evolution(self) -> Global___EvolutionOrigin:
         """The evolution that wrote it. Absent for the message of a round."""
 
+    @_builtins.property
+    def end(self) -> Global___RouterEnd:
+        """The end of the router that sent it. Absent if that router has its number still, or has it again
+        because what ended it was undone.
+        """
+
     def __init__(
         self,
         *,
@@ -2828,16 +2834,61 @@ class RouterVersion(_message.Message):
         other: _builtins.int = ...,
         clients: _abc.Iterable[Global___ClientKey] | None = ...,
         evolution: Global___EvolutionOrigin | None = ...,
+        end: Global___RouterEnd | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "evolution", b"evolution", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_end", b"_end", "_evolution", b"_evolution", "end", b"end", "evolution", b"evolution", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evolution", b"_evolution", "attributes", b"attributes", "clients", b"clients", "empty", b"empty", "epoch", b"epoch", "evolution", b"evolution", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "name", b"name", "other", b"other", "sequence", b"sequence", "text", b"text", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end", b"_end", "_evolution", b"_evolution", "attributes", b"attributes", "clients", b"clients", "empty", b"empty", "end", b"end", "epoch", b"epoch", "evolution", b"evolution", "fell_out", b"fell_out", "filtered", b"filtered", "merged", b"merged", "name", b"name", "other", b"other", "sequence", b"sequence", "text", b"text", "time", b"time", "version", b"version", "written_by", b"written_by"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__end: _TypeAlias = _typing.Literal["end"]  # noqa: Y015
+    _WhichOneofArgType__end: _TypeAlias = _typing.Literal["_end", b"_end"]  # noqa: Y015
     _WhichOneofReturnType__evolution: _TypeAlias = _typing.Literal["evolution"]  # noqa: Y015
     _WhichOneofArgType__evolution: _TypeAlias = _typing.Literal["_evolution", b"_evolution"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__end) -> _WhichOneofReturnType__end | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__evolution) -> _WhichOneofReturnType__evolution | None: ...
 
 Global___RouterVersion: _TypeAlias = RouterVersion  # noqa: Y015
+
+@_typing.final
+class RouterEnd(_message.Message):
+    """The end of a router: its number stands for no router since, or for another one."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    RUN_FIELD_NUMBER: _builtins.int
+    MERGED_INTO_FIELD_NUMBER: _builtins.int
+    sequence: _builtins.int
+    """The sequence of the evolution run's publication, or of the bootstrap."""
+    run: _builtins.int
+    """The evolution run that merged the router into another one. Absent if a bootstrap replaced all
+    routers.
+    """
+    merged_into: _builtins.int
+    """The number of the router that it was merged into. Absent if a bootstrap replaced all routers."""
+    def __init__(
+        self,
+        *,
+        sequence: _builtins.int = ...,
+        run: _builtins.int | None = ...,
+        merged_into: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_merged_into", b"_merged_into", "_run", b"_run", "merged_into", b"merged_into", "run", b"run"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_merged_into", b"_merged_into", "_run", b"_run", "merged_into", b"merged_into", "run", b"run", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__merged_into: _TypeAlias = _typing.Literal["merged_into"]  # noqa: Y015
+    _WhichOneofArgType__merged_into: _TypeAlias = _typing.Literal["_merged_into", b"_merged_into"]  # noqa: Y015
+    _WhichOneofReturnType__run: _TypeAlias = _typing.Literal["run"]  # noqa: Y015
+    _WhichOneofArgType__run: _TypeAlias = _typing.Literal["_run", b"_run"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__merged_into) -> _WhichOneofReturnType__merged_into | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__run) -> _WhichOneofReturnType__run | None: ...
+
+Global___RouterEnd: _TypeAlias = RouterEnd  # noqa: Y015
 
 @_typing.final
 class ListRouterVersionsResponse(_message.Message):
@@ -3625,25 +3676,63 @@ class ListEvolutionRunsResponse(_message.Message):
 
     RUNS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    STANDINGS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """The token of the next page; empty on the last page."""
     @_builtins.property
     def runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___EvolutionRun]:
         """The runs, newest first."""
 
+    @_builtins.property
+    def standings(self) -> _containers.RepeatedCompositeFieldContainer[Global___EvolutionStanding]:
+        """What became of each of `runs` until now, in the same order."""
+
     def __init__(
         self,
         *,
         runs: _abc.Iterable[Global___EvolutionRun] | None = ...,
         next_page_token: _builtins.str = ...,
+        standings: _abc.Iterable[Global___EvolutionStanding] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "runs", b"runs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "runs", b"runs", "standings", b"standings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListEvolutionRunsResponse: _TypeAlias = ListEvolutionRunsResponse  # noqa: Y015
+
+@_typing.final
+class EvolutionStanding(_message.Message):
+    """What became of an evolution run until now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UNDONE_BY_FIELD_NUMBER: _builtins.int
+    CURRENT_ROUTERS_FIELD_NUMBER: _builtins.int
+    undone_by: _builtins.int
+    """The run that undid it. Absent if it is not undone, or if its undo was undone."""
+    @_builtins.property
+    def current_routers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The numbers in the run's changes that stand for the same routers now, ascending: routers that
+        the run changed, and those that it made.
+        """
+
+    def __init__(
+        self,
+        *,
+        undone_by: _builtins.int | None = ...,
+        current_routers: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_undone_by", b"_undone_by", "undone_by", b"undone_by"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_undone_by", b"_undone_by", "current_routers", b"current_routers", "undone_by", b"undone_by"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__undone_by: _TypeAlias = _typing.Literal["undone_by"]  # noqa: Y015
+    _WhichOneofArgType__undone_by: _TypeAlias = _typing.Literal["_undone_by", b"_undone_by"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__undone_by) -> _WhichOneofReturnType__undone_by | None: ...
+
+Global___EvolutionStanding: _TypeAlias = EvolutionStanding  # noqa: Y015
 
 @_typing.final
 class SearchClientsRequest(_message.Message):

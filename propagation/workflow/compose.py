@@ -16,6 +16,7 @@ from propagation.workflow.forget.factor_relearning import FactorRelearning
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.forget.withdrawal import Withdrawer
 from propagation.workflow.history.measuring import MeasurementHistory
+from propagation.workflow.history.published_runs import PublishedRuns
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -189,5 +190,6 @@ def compose(
         time_travel=time_travel,
         tracer=Tracer(store, numbers),
         measurements=MeasurementHistory(store, leases),
+        published_runs=PublishedRuns(store),
         reasoned_watermark=ReasonedWatermark(store),
     )

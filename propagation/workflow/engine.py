@@ -41,6 +41,7 @@ from propagation.workflow.forget.erasure import (
 )
 from propagation.workflow.forget.retention import Retention
 from propagation.workflow.history.measuring import MeasurementHistory
+from propagation.workflow.history.published_runs import PublishedRuns
 from propagation.workflow.history.time_travel import TimeTravel
 from propagation.workflow.history.trace import Tracer
 from propagation.workflow.index.maintenance import IndexMaintenance
@@ -79,7 +80,7 @@ class Engine:
 
     `compose` builds it from its parts. Services call its methods, which take the locks of their
     activities. Services also use some parts directly: `settings`, the ports, `leases`,
-    `reasoning`, `tracer`, `measurements` and `time_travel`.
+    `reasoning`, `tracer`, `measurements`, `published_runs` and `time_travel`.
     """
 
     settings: WorkflowSettings
@@ -109,6 +110,7 @@ class Engine:
     time_travel: TimeTravel
     tracer: Tracer
     measurements: MeasurementHistory
+    published_runs: PublishedRuns
     reasoned_watermark: ReasonedWatermark
     _store_opened: bool = field(default=False, init=False)
 

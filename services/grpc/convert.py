@@ -4,7 +4,7 @@ First come the types that read the same for every caller, then profiles and thei
 caller may see them (visibility.py).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -19,12 +19,13 @@ from propagation.model import (
     Line,
     LineageStep,
     Round,
+    RouterEnd,
     RouterVersion,
     Source,
 )
 from propagation.reception.message_buffer import ProfileReading
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.router_origins import EvolutionOrigin, RuleOrigin
+from propagation.workflow.history.router_origins import EvolutionOrigin
 from propagation.workflow.reason.dead_letters import FailedEvent
 from services.grpc.visibility import References, list_shown_senders
 
@@ -106,6 +107,13 @@ def origin_to_proto(origin: EvolutionOrigin | None) -> pb.EvolutionOrigin | None
     )
 
 
+def end_to_proto(end: RouterEnd | None) -> pb.RouterEnd | None:
+    """Convert the end of a router; None stays None."""
+    if end is None:
+        return None
+    return pb.RouterEnd(sequence=end.sequence, run=end.run, merged_into=end.merged_into)
+
+
 def message_to_proto(message: RouterVersion) -> pb.Message:
     """Convert a router's version to a message."""
     return pb.Message(
@@ -166,7 +174,7 @@ def lineage_to_proto(step: LineageStep) -> pb.Lineage:
     )
 
 
-def rule_to_proto(rule: FilterRule, origin: RuleOrigin) -> pb.FilterRule:
+def rule_to_proto(rule: FilterRule) -> pb.FilterRule:
     """Convert a filter rule."""
     return pb.FilterRule(
         factor=rule.factor,
@@ -175,8 +183,7 @@ def rule_to_proto(rule: FilterRule, origin: RuleOrigin) -> pb.FilterRule:
         attribute=rule.attribute,  # type: ignore[arg-type]
         evidence=rule.evidence,
         age=rule.age,
-        earlier_routers=origin.routers,
-        replaced=origin.replaced,
+        first_router=rule.first_router,
     )
 
 
@@ -191,14 +198,8 @@ def parties_to_proto(refs: Iterable[int], references: References) -> pb.Parties:
     return parties
 
 
-def profile_to_proto(
-    reading: ProfileReading, references: References, rules: Sequence[RuleOrigin]
-) -> pb.Profile:
-    """Convert the part of a profile that the caller may read.
-
-    Args:
-        rules: The routers that the profile's filter rules were about.
-    """
+def profile_to_proto(reading: ProfileReading, references: References) -> pb.Profile:
+    """Convert the part of a profile that the caller may read."""
     text, ref = reading.text, reading.client.ref
     lines = references.number_lines(text.profile.lines, ref)
     whole = references.reads_all(ref)
@@ -210,11 +211,7 @@ def profile_to_proto(
             line_to_proto(number, line, references, whole=whole) for number, line in lines.items()
         ],
         attributes=sorted({name for line in lines.values() for name in line.attributes}),
-        filter_memory=[
-            rule_to_proto(rule, origin)
-            for rule, origin in zip(text.filter_memory.rules, rules, strict=True)
-            if whole
-        ],
+        filter_memory=map(rule_to_proto, text.filter_memory.rules if whole else ()),
         waiting=map(message_to_proto, () if ref in references.rare else reading.waiting),
         dropped=text.dropped if whole else 0,
     )

@@ -143,9 +143,7 @@ async def load_references(
         events |= {event.sequence: event for event in await store.get_interactions(missing)}
     cited = sorted({source.message for source in sources if source.message is not None})
     found = await store.get_messages(cited, SENDERS) if cited else {}
-    # A message with senders is a round's.
-    alone = [message for message in found.values() if not message.integrated]
-    origins = await find_evolution_origins(store, [*messages, *alone])
+    origins = await find_evolution_origins(store, [*messages, *found.values()])
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
     shown = sorted(

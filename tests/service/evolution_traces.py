@@ -41,7 +41,7 @@ async def find_moved_rule(service) -> tuple[pb.ClientKey, pb.FilterRule]:
     """Return a user, and a rule of the user that an evolution moved."""
     for key in USERS:
         for rule in (await read_profile(service, key)).filter_memory:
-            if rule.earlier_routers:
+            if rule.HasField("first_router"):
                 return key, rule
     raise AssertionError("the evolution moved no rule")
 

@@ -31,8 +31,11 @@ Sources are cached, because many lines rest on one source.
 
 
 def build_rule_row(rule: FilterRule) -> dict[str, object]:
-    """Return the JSON object that stands for a rule."""
-    return {
+    """Return the JSON object that stands for a rule.
+
+    `first_router` is there only if it is known, as in rows of earlier releases.
+    """
+    row: dict[str, object] = {
         "router": rule.router,
         "attribute": rule.attribute,
         "factor": rule.factor,
@@ -40,6 +43,7 @@ def build_rule_row(rule: FilterRule) -> dict[str, object]:
         "evidence": rule.evidence,
         "age": rule.age,
     }
+    return row if rule.first_router is None else row | {"first_router": rule.first_router}
 
 
 def build_rule(row: dict[str, Any]) -> FilterRule:

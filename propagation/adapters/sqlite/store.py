@@ -13,7 +13,7 @@ from propagation.adapters.sqlite.forget.client_export import SqliteExport
 from propagation.adapters.sqlite.forget.erasure import SqliteErasure
 from propagation.adapters.sqlite.forget.retention import SqliteRetention
 from propagation.adapters.sqlite.index.outbox import SqliteOutbox
-from propagation.adapters.sqlite.learn.learn import SqliteLearn
+from propagation.adapters.sqlite.learn.learn import SqliteLearn, read_bootstrap_sequence
 from propagation.adapters.sqlite.maintenance.backup_list import read_backups
 from propagation.adapters.sqlite.maintenance.consistency_check import find_inconsistencies
 from propagation.adapters.sqlite.reason.reason import SqliteReason, read_interactions
@@ -82,6 +82,9 @@ class SqliteInteractionReader(InteractionReader):
 
     async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         return self._reader.read(lambda connection: get_last_rounds(connection, limit))
+
+    async def get_bootstrap_sequence(self, at: int | None = None) -> int:
+        return self._reader.read(lambda connection: read_bootstrap_sequence(connection, at))
 
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None

@@ -24,6 +24,8 @@ class FilterRule:
         attribute: The attribute, or None; a rule names exactly one of the two.
         evidence: Sequences of the interactions that the rule rests on.
         age: Sequence at which the rule was last confirmed.
+        first_router: The router's number at `age`, if evolutions have moved the rule to another
+            number since; else None.
     """
 
     factor: float
@@ -32,11 +34,19 @@ class FilterRule:
     attribute: str | None = None
     evidence: tuple[int, ...] = ()
     age: int = 0
+    first_router: int | None = None
 
     @property
     def target(self) -> tuple[int | None, str | None]:
         """The router or attribute that the rule names."""
         return (self.router, self.attribute)
+
+    def move(self, router: int) -> "FilterRule":
+        """Move the rule to the number that an evolution gave its router."""
+        if router == self.router:
+            return self
+        first = self.router if self.first_router is None else self.first_router
+        return replace(self, router=router, first_router=None if router == first else first)
 
 
 @value
@@ -68,6 +78,20 @@ class FilterMemory:
             held: Attributes of each router.
         """
         return [self.get_factor(router, held.get(router, ())) for router in range(count)]
+
+    def since(self, bootstrap: int) -> "FilterMemory":
+        """Leave out rules about routers that a bootstrap has replaced.
+
+        Their numbers stand for other routers now.
+
+        Args:
+            bootstrap: Sequence of the newest bootstrap; 0 before the first.
+
+        Returns:
+            The memory; the same object if nothing is left out.
+        """
+        kept = tuple([rule for rule in self.rules if rule.router is None or rule.age >= bootstrap])
+        return self if len(kept) == len(self.rules) else FilterMemory(rules=kept)
 
     def with_rule(self, rule: FilterRule) -> "FilterMemory":
         """Add a rule, or replace the one with the same target.

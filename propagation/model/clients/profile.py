@@ -6,6 +6,7 @@ Source: RecNet 2.1.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from propagation.model.base import value
@@ -200,6 +201,15 @@ class ClientText:
     def empty(cls, ref: int) -> "ClientText":
         """Return the empty text, at version 0, of a client without one."""
         return cls(profile=Profile(ref=ref))
+
+    def with_rules_since(self, bootstrap: int) -> "ClientText":
+        """Leave out the filter rules that no longer count, as FilterMemory.since does.
+
+        Returns:
+            The text; the same object if nothing is left out.
+        """
+        memory = self.filter_memory.since(bootstrap)
+        return self if memory is self.filter_memory else replace(self, filter_memory=memory)
 
 
 @value

@@ -7,11 +7,13 @@ maps of all runs that were published since. Only the taste bank evolves: session
 numbers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+
+from propagation.model.routers.router_succession import drop_undone_runs
 
 Routers = NDArray[np.integer]
 
@@ -153,18 +155,3 @@ class RouterMaps:
     def since(self, epoch: int) -> RouterMapChain:
         """Return the maps from an epoch's router numbers to the current ones."""
         return RouterMapChain(drop_undone_runs(one for one in self.maps if one.from_epoch >= epoch))
-
-
-def drop_undone_runs(maps: Iterable[RouterMap]) -> list[RouterMap]:
-    """Leave out runs that were undone, and the runs that undid them.
-
-    Weights that were written before both belong to their old routers again.
-    """
-    kept: list[RouterMap] = []
-    for one in maps:
-        runs = [other.run for other in kept]
-        if one.undoes is not None and one.undoes in runs:
-            del kept[runs.index(one.undoes) :]
-        else:
-            kept.append(one)
-    return kept

@@ -60,6 +60,15 @@ class InteractionReader(Protocol):
     async def get_last_rounds(self, limit: int) -> Sequence[Round]:
         """Return at most `limit` of the newest published rounds, the newest last."""
 
+    async def get_bootstrap_sequence(self, at: int | None = None) -> int:
+        """Return the sequence of the newest bootstrap; 0 before the first.
+
+        Rules about routers that were confirmed before it do not count (FilterMemory.since).
+
+        Args:
+            at: The newest bootstrap at this sequence; None means now.
+        """
+
     async def get_waiting_messages(
         self, refs_after: Mapping[int, int], through: int | None = None
     ) -> Mapping[int, Sequence[RouterVersion]]:

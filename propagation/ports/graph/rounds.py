@@ -309,6 +309,12 @@ class EvolutionStore(Protocol):
             before: Only runs with a smaller number.
         """
 
+    async def get_evolution_runs_at(self, sequences: Sequence[int]) -> Sequence[EvolutionRun]:
+        """Return the runs that were published at these sequences, oldest first.
+
+        Sequences at which no run was published are left out.
+        """
+
     async def get_router_maps(self) -> RouterMaps:
         """Return the maps of all published runs since the newest bootstrap."""
 

@@ -234,12 +234,13 @@ class Publisher:
 
     async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
         """Write the next versions of clients whose rules name a moved router."""
+        bootstrap = await self.store.get_bootstrap_sequence()
         refs = await self.store.get_clients_with_rules(find_moved_routers(change))
         followed: list[ClientText] = []
         for batch in split_into_batches(refs, CLIENTS_A_CALL):
             texts = await self.store.load_texts(batch)
             for text in texts.values():
-                memory = follow_rules(text.filter_memory, change)
+                memory = follow_rules(text.filter_memory.since(bootstrap), change)
                 if memory is not text.filter_memory:
                     profile = replace(text.profile, version=text.profile.version + 1)
                     followed.append(replace(text, profile=profile, filter_memory=memory))

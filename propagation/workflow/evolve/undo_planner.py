@@ -18,6 +18,7 @@ from propagation.model import (
     RouterMaps,
     RouterVersion,
     drop_undone_runs,
+    find_undoing_runs,
     pluralize,
 )
 from propagation.numbers import Written
@@ -131,7 +132,13 @@ def find_undoable(maps: Sequence[RouterMap], run: int) -> RouterMap:
         last = not_undone[-1].run
         reason = f"is {run}, but run {last} builds on it; undo run {last} first"
     elif any(one.run == run for one in maps):
-        reason = f"is {run}, which is undone"
+        undone = find_undoing_runs(maps)
+        undo = next((one.run for one in maps if one.undoes == run), run)
+        reason = (
+            f"is {run}, which is undone"
+            if run in undone or undo not in undone
+            else f"is {run}, which run {undone[undo]} brought back; undo run {undone[undo]}"
+        )
     else:
         reason = (
             f"is {run}: no run of that number changed routers since the newest bootstrap;"

@@ -1,16 +1,10 @@
-"""Origins of messages and filter rules in routers before evolutions.
+"""Origins of messages in evolutions, which write messages, too."""
 
-An evolution writes messages, moves filter rules to other numbers, and may give a number to another
-router. A message or rule of then is understood by the runs since.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from propagation.model import EvolutionKind, EvolutionRun, FilterRule, RouterVersion
+from propagation.model import EvolutionKind, EvolutionRun, RouterVersion
 from propagation.ports import GraphStore
-
-RUNS_A_READ = 50
 
 
 @dataclass(frozen=True)
@@ -31,21 +25,6 @@ class EvolutionOrigin:
     undoes: int | None
 
 
-@dataclass(frozen=True)
-class RuleOrigin:
-    """The routers that a filter rule was written about.
-
-    It was written when it was last confirmed.
-
-    Attributes:
-        routers: The numbers of the routers that became the rule's router; () if it is the same.
-        replaced: A bootstrap has made new routers since.
-    """
-
-    routers: tuple[int, ...] = ()
-    replaced: bool = False
-
-
 async def find_evolution_origins(
     store: GraphStore, messages: Iterable[RouterVersion]
 ) -> Mapping[tuple[int, int], EvolutionOrigin]:
@@ -56,14 +35,14 @@ async def find_evolution_origins(
     """
     by_sequence: dict[int, list[RouterVersion]] = {}
     for message in messages:
-        by_sequence.setdefault(message.sequence, []).append(message)
+        if not message.integrated:  # a message with senders is a round's
+            by_sequence.setdefault(message.sequence, []).append(message)
     if not by_sequence:
         return {}
-    runs = await _read_runs_after(store, min(by_sequence) - 1)
     return {
         (message.router, message.version): _describe_origin(run, message.router)
-        for run in runs
-        for message in by_sequence.get(run.sequence, ())
+        for run in await store.get_evolution_runs_at(sorted(by_sequence))
+        for message in by_sequence[run.sequence]
     }
 
 
@@ -76,67 +55,3 @@ def _describe_origin(run: EvolutionRun, router: int) -> EvolutionOrigin:
         before=(router,) if change is None else change.before,
         undoes=run.undoes,
     )
-
-
-async def find_rule_origins(
-    store: GraphStore, rules: Sequence[FilterRule], at: int | None = None
-) -> list[RuleOrigin]:
-    """Find which routers rules were about when they were last confirmed.
-
-    Args:
-        at: The sequence at which the rules are read; None means now.
-
-    Returns:
-        One origin for each rule, in order.
-    """
-    ages = [rule.age for rule in rules if rule.router is not None]
-    if not ages:
-        return [RuleOrigin() for _ in rules]
-    opened = [epoch for epoch in await store.get_epochs() if at is None or epoch.sequence <= at]
-    if not opened or opened[-1].sequence <= min(ages):
-        return [RuleOrigin() for _ in rules]
-    bootstrap = next((one.sequence for one in opened if one.number == opened[-1].era), 0)
-    runs = [
-        run
-        for run in await _read_runs_after(store, max(min(ages), bootstrap))
-        if at is None or run.sequence <= at
-    ]
-    return [
-        RuleOrigin()
-        if rule.router is None
-        else RuleOrigin(replaced=True)
-        if rule.age < bootstrap
-        else RuleOrigin(_follow_back(rule.router, [run for run in runs if run.sequence > rule.age]))
-        for rule in rules
-    ]
-
-
-def _follow_back(router: int, runs: Iterable[EvolutionRun]) -> tuple[int, ...]:
-    """Return the routers that became a router.
-
-    Rules follow a run and its undo one after the other, so runs that were undone count, too.
-
-    Args:
-        runs: The runs since, newest first.
-
-    Returns:
-        Their numbers, ascending; () if it is the router's own number alone.
-    """
-    found = {router}
-    for run in runs:
-        parents = {after: change.before for change in run.changes for after in change.after}
-        found = {before for number in found for before in parents.get(number, (number,))}
-    return () if found == {router} else tuple(sorted(found))
-
-
-async def _read_runs_after(store: GraphStore, sequence: int) -> list[EvolutionRun]:
-    """Read the runs that were published after a sequence, newest first."""
-    found: list[EvolutionRun] = []
-    before: int | None = None
-    while True:
-        runs = await store.get_evolution_runs(RUNS_A_READ, before)
-        published = [run for run in runs if run.published]
-        found += [run for run in published if run.sequence > sequence]
-        if len(runs) < RUNS_A_READ or any(run.sequence <= sequence for run in published):
-            return found
-        before = runs[-1].run

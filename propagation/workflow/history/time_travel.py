@@ -101,9 +101,10 @@ class TimeTravel:
             TooOld: Retention dropped something meanwhile.
         """
         client = await load_client(self.store, ref, sequence)
-        text = await self.store.get_text_at(ref, sequence)
+        text = await self.store.get_text_at(ref, sequence) or ClientText.empty(ref)
+        bootstrap = await self.store.get_bootstrap_sequence(sequence)
         await self.check_kept(sequence)
-        return ProfileReading(client, text or ClientText.empty(ref))
+        return ProfileReading(client, text.with_rules_since(bootstrap))
 
     async def get_routers(self, sequence: int) -> Sequence[PastRouter]:
         """Return the taste routers of the epoch at a sequence, by number.

@@ -12,7 +12,7 @@ from propagation.reception.message_buffer import ProfileReading, fill_buffer
 from propagation.workflow.concurrency import Activity, Exclusion
 from propagation.workflow.index.vector_sync import VectorSync
 from propagation.workflow.settings import WorkflowSettings
-from propagation.workflow.views import load_client
+from propagation.workflow.views import load_client, load_texts_in_force
 
 ATTEMPTS = 5
 
@@ -34,7 +34,7 @@ class ProfileReader:
             NotFound: The client was erased since its ref was found.
         """
         client = await load_client(self.store, ref)
-        text = (await self.store.load_texts([ref]))[ref]
+        text = (await load_texts_in_force(self.store, [ref]))[ref]
         if not self.settings.propagate:
             return ProfileReading(client, text)
         waiting = (await self.store.get_waiting_messages({ref: text.watermark}))[ref]
@@ -58,7 +58,7 @@ class ProfileReader:
         last = await self.store.get_last_round() if self.settings.propagate else None
         last_withdrawal = await self.store.get_last_withdrawal()
         client = await load_client(self.store, ref)
-        text = (await self.store.load_texts([ref]))[ref]
+        text = (await load_texts_in_force(self.store, [ref]))[ref]
         if last is None or text.watermark >= last.number:
             return ProfileReading(client, text)
         waiting = (await self.store.get_waiting_messages({ref: text.watermark}, last.number))[ref]

@@ -11,6 +11,7 @@ from random import Random
 from propagation.model import ClientKey, ClientKind, NotFound, PropagationError, ReasonerUnavailable
 from propagation.ports import GraphStore, Party, Reasoner, texts_read_after
 from propagation.workflow.read.recommend import Recommendations
+from propagation.workflow.views import load_texts_in_force
 
 RERANKED_ITEMS = 20
 
@@ -73,7 +74,7 @@ async def _load_parties(store: GraphStore, refs: Sequence[int]) -> list[Party]:
     clients = {client.ref: client for client in await store.get_clients(sorted(set(refs)))}
     if erased := set(refs) - set(clients):
         raise NotFound("client number", str(min(erased)))
-    texts = await store.load_texts(refs)
+    texts = await load_texts_in_force(store, refs)
     return [
         Party(
             client=clients[ref],

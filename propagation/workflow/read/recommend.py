@@ -5,6 +5,7 @@ The items are the catalogue or given candidates.
 Source: docs/numbers.md, rules 2 and 3.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -35,10 +36,12 @@ class FilterMemoryCache:
     """Users' filter memories, and the rest of their text, for reads.
 
     The filter rules behind an answer are at most one second old. When a cached text is older, its
-    version is read from the store, and the whole text if the version changed.
+    version is read from the store, and the whole text if the version changed. Rules about routers
+    that a bootstrap replaced are left out.
     """
 
     def __init__(self, store: InteractionReader) -> None:
+        self._store = store
         self._texts = create_client_text_cache(store)
         self._fresh: TTLCache[int, ClientText] = TTLCache(CACHED_TEXTS, FRESH_SECONDS)
 
@@ -56,9 +59,11 @@ class FilterMemoryCache:
         """
         text = self._fresh.get(ref)
         if text is None:
-            text = (await self._texts.load_newest([ref]))[ref]
-            self._texts.put(ref, text)
-            self._fresh[ref] = text
+            texts, bootstrap = await asyncio.gather(
+                self._texts.load_newest([ref]), self._store.get_bootstrap_sequence()
+            )
+            self._texts.put(ref, texts[ref])
+            text = self._fresh[ref] = texts[ref].with_rules_since(bootstrap)
         return text
 
 

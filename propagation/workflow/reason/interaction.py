@@ -384,20 +384,24 @@ class InteractionReasoning:
     async def _load(self, refs: Sequence[int], texts: dict[int, ClientText]) -> WorkingSet:
         """Load clients, missing texts and waiting messages.
 
+        The texts are without rules about replaced routers.
+
         Args:
             texts: Texts that are known already; the missing ones are added.
 
         Raises:
             LeaseLost: A client was erased meanwhile.
         """
-        clients, loaded = await asyncio.gather(
+        clients, loaded, bootstrap = await asyncio.gather(
             self._store.get_clients(refs),
             self._store.load_texts([ref for ref in refs if ref not in texts]),
+            self._store.get_bootstrap_sequence(),
         )
         found = {client.ref: client for client in clients}
         if len(found) < len(refs):
             raise LeaseLost("another process erased one of the clients, so this claim is void")
         texts.update(loaded)
+        texts = {ref: text.with_rules_since(bootstrap) for ref, text in texts.items()}
         last = await self._store.get_last_round() if self._settings.propagate else None
         waiting: dict[int, Sequence[RouterVersion]] = {}
         if last is not None:

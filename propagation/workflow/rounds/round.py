@@ -126,11 +126,8 @@ class PropagationRound:
 
         A process may have opened the epoch and died before the round.
         """
-        epochs = await self._store.get_epochs()
-        if not epochs:
-            return False
-        era = next((epoch for epoch in epochs if epoch.number == epochs[-1].era), epochs[-1])
-        return last is None or last.sequence <= era.sequence
+        bootstrap = await self._store.get_bootstrap_sequence()
+        return bootstrap > 0 and (last is None or last.sequence <= bootstrap)
 
     async def run(self) -> Round | None:
         """Run one round over everything reasoned so far.

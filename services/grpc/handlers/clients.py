@@ -1,11 +1,9 @@
 """Clients: UpsertClients, GetProfile, SimilarClients, ExportClient and ForgetClient."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 
 from propagation.model import ClientKey, ClientKind, InvalidInput
 from propagation.v1 import propagation_pb2 as pb
-from propagation.workflow.history.router_origins import find_rule_origins
 from propagation.workflow.read.similar_clients import By
 from services.grpc.convert import key_to_proto, profile_to_proto
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
@@ -84,19 +82,15 @@ class ClientsHandler(Servicer):
             self._worker.queue_merge(ref)
         if not self._should_propagate(request):
             reading = reading.remove_messages()
-        references, rules = await asyncio.gather(
-            load_references(
-                self._engine,
-                reading.text.profile.lines,
-                refs=[ref],
-                named=[ref],
-                past=at is not None,
-            ),
-            find_rule_origins(self._store, reading.text.filter_memory.rules, at),
+        references = await load_references(
+            self._engine,
+            reading.text.profile.lines,
+            refs=[ref],
+            named=[ref],
+            past=at is not None,
         )
         return pb.GetProfileResponse(
-            profile=profile_to_proto(reading, references, rules),
-            reflects=reflects,
+            profile=profile_to_proto(reading, references), reflects=reflects
         )
 
     async def SimilarClients(

@@ -281,8 +281,16 @@ class RoutersHandler(Servicer):
         page = parse_page(request, "evolution runs")  # it starts before the run of the token
         runs = await self._store.get_evolution_runs(page.size + 1, page.before)
         more = len(runs) > page.size
+        succession = await self._engine.published_runs.load_succession()
         return pb.ListEvolutionRunsResponse(
             runs=[evolution_to_proto(run) for run in runs[: page.size]],
+            standings=[
+                pb.EvolutionStanding(
+                    undone_by=succession.find_undoing_run(run.run),
+                    current_routers=succession.list_current_routers(run),
+                )
+                for run in runs[: page.size]
+            ],
             next_page_token=page.create_next_token(runs[page.size - 1].run) if more else "",
         )
 

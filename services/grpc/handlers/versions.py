@@ -1,6 +1,13 @@
 """Texts by version: ListProfileVersions and ListRouterVersions."""
 
-from propagation.model import BankName, ClientKey, ClientKind, InvalidInput, NotFound
+from propagation.model import (
+    BankName,
+    ClientKey,
+    ClientKind,
+    InvalidInput,
+    NotFound,
+    RouterEnd,
+)
 from propagation.v1 import propagation_pb2 as pb
 from propagation.workflow.history.profile_versions import (
     ChangeCause,
@@ -12,7 +19,13 @@ from propagation.workflow.history.profile_versions import (
 from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from propagation.workflow.history.router_versions import SentVersion, list_router_versions
 from propagation.workflow.read.router_communities import read_router_numbers
-from services.grpc.convert import OUTCOMES, key_to_proto, origin_to_proto, time_to_proto
+from services.grpc.convert import (
+    OUTCOMES,
+    end_to_proto,
+    key_to_proto,
+    origin_to_proto,
+    time_to_proto,
+)
 from services.grpc.handlers.servicer import Context, Servicer, require_reading_of
 from services.grpc.requests import Page, parse_key, parse_limit, parse_page
 from services.security.roles import admitted_caller
@@ -94,11 +107,17 @@ class VersionsHandler(Servicer):
             if number >= len(numbers.masses):
                 raise NotFound("router", str(number))
         origins = await find_evolution_origins(self._store, [one.version for one in found.versions])
+        succession = await self._engine.published_runs.load_succession()
         refs = sorted({ref for one in found.versions for ref in one.fate.first})
         keys = dict(zip(refs, await self._store.find_keys(refs), strict=True))
         return pb.ListRouterVersionsResponse(
             versions=[
-                _sent_to_proto(one, origins.get((number, one.version.version)), keys)
+                _sent_to_proto(
+                    one,
+                    origins.get((number, one.version.version)),
+                    succession.find_end(number, one.version.sequence),
+                    keys,
+                )
                 for one in found.versions
             ],
             next_page_token=(
@@ -145,7 +164,10 @@ def _change_to_proto(
 
 
 def _sent_to_proto(
-    one: SentVersion, origin: EvolutionOrigin | None, keys: dict[int, ClientKey | None]
+    one: SentVersion,
+    origin: EvolutionOrigin | None,
+    end: RouterEnd | None,
+    keys: dict[int, ClientKey | None],
 ) -> pb.RouterVersion:
     version, fate = one.version, one.fate
     found = (keys[ref] for ref in fate.first)
@@ -165,4 +187,5 @@ def _sent_to_proto(
         other=fate.other,
         clients=[key_to_proto(key) for key in found if key is not None],
         evolution=origin_to_proto(origin),
+        end=end_to_proto(end),
     )

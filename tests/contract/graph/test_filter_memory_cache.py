@@ -1,7 +1,11 @@
 """The cache of users' texts for reading, over every store: none is used for more than a second."""
 
+from dataclasses import replace
+
+from propagation.model import Epoch, FilterMemory, FilterRule
 from propagation.workflow.read import recommend as user_texts
 from propagation.workflow.read.recommend import FilterMemoryCache
+from propagation.workflow.views import load_texts_in_force
 from tests.contract.graph.test_graph_erasure import acquire_learn_lease, record_history, retraction
 from tests.contract.graph_store import checkpoint, create_clients, text, user, withdraw
 
@@ -24,6 +28,28 @@ async def test_a_text_is_loaded_again_after_a_second(store, monkeypatch):
         assert list_line_texts(await fresh.get(ANN)) == ["likes jazz"]
     fresh.forget([ANN])
     assert list_line_texts(await fresh.get(ANN)) == ["likes opera"]
+
+
+async def test_rules_about_routers_from_before_a_bootstrap_do_not_count(store, monkeypatch):
+    monkeypatch.setattr(user_texts, "FRESH_SECONDS", 0.0)
+    await create_clients(store)
+    rules = (
+        FilterRule(router=3, factor=0.4, text="Leave out router 3.", age=1),
+        FilterRule(attribute="jazz", factor=0.4, text="Leave out jazz.", age=1),
+    )
+    await store.commit_texts(
+        [replace(text(ANN, 1), filter_memory=FilterMemory(rules=rules))], [], 0
+    )
+    texts = FilterMemoryCache(store)
+    assert (await texts.get(ANN)).filter_memory.rules == rules
+    await open_epoch(store, Epoch(number=1, sequence=0, session_k=4, taste_k=5, era=1))
+    assert (await texts.get(ANN)).filter_memory.rules == rules[1:], "the text is cached still"
+    assert (await load_texts_in_force(store, [ANN]))[ANN].filter_memory.rules == rules[1:]
+
+
+async def open_epoch(store, epoch):
+    lease = await acquire_learn_lease(store)
+    await store.open_epoch(lease, epoch, checkpoint(3, barrier=True, epoch=epoch.number))
 
 
 async def test_a_text_that_lost_what_was_withdrawn_is_loaded_again(store, monkeypatch):

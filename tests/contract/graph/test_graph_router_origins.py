@@ -4,13 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from propagation.model import Epoch, EvolutionKind, FilterRule, NotFound, Source, VersionTooOld
-from propagation.workflow.history.router_origins import (
-    EvolutionOrigin,
-    RuleOrigin,
-    find_evolution_origins,
-    find_rule_origins,
+from propagation.model import (
+    EntryKind,
+    Epoch,
+    EvolutionKind,
+    FilterMemory,
+    FilterRule,
+    NotFound,
+    RouterEnd,
+    Source,
+    VersionTooOld,
 )
+from propagation.workflow.history import published_runs
+from propagation.workflow.history.published_runs import PublishedRuns
+from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from propagation.workflow.history.trace import ProfileHop, Tracer
 from tests.contract.evolutions import MERGE, REPORT, SPLIT, acquire_leases, stage_publication
 from tests.contract.graph_store import (
@@ -66,44 +73,87 @@ async def test_a_message_that_an_evolution_wrote_has_it_as_its_origin(evolved_st
     assert await find_evolution_origins(evolved_store, []) == {}
 
 
-async def test_a_rule_is_followed_back_to_the_routers_that_it_was_about(evolved_store):
-    before = await evolved_store.get_recorded_through()
-    split = await publish(evolved_store, 1, (SPLIT,))
+async def test_runs_are_found_by_their_sequences(evolved_store):
+    await evolved_store.save_evolution(REPORT)
+    first = await publish(evolved_store, 1, (SPLIT,))
     await run_round(evolved_store, versions=(message(2, 1, BOB),))
-    merge = await publish(evolved_store, 2, (MERGE,))
-    rules = [
-        rule(4, before),
-        rule(1, before),
-        rule(2, before),
-        rule(4, split.sequence),
-        rule(2, merge.sequence),
-        FilterRule(attribute="jazz", factor=0.4, text="Leave out jazz.", age=before),
-    ]
-    found = await find_rule_origins(evolved_store, rules)
-    assert [one.routers for one in found] == [(1,), (), (2, 3), (), (), ()]
-    assert not any(one.replaced for one in found)
-    early = await find_rule_origins(evolved_store, rules, split.sequence)
-    assert [one.routers for one in early] == [(1,), (), (), (), (), ()], "the merge came later"
+    second = await publish(evolved_store, 2, (MERGE,))
+    asked = [second.sequence, 0, first.sequence, second.sequence + 1]
+    assert await evolved_store.get_evolution_runs_at(asked) == [first, second]
+    assert await evolved_store.get_evolution_runs_at([]) == []
 
 
-async def test_a_rule_from_before_a_bootstrap_is_about_a_router_that_is_gone(evolved_store):
-    split = await publish(evolved_store, 1, (SPLIT,))
+async def test_the_newest_bootstrap_is_found_now_and_in_the_past(evolved_store):
+    assert await evolved_store.get_bootstrap_sequence() == 0
     learn, _ = await acquire_leases(evolved_store)
-    epoch = Epoch(number=2, sequence=0, session_k=4, taste_k=5, era=2)
-    await evolved_store.open_epoch(learn, epoch, checkpoint(3, barrier=True, epoch=2))
-    merge = await publish_after_bootstrap(evolved_store)
-    rules = [rule(4, split.sequence - 1), rule(2, merge.sequence - 1)]
-    assert await find_rule_origins(evolved_store, rules) == [
-        RuleOrigin(replaced=True),
-        RuleOrigin((2, 3)),
+
+    async def open_epoch(number):
+        epoch = Epoch(number=number, sequence=0, session_k=4, taste_k=5, era=number)
+        start = checkpoint(3, barrier=True, epoch=number)
+        return await evolved_store.open_epoch(learn, epoch, start)
+
+    first = await open_epoch(1)
+    report = REPORT.model_copy(update={"changes": (MERGE,)})
+    run = await evolved_store.publish_evolution(
+        *await stage_publication(evolved_store, number=2, era=1, report=report)
+    )
+    assert await evolved_store.get_bootstrap_sequence() == first < run.sequence
+    learn, _ = await acquire_leases(evolved_store)
+    second = await open_epoch(3)
+    find = evolved_store.get_bootstrap_sequence
+    assert [await find(at) for at in (first - 1, first, second - 1, second, None)] == [
+        0,
+        first,
+        first,
+        second,
+        second,
     ]
 
 
-async def publish_after_bootstrap(store):
-    report = REPORT.model_copy(update={"changes": (MERGE,)})
-    return await store.publish_evolution(
-        *await stage_publication(store, number=3, era=2, report=report)
+async def test_published_runs_are_read_once(evolved_store, monkeypatch):
+    reads, read = [], evolved_store.get_evolution_runs
+
+    async def count(limit, before=None):
+        found = await read(limit, before)
+        reads.append(len(found))
+        return found
+
+    monkeypatch.setattr(evolved_store, "get_evolution_runs", count)
+    monkeypatch.setattr(published_runs, "RUNS_A_READ", 2)
+    runs = PublishedRuns(evolved_store)
+    assert (await runs.load_succession()).runs == ()
+    for _ in range(3):
+        await evolved_store.save_evolution(REPORT)  # not published
+    merged = await publish(evolved_store, 1, (MERGE,))
+    kept = await runs.load_succession()
+    assert kept.find_end(3, merged.sequence - 1) == RouterEnd(merged.sequence, merged.run, 2)
+    assert reads == [0, 2, 2, 0]
+    assert await runs.load_succession() == kept
+    assert reads == [0, 2, 2, 0, 1], "only the newest is read again"
+    await run_round(evolved_store, versions=(message(2, 1, BOB),))
+    await publish(evolved_store, 2, (SPLIT,), undoes=merged.run)
+    assert (await runs.load_succession()).find_undoing_run(merged.run) == merged.run + 1
+    assert reads[5:] == [1, 2]
+    learn, _ = await acquire_leases(evolved_store)
+    epoch = Epoch(number=3, sequence=0, session_k=4, taste_k=5, era=3)
+    bootstrap = await evolved_store.open_epoch(learn, epoch, checkpoint(3, barrier=True, epoch=3))
+    after = await runs.load_succession()
+    assert (after.bootstrap, after.runs) == (bootstrap, ())
+    assert after.find_end(3, merged.sequence) == RouterEnd(bootstrap)
+    assert (
+        after.bootstrap_time
+        == (await evolved_store.get_entries_before(bootstrap + 1, [EntryKind.BOOTSTRAP], 1))[0].time
     )
+
+
+async def test_a_moved_rule_comes_back_with_the_number_that_it_began_with(evolved_store):
+    moved = replace(rule(4, 1), first_router=2)
+    version = replace(text(ANN, 1), filter_memory=FilterMemory((rule(3, 1), moved)))
+    await evolved_store.commit_texts([version], [], 1)
+    loaded = (await evolved_store.load_texts([ANN]))[ANN].filter_memory.rules
+    assert loaded == (rule(3, 1), moved)
+    assert await evolved_store.get_clients_with_rules([2]) == []
+    assert await evolved_store.get_clients_with_rules([4]) == [ANN]
 
 
 async def test_a_line_is_traced_at_the_version_that_had_it(store):

@@ -130,13 +130,49 @@ async def test_versions_up_to_one_are_listed_page_by_page(service):
     assert read_field_violation(caught.value).field == "through_version"
 
 
-async def test_a_moved_rule_names_the_routers_that_it_was_written_about(evolving_service):
+async def test_a_moved_rule_names_the_router_that_it_was_written_about(evolving_service):
     run = await evolve(evolving_service)
     _, rule = await find_moved_rule(evolving_service)
     [change] = [one for one in run.changes if rule.router in one.after]
-    assert set(rule.earlier_routers) <= set(change.before)
+    assert rule.first_router in change.before
+    assert rule.first_router != rule.router
     assert rule.age < run.sequence
-    assert not rule.replaced
+
+
+async def test_a_merge_that_was_undone_ends_no_router(evolving_service):
+    run = await evolve(evolving_service)
+    stub = evolving_service.stub
+    [split] = [one for one in run.changes if one.kind == pb.EVOLUTION_KIND_SPLIT]
+    half = max(split.after)
+
+    async def read_end():
+        asked = pb.ListRouterVersionsRequest(number=half)
+        return (await stub.ListRouterVersions(asked)).versions[-1]
+
+    async def read_standings():
+        answer = await stub.ListEvolutionRuns(pb.ListEvolutionRunsRequest())
+        return {
+            one.run: standing for one, standing in zip(answer.runs, answer.standings, strict=True)
+        }
+
+    assert not (await read_end()).HasField("end")
+    standing = (await read_standings())[run.run]
+    assert not standing.HasField("undone_by")
+    assert half in standing.current_routers
+    undo = (await stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=run.run))).run
+    end = (await read_end()).end
+    assert end == pb.RouterEnd(sequence=undo.sequence, run=undo.run, merged_into=split.before[0])
+    standings = await read_standings()
+    assert standings[run.run].undone_by == undo.run
+    assert half not in standings[run.run].current_routers
+    again = (await stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=undo.run))).run
+    standings = await read_standings()
+    assert standings[undo.run].undone_by == again.run
+    assert not standings[run.run].HasField("undone_by"), "its undo was undone"
+    assert not (await read_end()).HasField("end"), "the half has its number again"
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=run.run))
+    assert f"run {again.run} brought back" in caught.value.details()
 
 
 async def test_each_bank_counts_the_users_who_trust_a_router_most(evolving_service):

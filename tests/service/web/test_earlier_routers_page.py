@@ -111,7 +111,7 @@ async def test_a_moved_rule_leads_to_the_router_that_it_was_written_about(
 ):
     await evolve(evolving_service)
     key, rule = await find_moved_rule(evolving_service)
-    [number] = rule.earlier_routers
+    number = rule.first_router
     asked = pb.GetRouterRequest(number=number, as_of=pb.AsOf(sequence=rule.age))
     then = (await evolving_service.stub.GetRouter(asked)).router
     now = (await evolving_service.stub.GetRouter(pb.GetRouterRequest(number=rule.router))).router
@@ -136,12 +136,28 @@ async def test_messages_of_a_router_that_is_gone_say_what_became_of_it(
     await evolving_service.stub.EvolveRouters(undo)
     async with start_page(evolving_service.address) as page:
         text = read_text(await page.get(f"/routers/taste/{new}/messages"))
-        assert "The router that sent it is gone: run 2: routers 0 and" in text
+        assert "The router that sent it is gone: evolution run 2 merged it into router 0." in text
         kept = read_text(await page.get("/routers/taste/0/messages"))
         assert "is gone" not in kept
         runs = await page.get("/evolution")
         assert f'<a class="router" href="/routers/taste/{new}"' not in runs.text
         assert f'<a class="router" href="/routers/taste/{new}/messages"' in runs.text
+        assert "undone by run 2" in read_text(runs)
+        await evolving_service.stub.EvolveRouters(pb.EvolveRoutersRequest(undo_run=2))
+        runs = read_text(await page.get("/evolution"))
+        assert "undone by run 2" not in runs, "run 3 undid that"
+        assert "undone by run 3" in runs
+
+
+async def test_messages_of_a_router_from_before_a_bootstrap_say_so(service, start_page):
+    router = (await propagate_opera(service)).sources[0].message.router
+    words = "A bootstrap has replaced the router that sent it"
+    async with start_page(service.address) as page:
+        address = f"/routers/taste/{router}/messages"
+        assert words not in (await page.get(address)).text
+        await service.engine.init()
+        first = (await page.get(address)).text.split("<article")[-1]
+        assert words in first
 
 
 async def test_routers_show_the_users_who_trust_them_most(service, start_page):
@@ -174,11 +190,11 @@ async def test_a_moved_rule_says_if_its_router_of_then_is_no_longer_kept(
     async with start_page(evolving_service.address) as page:
         profile = await page.get(f"/client?kind=user&id={key.id}")
     text = read_text(profile)
-    assert f"about router {rule.earlier_routers[0]} of then, which is no longer kept" in text
+    assert f"about router {rule.first_router} of then, which is no longer kept" in text
     assert f"?at={rule.age}" not in profile.text
 
 
-async def test_a_rule_from_before_a_bootstrap_says_that_its_router_is_gone(service, start_page):
+async def test_a_rule_about_a_router_from_before_a_bootstrap_is_not_shown(service, start_page):
     await propagate_opera(service)
     store = service.engine.store
     [ann] = await store.find_refs([ClientKey(kind=ClientKind.USER, id="ann")])
@@ -189,9 +205,12 @@ async def test_a_rule_from_before_a_bootstrap_says_that_its_router_is_gone(servi
     memory = FilterMemory(rules=(rule,))
     await store.commit_texts([replace(text, profile=profile, filter_memory=memory)], [], sequence)
     [before] = (await read_profile(service, ANN)).filter_memory
+    assert before.text == rule.text
     await service.engine.init()
-    [after] = (await read_profile(service, ANN)).filter_memory
-    assert (before.replaced, after.replaced) == (False, True)
+    assert not (await read_profile(service, ANN)).filter_memory
+    as_of = pb.AsOf(sequence=sequence)
+    [then] = (await read_profile(service, ANN, as_of=as_of)).filter_memory
+    assert then == before
     async with start_page(service.address) as page:
         shown = read_text(await page.get("/client?kind=user&id=ann"))
-    assert "It was written about router 1 of before a bootstrap" in shown
+    assert rule.text not in shown

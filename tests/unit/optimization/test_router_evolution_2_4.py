@@ -164,6 +164,21 @@ def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
     assert follow_rules(untouched, BOTH) is untouched
 
 
+def test_a_moved_rule_keeps_the_number_of_the_router_that_it_was_about():
+    memory = FilterMemory(rules=(rule(1, 0.5), rule(0, 0.9), rule(2, 0.4), rule(3, 0.8)))
+    split_and_merged = follow_rules(memory, BOTH)
+    assert {one.router: one.first_router for one in split_and_merged.rules} == {
+        1: None,
+        3: 1,
+        0: 2,
+    }, "the rule about 2 was stronger than that about 0, and that of the half than that about 3"
+    back = router_map([0, 1, 0, 1], {}, routers=2)
+    followed = follow_rules(FilterMemory(rules=split_and_merged.rules[1:]), back)
+    assert {one.router: one.first_router for one in followed.rules} == {1: None, 0: 2}, (
+        "the half's rule is about the number again that it began with"
+    )
+
+
 def test_there_are_never_more_than_eight_rules():
     memory = FilterMemory(
         rules=(rule(1, 0.5, (1,)), *(rule(None, 2.0, (1, 2), str(n)) for n in range(7)))

@@ -50,6 +50,19 @@ def test_the_product_of_matching_rules_is_clipped(rules, router, attributes):
     ]
 
 
+def test_a_rule_about_a_router_from_before_a_bootstrap_does_not_count():
+    memory = FilterMemory(
+        (
+            FilterRule(router=3, factor=0.8, text="a", age=6),
+            FilterRule(router=4, factor=0.5, text="b", age=7),
+            FilterRule(attribute="jazz", factor=1.25, text="c", age=1),
+        )
+    )
+    assert [rule.text for rule in memory.since(7).rules] == ["b", "c"]
+    assert memory.since(6) is memory
+    assert memory.since(7).get_factor(3, frozenset(["jazz"])) == 1.25
+
+
 def test_two_rules_that_match_one_message_multiply():
     memory = (
         FilterMemory()

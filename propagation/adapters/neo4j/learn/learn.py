@@ -236,6 +236,9 @@ class Neo4jLearn(Neo4jCheckpoints):
             Epoch.from_row(row) for row in await self._database.rows("learn/epochs/list_epochs")
         ]
 
+    async def get_bootstrap_sequence(self, at: int | None = None) -> int:
+        return await self._database.value("learn/epochs/bootstrap_sequence", at=at) or 0
+
 
 async def publish_epoch(
     transaction: Transaction, end: LogEnd, kind: EntryKind, epoch: Epoch, start: StagedCheckpoint

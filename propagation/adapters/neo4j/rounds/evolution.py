@@ -75,6 +75,10 @@ class Neo4jEvolution(Neo4jEdges, Neo4jSweeper):
         )
         return [EvolutionRun.model_validate_json(report) for (report,) in rows]
 
+    async def get_evolution_runs_at(self, sequences: Sequence[int]) -> Sequence[EvolutionRun]:
+        rows = await self._database.rows("rounds/evolution/runs_at", sequences=list(sequences))
+        return [EvolutionRun.model_validate_json(report) for (report,) in rows]
+
     async def get_router_maps(self) -> RouterMaps:
         return RouterMaps(
             [

@@ -134,6 +134,23 @@ class SqliteLearn(SqliteCheckpoints):
             for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")
         ]
 
+    @reads
+    def get_bootstrap_sequence(self, connection: sqlite3.Connection, at: int | None = None) -> int:
+        return read_bootstrap_sequence(connection, at)
+
+
+def read_bootstrap_sequence(connection: sqlite3.Connection, at: int | None = None) -> int:
+    """Return the sequence of the newest bootstrap, as get_bootstrap_sequence does."""
+    return (
+        read_one(
+            connection,
+            "SELECT sequence FROM epoch WHERE number = (SELECT era FROM epoch WHERE sequence <="
+            " coalesce(?, sequence) ORDER BY number DESC LIMIT 1)",
+            at,
+        )
+        or 0
+    )
+
 
 def publish_epoch(
     connection: sqlite3.Connection,

@@ -10,7 +10,7 @@ from functools import partial
 from propagation.adapters.shared.router_map_bytes import pack_map, unpack_map
 from propagation.adapters.shared.text_bodies import RULE, decompress_body
 from propagation.adapters.shared.upper_bounds import get_bound
-from propagation.adapters.sqlite.connection import read_next_number, reads, writes
+from propagation.adapters.sqlite.connection import read_next_number, reads, to_json, writes
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
 from propagation.adapters.sqlite.learn.learn import publish_epoch
 from propagation.adapters.sqlite.reason.texts import build_text_rows, pack_bodies, put_texts
@@ -93,6 +93,19 @@ class SqliteEvolution(SqliteCheckpoints):
             for (report,) in connection.execute(
                 "SELECT report FROM evolution_run WHERE run < ? ORDER BY run DESC LIMIT ?",
                 (get_bound(before), limit),
+            )
+        ]
+
+    @reads
+    def get_evolution_runs_at(
+        self, connection: sqlite3.Connection, sequences: Sequence[int]
+    ) -> Sequence[EvolutionRun]:
+        return [
+            EvolutionRun.model_validate_json(report)
+            for (report,) in connection.execute(
+                "SELECT report FROM evolution_run WHERE published AND sequence IN (SELECT value"
+                " FROM json_each(?)) ORDER BY run",
+                (to_json(sequences),),
             )
         ]
 

@@ -64,28 +64,32 @@ class RuleInWords:
     Attributes:
         routers: The routers that it counts for.
         names: Names of today's routers, by number.
-        earlier: If evolutions have moved it, the routers that it was written about: their names of
-            then, by their numbers of then. A name is None if it is not kept.
+        first: If evolutions have moved it, the number of then of the router that it was written
+            about.
+        first_name: That router's name of then; None if it is not kept.
     """
 
     rule: pb.FilterRule
     routers: list[int] = field(default_factory=list)
     names: Mapping[int, str] = field(default_factory=dict)
-    earlier: dict[int, str | None] = field(default_factory=dict)
+    first: int | None = None
+    first_name: str | None = None
 
 
 def join_rules(rules: Iterable[pb.FilterRule]) -> list[RuleInWords]:
-    """Join rules in the same words.
+    """Join rules in the same words about the same router.
 
     When a router was split, each half got the rule in the same words.
     """
-    by_text: dict[tuple[str, int, bool], RuleInWords] = {}
+    joined: dict[tuple[str, int, int], RuleInWords] = {}
     for rule in rules:
-        one = by_text.setdefault((rule.text, rule.age, rule.replaced), RuleInWords(rule))
+        first = rule.first_router if rule.HasField("first_router") else rule.router
+        one = joined.setdefault((rule.text, rule.age, first), RuleInWords(rule))
         if rule.HasField("router"):
             one.routers.append(rule.router)
-        one.earlier |= dict.fromkeys(rule.earlier_routers)
-    return list(by_text.values())
+        if rule.HasField("first_router"):
+            one.first = first
+    return list(joined.values())
 
 
 async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[RuleInWords]:
@@ -96,9 +100,9 @@ async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[R
         for one in joined:
             one.names = names
     for one in joined:
-        if one.earlier:
+        if one.first is not None:
             then = await _load_earlier_names(visitor, one.rule.age)
-            one.earlier = {number: then.get(number) for number in sorted(one.earlier)}
+            one.first_name = then.get(one.first)
     return joined
 
 

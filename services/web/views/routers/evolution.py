@@ -1,7 +1,7 @@
 """Evolution: runs and their judgement, a plan, a run now, an undo."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import grpc
@@ -74,37 +74,17 @@ async def show_evolution(request: Request) -> Response:
     return show(
         request,
         "evolution/evolution.html",
-        runs=page.runs,
+        runs=[
+            (run, standing, {number: names.get(number, "") for number in standing.current_routers})
+            for run, standing in zip(page.runs, page.standings, strict=True)
+        ],
         next_page=page.next_page_token,
         first_page=not read_page_token(request.query_params),
-        names={run.run: list_kept_names(run, newest, names) for run in page.runs},
-        undone={run.undoes: run.run for run in newest if run.published and run.HasField("undoes")},
         current={run.run for run in newest},
         picture=draw_lineage(trace_lineage(newest), names),
         parts=render_parts(visitor, snapshot),
         status=status,
     )
-
-
-def list_kept_names(
-    run: pb.EvolutionRun, newest: Sequence[pb.EvolutionRun], names: Mapping[int, str]
-) -> Mapping[int, str]:
-    """Name the routers that still have the numbers of a run.
-
-    Args:
-        newest: The runs since the newest bootstrap.
-        names: The names of today's routers, by number.
-    """
-    if run.run not in {one.run for one in newest}:
-        return {}
-    later = [one for one in newest if one.published and one.run > run.run]
-    moved = {
-        number
-        for one in later
-        for change in one.changes
-        for number in {*change.before} ^ {*change.after}
-    }
-    return {number: name for number, name in names.items() if number not in moved}
 
 
 async def plan_evolution(request: Request) -> Response:

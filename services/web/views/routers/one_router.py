@@ -25,7 +25,7 @@ from services.web.views.addresses import (
     read_router_number,
     write_field_moment,
 )
-from services.web.views.routers.evolution import find_bootstrap, list_runs_since_bootstrap
+from services.web.views.routers.evolution import list_runs_since_bootstrap
 from services.web.views.routers.router_listing import load_router_names
 from services.web.views.view_table import ViewTable
 
@@ -131,39 +131,11 @@ class SentMessage:
     Attributes:
         gained: Attributes that the version before lacks.
         lost: Attributes that only the version before has.
-        successor: What became of the router that sent it, if it is another one than that which has
-            its number now; else empty.
     """
 
     version: pb.RouterVersion
     gained: Sequence[str]
     lost: Sequence[str]
-    successor: str
-
-
-def describe_successor(
-    version: pb.RouterVersion,
-    number: int,
-    runs: Sequence[pb.EvolutionRun],
-    bootstrap: pb.Operation | None,
-) -> str:
-    """Say what became of the router that sent a message.
-
-    Args:
-        number: The router's number.
-        runs: The runs since the newest bootstrap, newest first.
-        bootstrap: The newest bootstrap.
-
-    Returns:
-        A sentence; empty if the router still has its number.
-    """
-    if bootstrap is not None and version.sequence < bootstrap.sequence:
-        return "A bootstrap has replaced the router that sent it: all routers were made anew."
-    for run in reversed(runs):
-        for change in run.changes if run.published and run.sequence > version.sequence else ():
-            if number in change.before and number not in change.after:
-                return f"The router that sent it is gone: {describe_change(run, change)}."
-    return ""
 
 
 async def show_versions(request: Request) -> Response:
@@ -173,18 +145,14 @@ async def show_versions(request: Request) -> Response:
     through = read_number(
         request.query_params.get("version") or "0", "The number of a message", 0, LARGEST_NUMBER
     )
-    answer, runs, bootstrap = await asyncio.gather(
-        visitor.stub.ListRouterVersions(
-            pb.ListRouterVersionsRequest(
-                number=number,
-                page_size=VERSIONS_A_PAGE,
-                page_token=read_page_token(request.query_params),
-                max_clients=CLIENTS_A_VERSION,
-                through_version=through or None,
-            )
-        ),
-        list_runs_since_bootstrap(visitor),
-        find_bootstrap(visitor),
+    answer = await visitor.stub.ListRouterVersions(
+        pb.ListRouterVersionsRequest(
+            number=number,
+            page_size=VERSIONS_A_PAGE,
+            page_token=read_page_token(request.query_params),
+            max_clients=CLIENTS_A_VERSION,
+            through_version=through or None,
+        )
     )
     # The oldest of a page is compared with nothing: its predecessor is on the next page.
     pairs = zip(answer.versions, [*answer.versions[1:], None], strict=True)
@@ -195,12 +163,7 @@ async def show_versions(request: Request) -> Response:
         through=through,
         next_page=answer.next_page_token,
         versions=[
-            SentMessage(
-                one,
-                _list_missing(one, before),
-                _list_missing(before, one),
-                describe_successor(one, number, runs, bootstrap),
-            )
+            SentMessage(one, _list_missing(one, before), _list_missing(before, one))
             for one, before in pairs
         ],
     )
@@ -210,16 +173,16 @@ async def _show_end(visitor: Visitor, number: int, error: CallFailed) -> Respons
     """Lead to a router as it was before its number went.
 
     Raises:
-        CallFailed: No run did, so there was no such router.
+        CallFailed: There was no such router since the newest bootstrap, or it sent no message.
     """
-    for run in await list_runs_since_bootstrap(visitor):
-        for change in run.changes:
-            if run.published and number in change.before and number not in change.after:
-                visitor.notices.append(
-                    f"There is no router {number} any more: {describe_change(run, change)}."
-                    " This is how it was before."
-                )
-                return RedirectResponse(link_router(number, at=run.sequence - 1), 303)
+    asked = pb.ListRouterVersionsRequest(number=number, page_size=1)
+    for sent in (await visitor.stub.ListRouterVersions(asked)).versions:
+        if sent.HasField("end") and sent.end.HasField("run"):
+            visitor.notices.append(
+                f"There is no router {number} any more: evolution run {sent.end.run} merged it"
+                f" into router {sent.end.merged_into}. This is how it was before."
+            )
+            return RedirectResponse(link_router(number, at=sent.end.sequence - 1), 303)
     raise error
 
 
