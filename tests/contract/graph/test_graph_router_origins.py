@@ -73,6 +73,26 @@ async def test_a_message_that_an_evolution_wrote_has_it_as_its_origin(evolved_st
     assert await find_evolution_origins(evolved_store, []) == {}
 
 
+async def test_only_the_runs_that_wrote_the_messages_are_read(evolved_store, monkeypatch):
+    run = await publish(evolved_store, 1, (SPLIT,))
+    await run_round(evolved_store, versions=(message(2, 1, BOB),))
+    await publish(evolved_store, 2, (MERGE,))
+    asked, read = [], evolved_store.get_evolution_runs_at
+
+    async def note(sequences):
+        asked.extend(sequences)
+        return await read(sequences)
+
+    async def refuse(limit, before=None):
+        raise AssertionError("the history of evolution is read")
+
+    monkeypatch.setattr(evolved_store, "get_evolution_runs_at", note)
+    monkeypatch.setattr(evolved_store, "get_evolution_runs", refuse)
+    messages = (await evolved_store.get_messages([(3, 1), (4, 1), (2, 1)], 9)).values()
+    assert list(await find_evolution_origins(evolved_store, messages)) == [(4, 1)]
+    assert asked == [run.sequence], "the rounds' messages have senders"
+
+
 async def test_runs_are_found_by_their_sequences(evolved_store):
     await evolved_store.save_evolution(REPORT)
     first = await publish(evolved_store, 1, (SPLIT,))
