@@ -160,21 +160,33 @@ def _find_targets(change: RouterMap, edge: RoutingEdge) -> tuple[int, ...]:
     return (int(change.map_routers(np.array([edge.router]), user)[0]),)
 
 
-def follow_rules(memory: FilterMemory, change: RouterMap) -> FilterMemory:
+def follow_rules(
+    memory: FilterMemory, change: RouterMap, undone: RouterMap | None = None
+) -> FilterMemory:
     """Move the rules that name routers to the routers' successors.
 
-    A rule on a router that is split counts for both halves. If a merge makes one rule of several,
-    the strongest stays: the one whose factor is furthest from 1. If there are more than MAX_RULES,
-    those with the least evidence are dropped, the oldest first.
+    A rule on a router that is split counts for both halves. But where an undo brings both routers
+    of a merge back, a rule from before the merge goes to the one that it was about. If a merge
+    makes one rule of several, the strongest stays: the one whose factor is furthest from 1. If
+    there are more than MAX_RULES, those with the least evidence are dropped, the oldest first.
+
+    Args:
+        undone: The run that `change` undoes, if it is an undo.
 
     Returns:
         The memory; the same object if nothing changes.
     """
     kept: dict[tuple[int | None, str | None], FilterRule] = {}
     for rule in memory.rules:
-        numbers = (None,) if rule.router is None else change.get_successors(rule.router)
-        for number in numbers:
-            followed = rule if number is None else rule.move(number)
+        if rule.router is None:
+            followers = [rule]
+        else:
+            numbers = change.get_successors(rule.router)
+            first = rule.router if rule.first_router is None else rule.first_router
+            if undone is not None and rule.age <= undone.through and first in numbers:
+                numbers = (first,)
+            followers = [rule.move(number) for number in numbers]
+        for followed in followers:
             other = kept.get(followed.target)
             if other is None or _measure_strength(followed) > _measure_strength(other):
                 kept[followed.target] = followed

@@ -90,7 +90,7 @@ class Publisher:
                     " and run it again"
                 )
             change = await self._map(decided, epoch)
-            texts = await self._follow_rules(change)
+            texts = await self._follow_rules(change, decided.maps.find_undone(change))
             round_ = await self._stage_round(rounds, decided, change, epoch)
             decided = await self._catch_up(decided)
             state = await self.numbers.run(_copy_totals)
@@ -232,7 +232,7 @@ class Publisher:
         )
         return await asyncio.to_thread(follow_edges, change, moved, edges)
 
-    async def _follow_rules(self, change: RouterMap) -> list[ClientText]:
+    async def _follow_rules(self, change: RouterMap, undone: RouterMap | None) -> list[ClientText]:
         """Write the next versions of clients whose rules name a moved router."""
         bootstrap = await self.store.get_bootstrap_sequence()
         refs = await self.store.get_clients_with_rules(find_moved_routers(change))
@@ -240,7 +240,7 @@ class Publisher:
         for batch in split_into_batches(refs, CLIENTS_A_CALL):
             texts = await self.store.load_texts(batch)
             for text in texts.values():
-                memory = follow_rules(text.filter_memory.since(bootstrap), change)
+                memory = follow_rules(text.filter_memory.since(bootstrap), change, undone)
                 if memory is not text.filter_memory:
                     profile = replace(text.profile, version=text.profile.version + 1)
                     followed.append(replace(text, profile=profile, filter_memory=memory))

@@ -17,6 +17,7 @@ from propagation.model import (
     RouterCase,
     RouterHalf,
     RouterMap,
+    RouterMaps,
     RouterVersion,
     RoutingEdge,
     compute_ref,
@@ -145,8 +146,10 @@ def test_edges_follow_a_user_to_its_half_an_item_to_both_and_a_merge_keeps_the_l
     }
 
 
-def rule(router, factor, evidence=(), attribute=None):
-    return FilterRule(router=router, attribute=attribute, factor=factor, text="", evidence=evidence)
+def rule(router, factor, evidence=(), attribute=None, age=0):
+    return FilterRule(
+        router=router, attribute=attribute, factor=factor, text="", evidence=evidence, age=age
+    )
 
 
 def test_rules_follow_to_both_halves_and_at_a_merge_the_stronger_stays():
@@ -177,6 +180,21 @@ def test_a_moved_rule_keeps_the_number_of_the_router_that_it_was_about():
     assert {one.router: one.first_router for one in followed.rules} == {1: None, 0: 2}, (
         "the half's rule is about the number again that it began with"
     )
+
+
+def test_an_undo_gives_a_rule_back_to_the_router_that_it_was_about():
+    merged = router_map([0, 0], retired=(1,))  # its barrier is 9
+    undo = router_map([0, 0], {0: Halves(0, 1, np.array([]), False, 0.5)}, undoes=1, run=2)
+    maps = RouterMaps([merged])
+    assert maps.find_undone(undo) is merged
+    assert maps.find_undone(merged) is None
+    for about in (0, 1):
+        [stays] = follow_rules(FilterMemory(rules=(rule(about, 0.5, age=9),)), merged).rules
+        assert stays.router == 0
+        [back] = follow_rules(FilterMemory(rules=(stays,)), undo, merged).rules
+        assert (back.router, back.first_router) == (about, None)
+    since = FilterMemory(rules=(rule(0, 0.5, age=10),))
+    assert [one.router for one in follow_rules(since, undo, merged).rules] == [0, 1]
 
 
 def test_there_are_never_more_than_eight_rules():

@@ -138,6 +138,22 @@ class SentMessage:
     lost: Sequence[str]
 
 
+def compare_sent(sent: pb.RouterVersion, before: pb.RouterVersion | None) -> SentMessage:
+    """Compare a version with the one before.
+
+    An undo sends an earlier text with the largest attributes that the router stands for now. Others
+    have the attributes that are new in them, so the two kinds are not compared.
+    """
+    if before is None or is_of_undo(sent) or is_of_undo(before):
+        return SentMessage(sent, (), ())
+    return SentMessage(sent, _list_missing(sent, before), _list_missing(before, sent))
+
+
+def is_of_undo(sent: pb.RouterVersion) -> bool:
+    """Tell whether an undo wrote a version."""
+    return sent.HasField("evolution") and sent.evolution.HasField("undoes")
+
+
 async def show_versions(request: Request) -> Response:
     """Show the versions of a taste router's text, a retired one's too."""
     visitor = get_visitor(request)
@@ -162,10 +178,7 @@ async def show_versions(request: Request) -> Response:
         number=number,
         through=through,
         next_page=answer.next_page_token,
-        versions=[
-            SentMessage(one, _list_missing(one, before), _list_missing(before, one))
-            for one, before in pairs
-        ],
+        versions=[compare_sent(one, before) for one, before in pairs],
     )
 
 
