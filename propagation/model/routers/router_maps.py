@@ -152,8 +152,8 @@ class RouterMaps:
             drop_undone_runs(one for one in self.maps if first <= one.through < later)
         )
 
+    def find_undone(self, undo: RouterMap) -> RouterMap | None:
         """Return the map that a run undoes; None if it is no undo."""
-        """Return the map of the run that a run undoes; None if it is no undo."""
         return next((one for one in self.maps if one.run == undo.undoes), None)
 
     def since(self, epoch: int) -> RouterMapChain:
