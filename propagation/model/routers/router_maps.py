@@ -153,7 +153,7 @@ class RouterMaps:
         )
 
     def find_undone(self, undo: RouterMap) -> RouterMap | None:
-        """Return the map that a run undoes; None if it is no undo."""
+        """Return the map that an undo undoes, else None."""
         return next((one for one in self.maps if one.run == undo.undoes), None)
 
     def since(self, epoch: int) -> RouterMapChain:
