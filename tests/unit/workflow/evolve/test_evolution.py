@@ -505,8 +505,8 @@ async def test_after_a_publication_no_interaction_is_reasoned_twice(start_engine
     )
     follow, changed = engine.evolution.publisher._follow_rules, []
 
-    async def note_texts(change):
-        texts = await follow(change)
+    async def note_texts(change, undone):
+        texts = await follow(change, undone)
         changed.extend(texts)
         return texts
 

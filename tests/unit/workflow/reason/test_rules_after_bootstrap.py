@@ -111,8 +111,8 @@ async def test_an_evolution_moves_no_rule_of_before_a_bootstrap(spied_engine):
     ref = await write_rules(spied_engine)
     merge = RouterMap(0, 0, 0, 1, np.array([0, 0]), 2, np.zeros((2, 2), np.float32))
     follow = spied_engine.evolution.publisher._follow_rules
-    [moved] = [text for text in await follow(merge) if text.profile.ref == ref]
+    [moved] = [text for text in await follow(merge, None) if text.profile.ref == ref]
     assert [rule.router for rule in moved.filter_memory.rules] == [0]
     await spied_engine.init()
-    [dropped] = [text for text in await follow(merge) if text.profile.ref == ref]
+    [dropped] = [text for text in await follow(merge, None) if text.profile.ref == ref]
     assert dropped.filter_memory.rules == ()
