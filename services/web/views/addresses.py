@@ -70,6 +70,22 @@ def read_time(text: str, what: str) -> datetime:
     return moment
 
 
+def read_past_moment(text: str, what: str) -> datetime:
+    """Read a time of the past, as the end of its second.
+
+    The page shows whole seconds, so a time that is typed as it is shown includes what was written
+    in that second.
+
+    Args:
+        what: Names the time at the beginning of a sentence.
+
+    Raises:
+        BadAddress: The text is no time.
+    """
+    moment = read_time(text, what)
+    return moment if moment.microsecond else moment.replace(microsecond=999_999)
+
+
 def write_field_moment(text: str) -> str:
     """Write a sequence or a time for a field of a form.
 
@@ -108,14 +124,12 @@ def read_as_of(query: Mapping[str, str], field: str = "at") -> pb.AsOf | None:
     if text.isdecimal():
         return pb.AsOf(sequence=read_number(text, "A sequence", 1, LARGEST_SEQUENCE))
     try:
-        moment = read_time(text, "A time")
+        moment = read_past_moment(text, "A time")
     except BadAddress as error:
         raise BadAddress(
             "The point in the past is neither a sequence, such as 1200, nor a time, such as"
             " 2026-11-30 14:00."
         ) from error
-    if not moment.microsecond:  # the page shows whole seconds, and means what was written in one
-        moment = moment.replace(microsecond=999_999)
     return pb.AsOf(commit_time=build_timestamp(moment))
 
 

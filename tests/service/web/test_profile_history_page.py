@@ -108,6 +108,20 @@ def split(document):
     return then.split('<h2 id="then">')[1], changes
 
 
+async def test_a_time_as_the_page_shows_it_includes_what_was_written_in_its_second(
+    service, start_page
+):
+    await record_choices(service, [("e1", "ann", "i1"), ("e2", "ann", "i2")])
+    await service.stub.RunRound(pb.RunRoundRequest(drain=True))
+    key = pb.ClientKey(kind=pb.CLIENT_KIND_USER, id="ann")
+    listed = await service.stub.ListProfileVersions(pb.ListProfileVersionsRequest(key=key))
+    newest = listed.versions[0]
+    shown = newest.time.ToDatetime().isoformat(timespec="seconds")
+    async with start_page(service.address) as page:
+        found = await page.get(f"{PAGE}&time={shown}Z")
+    assert found.headers["location"].endswith(f"at={newest.sequence}")
+
+
 async def test_older_changes_are_paged_and_found_by_time(service, start_page):
     await upsert_records(service, [(f"i{n}", "jazz", None) for n in range(110)])
     await record_choices(service, [(f"e{n}", "ann", f"i{n}") for n in range(110)])

@@ -15,7 +15,12 @@ from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.web.access.sessions import Visitor
 from services.web.rendering import get_visitor, link_client
-from services.web.views.addresses import LARGEST_SEQUENCE, read_number, read_page_token, read_time
+from services.web.views.addresses import (
+    LARGEST_SEQUENCE,
+    read_number,
+    read_page_token,
+    read_past_moment,
+)
 from services.web.views.clients.client_pages import read_key, show_client
 from services.web.views.clients.profile import split_by_author
 from services.web.views.view_table import ViewTable
@@ -159,7 +164,7 @@ async def show_history(request: Request) -> Response:
     query = request.query_params
     key = read_key(query)
     if query.get("time"):
-        token, entry = await find_time(visitor, key, read_time(query["time"], "A time"))
+        token, entry = await find_time(visitor, key, read_past_moment(query["time"], "A time"))
         page = {"page": token} if token else {}
         return RedirectResponse(link_client(key, "/client/history", at=entry, **page), 303)
     now, answer = await asyncio.gather(
