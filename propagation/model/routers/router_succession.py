@@ -37,11 +37,14 @@ def drop_undone_runs(runs: Iterable[R]) -> list[R]:
         runs: Runs or their maps, oldest first.
     """
     kept: list[R] = []
+    places: dict[int, int] = {}
     for one in runs:
-        numbers = [other.run for other in kept]
-        if one.undoes is not None and one.undoes in numbers:
-            del kept[numbers.index(one.undoes) :]
+        if one.undoes is not None and one.undoes in places:
+            for undone in kept[places[one.undoes] :]:
+                del places[undone.run]
+            del kept[len(places) :]
         else:
+            places[one.run] = len(kept)
             kept.append(one)
     return kept
 
@@ -131,7 +134,9 @@ class RouterSuccession:
         """
         if sequence < self.bootstrap:
             return RouterEnd(self.bootstrap)
-        return _find_end(router, [one for one in self.runs if one.sequence > sequence])
+        return _find_end(
+            router, drop_undone_runs(one for one in self.runs if one.sequence > sequence)
+        )
 
     def find_undoing_run(self, run: int) -> int | None:
         """Return the run that undid a run; None if none did."""
@@ -154,8 +159,8 @@ class RouterSuccession:
             return []
         if not report.published and report.time < self.bootstrap_time:
             return []
-        since = [one for one in self.runs if one.run >= report.run]
-        later = [one for one in since if one.run > report.run]
+        since = drop_undone_runs(one for one in self.runs if one.run >= report.run)
+        later = drop_undone_runs(one for one in self.runs if one.run > report.run)
         new = {number for number in after if not _find_end(number, later)}
         return sorted(
             {number for number in before if not _find_end(number, since)}
@@ -164,8 +169,12 @@ class RouterSuccession:
 
 
 def _find_end(router: int, runs: Iterable[PublishedRun]) -> RouterEnd | None:
-    """Find the run that gave up a router's number of before `runs`."""
-    for one in drop_undone_runs(runs):
+    """Find the run that gave up a router's number of before `runs`.
+
+    Args:
+        runs: Without those that were undone, oldest first.
+    """
+    for one in runs:
         if router in one.merged:
             return RouterEnd(one.sequence, one.run, one.merged[router])
     return None
