@@ -120,7 +120,6 @@ class Feed:
         self._flows = FlowCounts(clock)
         self._recent: deque[pb.WatchPropagationResponse] = deque(maxlen=MAX_RECENT)
         self._recorded: deque[tuple[float, int]] = deque()
-        self._operations: tuple[pb.Operation, ...] | None = None
         self._operation_ended = asyncio.Event()
         self._changed = asyncio.Condition()
         self._resume_token = ""
@@ -184,7 +183,7 @@ class Feed:
                     per_second=per_second,
                     flows=self._flows.sum(),
                     recent=tuple(reversed(self._recent)),
-                    operations=self._operations,
+                    operations=self.snapshot.operations,
                 )
             )
             await asyncio.sleep(POLL_SECONDS)
@@ -221,8 +220,7 @@ class Feed:
             self._operation_ended.clear()
             with suppress(CallFailed):  # the next poll tells why
                 answer = await self._client.stub.ListOperations(request)
-                self._operations = tuple(answer.operations)
-                await self._publish(replace(self.snapshot, operations=self._operations))
+                await self._publish(replace(self.snapshot, operations=tuple(answer.operations)))
             with suppress(TimeoutError):
                 async with asyncio.timeout(OPERATIONS_SECONDS):
                     await self._operation_ended.wait()

@@ -67,9 +67,9 @@ class Visitor:
         """Tell whether the service last gave the token a role."""
         return role in self.connection.roles
 
-    def find_snapshot(self) -> Snapshot | None:
-        """Return the newest live state, if the token's feed runs."""
-        return self.connection.feed.find_snapshot()
+    def get_snapshot(self) -> Snapshot:
+        """Return the newest live state; an empty one without a running feed."""
+        return self.connection.feed.find_snapshot() or Snapshot()
 
 
 @dataclass

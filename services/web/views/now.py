@@ -122,7 +122,7 @@ async def show_now(request: Request) -> Response:
     status = await visitor.stub.GetStatus(pb.GetStatusRequest(gauge_course=True))
     recent = await visitor.stub.ListOperations(pb.ListOperationsRequest(page_size=LATEST))
     snapshot = replace(
-        visitor.find_snapshot() or Snapshot(),
+        visitor.get_snapshot(),
         status=status,
         problem="",
         operations=tuple(recent.operations),

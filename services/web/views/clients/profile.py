@@ -99,10 +99,11 @@ async def read_rules(visitor: Visitor, rules: Sequence[pb.FilterRule]) -> list[R
         names = await load_router_names(visitor)
         for one in joined:
             one.names = names
+    ages = sorted({one.rule.age for one in joined if one.first is not None})
+    then = {age: await _load_earlier_names(visitor, age) for age in ages}
     for one in joined:
         if one.first is not None:
-            then = await _load_earlier_names(visitor, one.rule.age)
-            one.first_name = then.get(one.first)
+            one.first_name = then[one.rule.age].get(one.first)
     return joined
 
 

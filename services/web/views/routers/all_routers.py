@@ -110,7 +110,7 @@ async def show_routers(request: Request) -> Response:
         _find_holding(visitor, question),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = replace(visitor.find_snapshot() or Snapshot(), status=status)
+    snapshot = replace(visitor.get_snapshot(), status=status)
     flows = snapshot.flows if taste and as_of is None else {}
     reached = {number: one.clients for number, one in (counted or {}).items()} if taste else {}
     rows = [

@@ -70,7 +70,7 @@ async def show_evolution(request: Request) -> Response:
         load_router_names(visitor),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
     )
-    snapshot = replace(visitor.find_snapshot() or Snapshot(), status=status)
+    snapshot = replace(visitor.get_snapshot(), status=status)
     return show(
         request,
         "evolution/evolution.html",

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.report.router_map import get_name
-from services.web.access.feed import Flow, Snapshot
+from services.web.access.feed import Flow
 from services.web.access.sessions import Visitor
 from services.web.pictures.lineage import describe_change, draw_lineage, trace_lineage
 from services.web.problems import BadAddress
@@ -73,7 +73,7 @@ async def show_router(request: Request) -> Response:
         for change in run.changes
         if {*change.before, *change.after} & set(lineage.order if lineage else ())
     ]
-    snapshot = visitor.find_snapshot() or Snapshot()
+    snapshot = visitor.get_snapshot()
     router = answer.router
     return show(
         request,
