@@ -57,7 +57,7 @@ def find_commit() -> str:
 
 
 def find_commit_of(root: Path) -> str:
-    """Return the commit of a checkout; "" if the folder is none.
+    """Return the commit of a checkout; "" for any other folder.
 
     A package that is installed inside of another checkout is not part of that: git does not know
     its files.

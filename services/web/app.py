@@ -53,7 +53,7 @@ BEFORE_SIGN_IN = {
     "undone": "Nothing was done.",
     "ended": "Your session has ended, or your token was withdrawn: sign in again.",
 }
-"""What the sign-in says of the request before it."""
+"""What the sign-in page says about the request that led to it."""
 
 
 @dataclass(frozen=True)

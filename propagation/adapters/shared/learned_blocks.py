@@ -34,7 +34,7 @@ FORM = {
 """The stored columns, in order, with the type of one row."""
 BYTES_PER_ROW = sum(column.itemsize for column in FORM.values())
 BEFORE_SCORES = FORM["sequence"].itemsize + FORM["negatives"].itemsize
-"""Bytes of a row's sequence and negatives, the columns that a block begins with."""
+"""Bytes that a row takes in the first two columns of a block: its sequence and its negatives."""
 
 
 def pack_columns(block: LearnedBlock) -> bytes:
@@ -213,7 +213,7 @@ def count_rows_naming(
 ) -> Iterator[tuple[int, int]]:
     """Count rows of blocks whose draws name marked items.
 
-    All blocks are looked at together: there may be one for every interaction.
+    It searches all blocks at once, because a store may have one block for each interaction.
 
     Args:
         blocks: (through, packed negatives) of each block.

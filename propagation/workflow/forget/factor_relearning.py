@@ -157,7 +157,7 @@ def _add_newest(view: NumbersView, state: State) -> State:
     """
     count = int(view.state.clock[SEEN])
     copies = {name: getattr(view.state, name)[:count].copy() for name in BY_SEEN}
-    # Only newer items are added: `_has_same_start` notices the removal of one that was drawn.
+    # An item that was removed since may have been drawn already; `_has_same_start` notices that.
     added = view.state.present[len(state.present) : view.items]
     copies["present"] = np.concatenate([state.present, added])
     size = 1 << (2 * max(count, 1)).bit_length()

@@ -47,7 +47,7 @@ NEGATIVES_OF_BLOCKS = (
     f" {BEFORE_SCORES - 8} * size), NULL) FROM learned"
     f" WHERE size > 0 AND length(columns) = size * {BYTES_PER_ROW} ORDER BY through"
 )
-"""The packed negatives of all blocks; none of a large one, of which they are a small part."""
+"""The packed negatives of each small block, and NULL for a large one, which is read by itself."""
 ITEMS_GIVEN = (
     "SELECT max(coalesce((SELECT value FROM progress WHERE name ="
     f" 'refs_given_{int(ClientKind.ITEM)}'), 0), coalesce((SELECT max(ref >> 1) + 1 FROM client"

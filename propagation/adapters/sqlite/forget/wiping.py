@@ -15,7 +15,7 @@ from propagation.adapters.sqlite.forget.learned_rows import (
     read_removed_items,
 )
 from propagation.adapters.sqlite.learn.checkpoints import SqliteCheckpoints
-from propagation.model import Bools, StoreBusy
+from propagation.model import StoreBusy
 
 TO_WIPE = "to_wipe"
 """Name of the progress number: how many erasures may have left traces."""
@@ -77,10 +77,6 @@ class SqliteWiping(SqliteCheckpoints):
             " traces of what was erased stay in it; repeat the command when that program has ended"
             " (of forgotten clients, the service wipes them in the night)"
         )
-
-
-def _names_any(connection: sqlite3.Connection, marked: Bools) -> bool:
-    return any(find_blocks_naming(connection, marked))
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
