@@ -173,6 +173,7 @@ def test_a_page_that_was_killed_is_started_again_at_its_address(tmp_path):
 
 def test_a_ctrl_c_that_reaches_the_page_leaves_its_end_to_the_service(tmp_path):
     with serve(tmp_path) as (service, address):
+        assert fetch(address).status_code == 200, "the server, which sets signals, runs"
         [page] = find_children(service.pid)
         status = Path(f"/proc/{page}/status").read_text()
         ignored = int(re.search(r"^SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)[1], 16)
