@@ -3231,9 +3231,14 @@ class WatchPropagationRequest(_message.Message):
 
     RESUME_TOKEN_FIELD_NUMBER: _builtins.int
     KINDS_FIELD_NUMBER: _builtins.int
+    COUNT_MERGES_FIELD_NUMBER: _builtins.int
     resume_token: _builtins.str
     """A token of an earlier stream for the same kinds; it stays valid when the service restarts.
     Empty: from now on.
+    """
+    count_merges: _builtins.bool
+    """Whether merges are only counted: in place of an event for each, a watcher gets their numbers by
+    router, some ten times a second. Who merged what is not told then.
     """
     @_builtins.property
     def kinds(self) -> _containers.RepeatedScalarFieldContainer[Global___PropagationEventKind.ValueType]:
@@ -3244,10 +3249,11 @@ class WatchPropagationRequest(_message.Message):
         *,
         resume_token: _builtins.str = ...,
         kinds: _abc.Iterable[Global___PropagationEventKind.ValueType] | None = ...,
+        count_merges: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kinds", b"kinds", "resume_token", b"resume_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count_merges", b"count_merges", "kinds", b"kinds", "resume_token", b"resume_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3267,6 +3273,7 @@ class WatchPropagationResponse(_message.Message):
     MERGE_FIELD_NUMBER: _builtins.int
     EVOLUTION_FIELD_NUMBER: _builtins.int
     MISSED_FIELD_NUMBER: _builtins.int
+    MERGE_COUNTS_FIELD_NUMBER: _builtins.int
     kind: Global___PropagationEventKind.ValueType
     """The event's kind, which tells the field that is set below."""
     sequence: _builtins.int
@@ -3291,6 +3298,10 @@ class WatchPropagationResponse(_message.Message):
     def evolution(self) -> Global___EvolutionRun:
         """Of kind EVOLUTION."""
 
+    @_builtins.property
+    def merge_counts(self) -> Global___MergeCounts:
+        """Of kind MERGE, with `count_merges`: all merges since the last such event."""
+
     def __init__(
         self,
         *,
@@ -3302,16 +3313,73 @@ class WatchPropagationResponse(_message.Message):
         merge: Global___MergeReport | None = ...,
         evolution: Global___EvolutionRun | None = ...,
         missed: _builtins.int = ...,
+        merge_counts: Global___MergeCounts | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "evolution", b"evolution", "merge", b"merge", "message", b"message", "missed", b"missed", "round", b"round"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "evolution", b"evolution", "merge", b"merge", "merge_counts", b"merge_counts", "message", b"message", "missed", b"missed", "round", b"round"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "evolution", b"evolution", "kind", b"kind", "merge", b"merge", "message", b"message", "missed", b"missed", "resume_token", b"resume_token", "round", b"round", "sequence", b"sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "evolution", b"evolution", "kind", b"kind", "merge", b"merge", "merge_counts", b"merge_counts", "message", b"message", "missed", b"missed", "resume_token", b"resume_token", "round", b"round", "sequence", b"sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["round", "message", "merge", "evolution", "missed"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["round", "message", "merge", "evolution", "missed", "merge_counts"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
 Global___WatchPropagationResponse: _TypeAlias = WatchPropagationResponse  # noqa: Y015
+
+@_typing.final
+class MergeCounts(_message.Message):
+    """What became of some messages, counted by router."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUTERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def routers(self) -> _containers.RepeatedCompositeFieldContainer[Global___RouterMergeCount]:
+        """One for each router that sent one of them, by number."""
+
+    def __init__(
+        self,
+        *,
+        routers: _abc.Iterable[Global___RouterMergeCount] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["routers", b"routers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MergeCounts: _TypeAlias = MergeCounts  # noqa: Y015
+
+@_typing.final
+class RouterMergeCount(_message.Message):
+    """What became of one router's messages."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUTER_FIELD_NUMBER: _builtins.int
+    MERGED_FIELD_NUMBER: _builtins.int
+    DROPPED_FIELD_NUMBER: _builtins.int
+    router: _builtins.int
+    """The router that sent them."""
+    merged: _builtins.int
+    """How often one was merged into a profile."""
+    dropped: _builtins.int
+    """How often one was dropped at a client."""
+    def __init__(
+        self,
+        *,
+        router: _builtins.int | None = ...,
+        merged: _builtins.int = ...,
+        dropped: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "router", b"router"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_router", b"_router", "dropped", b"dropped", "merged", b"merged", "router", b"router"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__router: _TypeAlias = _typing.Literal["router"]  # noqa: Y015
+    _WhichOneofArgType__router: _TypeAlias = _typing.Literal["_router", b"_router"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__router) -> _WhichOneofReturnType__router | None: ...
+
+Global___RouterMergeCount: _TypeAlias = RouterMergeCount  # noqa: Y015
 
 @_typing.final
 class MergeReport(_message.Message):

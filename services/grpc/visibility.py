@@ -1,7 +1,7 @@
 """Visibility of clients, lines, events and messages, by the caller's role."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from propagation.model import (
@@ -13,6 +13,7 @@ from propagation.model import (
     RouterVersion,
     get_kind,
 )
+from propagation.ports import GraphStore
 from propagation.workflow.engine import Engine
 from propagation.workflow.history.router_origins import EvolutionOrigin, find_evolution_origins
 from services.security.roles import Caller, Role, admitted_caller
@@ -139,10 +140,11 @@ async def load_references(
     sources = [source for line in lines for source in line.sources]
     events = {event.sequence: event for event in interactions}
     missing = sorted({source.sequence for source in sources if source.sequence} - events.keys())
-    if missing:
-        events |= {event.sequence: event for event in await store.get_interactions(missing)}
     cited = sorted({source.message for source in sources if source.message is not None})
-    found = await store.get_messages(cited, SENDERS) if cited else {}
+    more, found = await asyncio.gather(
+        _load_interactions(store, missing), _load_messages(store, cited)
+    )
+    events |= {event.sequence: event for event in more}
     origins = await find_evolution_origins(store, [*messages, *found.values()])
     refs = frozenset(refs)
     titled = {*refs, *(event.item for event in events.values())}
@@ -165,6 +167,18 @@ async def load_references(
         frozenset(ref for ref in named if get_kind(ref) == ClientKind.USER),
         origins,
     )
+
+
+async def _load_interactions(
+    store: GraphStore, sequences: Sequence[int]
+) -> Sequence[InteractionRow]:
+    return await store.get_interactions(sequences) if sequences else ()
+
+
+async def _load_messages(
+    store: GraphStore, keys: Sequence[tuple[int, int]]
+) -> Mapping[tuple[int, int], RouterVersion]:
+    return await store.get_messages(keys, SENDERS) if keys else {}
 
 
 def list_shown_senders(message: RouterVersion) -> list[int]:

@@ -3,6 +3,7 @@
 Source: RecNet 2.3, eq. 5, outside an interaction.
 """
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -33,8 +34,10 @@ class ProfileReader:
         Raises:
             NotFound: The client was erased since its ref was found.
         """
-        client = await load_client(self.store, ref)
-        text = (await load_texts_in_force(self.store, [ref]))[ref]
+        client, texts = await asyncio.gather(
+            load_client(self.store, ref), load_texts_in_force(self.store, [ref])
+        )
+        text = texts[ref]
         if not self.settings.propagate:
             return ProfileReading(client, text)
         waiting = (await self.store.get_waiting_messages({ref: text.watermark}))[ref]

@@ -4,7 +4,8 @@ Tokens stay valid for as long as the graph exists.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+import itertools
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import partial
 
@@ -22,6 +23,7 @@ from propagation.workflow.history.watch import (
     MAX_BACKLOG,
     Gap,
     Position,
+    PositionedEvent,
     Watcher,
     WatchEvent,
     WatchEventKind,
@@ -109,6 +111,29 @@ def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropaga
             )
 
 
+def count_merges(merges: Sequence[WatchEvent]) -> pb.WatchPropagationResponse:
+    """Count merges by router, in one event with the last one's sequence.
+
+    Args:
+        merges: At least one; other events are not counted.
+    """
+    counts: dict[int, pb.RouterMergeCount] = {}
+    for event in merges:
+        if not isinstance(event, NumberedMerge):
+            continue
+        router = event.merge.router
+        count = counts.setdefault(router, pb.RouterMergeCount(router=router))
+        if OUTCOMES.get(event.merge.outcome) == pb.MERGE_OUTCOME_MERGED:
+            count.merged += 1
+        else:
+            count.dropped += 1
+    return pb.WatchPropagationResponse(
+        kind=pb.PROPAGATION_EVENT_KIND_MERGE,
+        sequence=merges[-1].sequence,
+        merge_counts=pb.MergeCounts(routers=[counts[router] for router in sorted(counts)]),
+    )
+
+
 def _merge_to_proto(event: NumberedMerge, references: References) -> pb.MergeReport:
     merge, caller = event.merge, references.caller
     return pb.MergeReport(
@@ -159,10 +184,7 @@ class WatchPropagationHandler(Servicer):
         watch = Watcher(store, kinds, start, now, MAX_BACKLOG)
         while not self.stopping.is_set():
             events = [event async for event in watch.step()]
-            merged = [event.merge.ref for event, _ in events if isinstance(event, NumberedMerge)]
-            references = await load_references(self._engine, refs=merged)
-            for event, position in events:
-                answer = event_to_proto(event, references)
+            async for answer, position in self._convert(events, counted=request.count_merges):
                 answer.resume_token = tokens.encode(position)
                 yield answer
             if not events:
@@ -172,3 +194,27 @@ class WatchPropagationHandler(Servicer):
                 ):
                     await asyncio.wait((progress, stopping), return_when=asyncio.FIRST_COMPLETED)
             await wait_for_event(self.stopping, PAUSE_SECONDS)
+
+    async def _convert(
+        self, events: Sequence[PositionedEvent], *, counted: bool
+    ) -> AsyncIterator[tuple[pb.WatchPropagationResponse, Position]]:
+        """Yield an answer for each event, or one for merges that follow each other.
+
+        Args:
+            counted: Whether merges are only counted.
+        """
+        refs = [
+            event.merge.ref
+            for event, _ in events
+            if isinstance(event, NumberedMerge) and not counted
+        ]
+        references = await load_references(self._engine, refs=refs)
+        for merges, some in itertools.groupby(
+            events, lambda one: counted and isinstance(one[0], NumberedMerge)
+        ):
+            if merges:
+                group = list(some)
+                yield count_merges([event for event, _ in group]), group[-1][1]
+            else:
+                for event, position in some:
+                    yield event_to_proto(event, references), position

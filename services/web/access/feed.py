@@ -72,13 +72,15 @@ class FlowCounts:
         self._buckets: deque[tuple[float, dict[int, list[int]]]] = deque()
 
     def add(self, event: pb.WatchPropagationResponse) -> None:
-        """Count a message or a merge; other events count nothing."""
+        """Count a message, or add counts of merges; other events count nothing."""
         match event.WhichOneof("event"):
             case "message":
                 self._bucket(event.message.router)[0] += 1
-            case "merge":
-                merged = event.merge.outcome == pb.MERGE_OUTCOME_MERGED
-                self._bucket(event.merge.router)[1 if merged else 2] += 1
+            case "merge_counts":
+                for router in event.merge_counts.routers:
+                    counts = self._bucket(router.router)
+                    counts[1] += router.merged
+                    counts[2] += router.dropped
             case _:
                 pass
 
@@ -196,12 +198,12 @@ class Feed:
 
     async def _watch(self) -> None:
         while True:
-            request = pb.WatchPropagationRequest(resume_token=self._resume_token)
+            request = pb.WatchPropagationRequest(resume_token=self._resume_token, count_merges=True)
             try:
                 async for event in self._client.stub.WatchPropagation(request):
                     self._resume_token = event.resume_token
                     self._flows.add(event)
-                    if event.WhichOneof("event") != "merge":
+                    if event.WhichOneof("event") != "merge_counts":
                         self._recent.append(event)
                     if event.WhichOneof("event") in ("round", "evolution"):
                         self._operation_ended.set()

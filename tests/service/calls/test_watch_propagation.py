@@ -1,6 +1,7 @@
 """WatchPropagation: each event once, also over restarts; gaps with their number of events."""
 
 import asyncio
+import collections
 import contextlib
 
 import grpc
@@ -20,9 +21,10 @@ ROUND, MESSAGE, MERGE, EVOLUTION, GAP = (
 )
 
 
-def open_watch(service, token="", kinds=(), **options):
+def open_watch(service, token="", kinds=(), *, count_merges=False, **options):
     return service.stub.WatchPropagation(
-        pb.WatchPropagationRequest(resume_token=token, kinds=kinds), **options
+        pb.WatchPropagationRequest(resume_token=token, kinds=kinds, count_merges=count_merges),
+        **options,
     )
 
 
@@ -111,6 +113,45 @@ async def test_a_message_comes_before_its_merges_and_after_its_round(service):
             assert event.merge.outcome != pb.MERGE_OUTCOME_UNSPECIFIED
     assert len({event.resume_token for event in events}) == len(events)
     call.cancel()
+
+
+async def test_counted_merges_add_up_to_those_that_are_told_one_by_one(service):
+    each, counted = open_watch(service), open_watch(service, count_merges=True)
+    first = [await read_first_token(call) for call in (each, counted)][1]
+    await propagate_opera(service)
+    await run_another_round(service, 1)
+    events, counts = await read_all(each), await read_all(counted)
+    told = collections.Counter(
+        (event.merge.router, event.merge.outcome == pb.MERGE_OUTCOME_MERGED)
+        for event in events
+        if event.kind == MERGE
+    )
+    assert told
+    assert sum_counts(counts) == told
+    assert not any(event.HasField("merge") for event in counts)
+    assert len(select_counts(counts)) < sum(told.values())
+    for kind in (ROUND, MESSAGE):
+        assert select_kind(counts, kind) == select_kind(events, kind)
+    resumed = open_watch(service, first, count_merges=True)
+    assert sum_counts(await read_all(resumed)) == told
+    after_last = open_watch(service, counts[-1].resume_token, count_merges=True)
+    assert await read_all(after_last) == []
+    for call in (each, counted, resumed, after_last):
+        call.cancel()
+
+
+def select_counts(events):
+    return [event.merge_counts for event in events if event.HasField("merge_counts")]
+
+
+def sum_counts(events):
+    """Sum counts by (router, whether merged)."""
+    total = collections.Counter()
+    for counts in select_counts(events):
+        for router in counts.routers:
+            total[router.router, True] += router.merged
+            total[router.router, False] += router.dropped
+    return +total
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import numpy as np
 import pytest
 
+from propagation.adapters.neo4j.forget import erasure as neo4j_erasure
 from propagation.model import ClientKind, EntryKind, get_kind, index_of
 from propagation.numbers import ITEM_TABLES, create_factors
 from propagation.workflow.learn import restore_view, take_checkpoint
@@ -19,6 +20,7 @@ from tests.unit.workflow.small_database import (
     STORES,
     USERS,
     assert_sound,
+    create_clients,
     event,
     find_strange_points,
     item_key,
@@ -32,6 +34,10 @@ LONER = USERS + 1
 OWN = (ITEMS + 50, ITEMS + 51, ITEMS + 52)
 SHARED = ITEMS + 60
 BY_OTHERS = ITEMS + 70
+
+
+class Killed(BaseException):
+    """The process is gone at this step."""
 
 
 def list_events_of_loner(seed):
@@ -217,6 +223,42 @@ async def test_what_was_drawn_for_others_loses_removed_items(tmp_path, store):
                 scores, np.where([False, gone[0]], np.nan, was[1]), equal_nan=True
             )
         await assert_sound(engine)
+
+
+@pytest.mark.neo4j
+async def test_a_start_takes_removed_items_out_of_draws_when_a_kill_prevented_it(
+    tmp_path, monkeypatch
+):
+    """On Neo4j the draws are cleared after the commit that erases the item."""
+    engine = make_engine(tmp_path, "neo4j")
+    await engine.open()
+    await create_clients(engine)
+    await record_history(engine, 1, 60)
+    (erased,) = await engine.store.find_refs([item_key(4)])
+    assert index_of(erased) in await find_drawn_items(engine.store)
+
+    async def be_killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as broken:
+        broken.setattr(neo4j_erasure, "clear_draws", be_killed)
+        with pytest.raises(Killed):
+            await engine.forget(item_key(4))
+    assert await engine.store.find_refs([item_key(4)]) == [None], "the erasure is committed"
+    assert index_of(erased) in await find_drawn_items(engine.store)
+    assert await engine.store.is_wiping_due()
+    await engine.store.close()  # the rest of the process is dropped as it is
+    again = make_engine(tmp_path, "neo4j")
+    await again.open()
+    try:
+        assert index_of(erased) not in await find_drawn_items(again.store)
+        await assert_sound(again)
+    finally:
+        await again.close()
+
+
+async def find_drawn_items(store):
+    return {row for negatives, *_ in (await read_draws(store)).values() for row in negatives}
 
 
 @pytest.mark.parametrize("store", STORES)
