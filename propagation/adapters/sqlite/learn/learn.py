@@ -32,6 +32,8 @@ BLOCKS_OF = (
 )
 PUT_BLOCK = f"INSERT INTO {{}} ({BLOCK}) VALUES (?, ?, ?, ?, ?)"
 EPOCH = ", ".join(Epoch.model_fields)
+EPOCH_ROWS = 2
+"""Rows that the sequence of the newest bootstrap is read from."""
 
 
 class SqliteLearn(SqliteCheckpoints):
@@ -134,9 +136,11 @@ class SqliteLearn(SqliteCheckpoints):
             for row in connection.execute(f"SELECT {EPOCH} FROM epoch ORDER BY number")
         ]
 
-    @reads
-    def get_bootstrap_sequence(self, connection: sqlite3.Connection, at: int | None = None) -> int:
-        return read_bootstrap_sequence(connection, at)
+    async def get_bootstrap_sequence(self, at: int | None = None) -> int:
+        return await self._database.read(
+            lambda connection: read_bootstrap_sequence(connection, at),
+            EPOCH_ROWS if at is None else None,
+        )
 
 
 def read_bootstrap_sequence(connection: sqlite3.Connection, at: int | None = None) -> int:
