@@ -99,8 +99,9 @@ lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)  ## mypy, strict
+types: $(READY)  ## mypy, strict; of the tests, what their calls pass
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/calls.ini
 
 imports: $(READY)  ## imports run one way
 	$(BIN)/lint-imports

@@ -135,7 +135,7 @@ async def test_the_token_is_sent_with_every_call(service, address):
         await client.recommend("ann")
         async for _ in client.stub.WatchPropagation(pb.WatchPropagationRequest()):
             pass
-        stream = client.stub.StreamInteractions()
+        stream = client.stub.StreamInteractions()  # type: ignore[call-arg]
         await stream.write(pb.StreamInteractionsRequest())
         await stream.read()
         stream.cancel()

@@ -131,7 +131,7 @@ async def test_every_text_that_cites_is_found(store, contents, rewrites, searche
         version = Version(build(number, lines, rules, ref), sequence)
         await store.commit_texts([version.text], [], sequence)
         if number in rewrites:
-            rewritten = build(number, *rewrites[number][:2], ref)
+            rewritten = build(number, *rewrites[number][:2], ref)  # type: ignore[call-arg]
             version = Version(rewritten, sequence, rewritten=True)
         versions.append(version)
     if rewritten := [one.text for one in versions if one.rewritten]:

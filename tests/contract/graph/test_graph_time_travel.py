@@ -73,7 +73,7 @@ class History:
         self.clock.ms += 5
         closed = [pair for pair, score in self.edges.items() if table.get(pair) != score]
         opened = [
-            edge(*pair, score / 10)
+            edge(*pair, score / 10)  # type: ignore[call-arg]
             for pair, score in table.items()
             if self.edges.get(pair) != score
         ]

@@ -62,7 +62,7 @@ async def start_service(folder, settings, name, *more):
         assert line, (folder / f"{name}.log").read_text()[-2_000:]
         service = Service(process, line.decode().split()[-1])
         yield service
-        await service.channel.close()
+        await service.channel.close()  # type: ignore[call-arg]
     finally:
         if process.returncode is None:
             process.kill()

@@ -165,7 +165,7 @@ async def test_each_role_allows_its_calls_only(tmp_path, tokens, pki):
                 role
             ], role
             assert set(codes.values()) == {grpc.StatusCode.OK, grpc.StatusCode.PERMISSION_DENIED}
-        stream = stub.StreamInteractions(metadata=bearer(secrets[Role.READ]))
+        stream = stub.StreamInteractions(metadata=bearer(secrets[Role.READ]))  # type: ignore[call-arg]
         assert await catch_code(stream.read()) == grpc.StatusCode.PERMISSION_DENIED
 
 
@@ -189,7 +189,7 @@ async def test_without_a_known_token_only_health_answers(tmp_path, tokens):
                 await catch_code(stub.GetStatus(STATUS, metadata=metadata))
                 == grpc.StatusCode.UNAUTHENTICATED
             )
-        assert await catch_code(stub.StreamInteractions().read()) == grpc.StatusCode.UNAUTHENTICATED
+        assert await catch_code(stub.StreamInteractions().read()) == grpc.StatusCode.UNAUTHENTICATED  # type: ignore[call-arg]
         health = health_pb2_grpc.HealthStub(channel)
         assert (
             await health.Check(health_pb2.HealthCheckRequest())
@@ -346,7 +346,7 @@ async def test_a_stream_ends_when_its_token_is_withdrawn(tmp_path, tokens, monke
         watching = stub.WatchPropagation(
             pb.WatchPropagationRequest(), metadata=bearer(secrets[Role.READ])
         )
-        streaming = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))
+        streaming = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))  # type: ignore[call-arg]
         await streaming.write(pb.StreamInteractionsRequest(interaction=EVENTS.interactions[0]))
         assert (await streaming.read()).outcome.sequence
         await watching.initial_metadata()
@@ -550,7 +550,7 @@ async def test_calls_and_bytes_a_second_are_limited_by_client(tmp_path, tokens):
             )
         )
         began = time.monotonic()
-        stream = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))
+        stream = stub.StreamInteractions(metadata=bearer(secrets[Role.WRITE]))  # type: ignore[call-arg]
         for number in (1, 2):
             large.interaction.event_id = f"e{number}"
             await stream.write(large)

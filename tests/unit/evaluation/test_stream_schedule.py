@@ -33,7 +33,7 @@ def test_known_counts_what_was_learned_before_and_a_repeat_adopts_once():
     past, had, adopters = schedule_prequential(STREAM, 1).count_known()
     assert past.tolist() == had.tolist() == [0, 0, 1, 0, 1, 2]
     assert adopters.tolist() == [0, 1, 0, 0, 1, 2]
-    repeat = Schedule(
+    repeat = Schedule(  # type: ignore[call-arg]
         np.array([3, 3, 3, 4]),
         np.array([1, 1, 2, 1]),
         np.zeros(4, np.uint32),

@@ -88,13 +88,13 @@ async def test_a_prediction_that_is_left_to_another_is_not_asked_of_the_model(op
         reasoner = DelegatedPrediction(asked.reasoner, OfflineReasoner())
         assert (reasoner.name, reasoner.predictor) == (asked.reasoner.name, OFFLINE)
         for scores, chosen in (((0.7, 0.2), True), ((0.2, 0.7), False)):
-            silent = await reasoner.forward(
+            silent = await reasoner.forward(  # type: ignore[call-arg]
                 work(), *without_messages(reader, positive, negative), scores
             )
             assert (silent.prediction, silent.predicted_by) == (chosen, OFFLINE)
         assert asked.calls == 0, "nobody heard anything, so there is nothing to ask"
         listening = replace(reader, messages=(heard,))
-        answer = await reasoner.forward(
+        answer = await reasoner.forward(  # type: ignore[call-arg]
             work(), *without_messages(listening, positive, negative, user=listening), (0.7, 0.2)
         )
         assert (answer.prediction, answer.usage.fallback) == (True, "")

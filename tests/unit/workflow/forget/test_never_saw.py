@@ -130,7 +130,7 @@ async def test_mass_and_trust_are_too_if_nobody_learned_after_it(tmp_path, store
             }
             for engine in services
         ]
-        assert list_differing(*masses, masses[0]) == []
+        assert list_differing(*masses, masses[0]) == []  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("store", STORES)
