@@ -198,10 +198,10 @@ class WatchPropagationHandler(Servicer):
     async def _convert(
         self, events: Sequence[PositionedEvent], *, counted: bool
     ) -> AsyncIterator[tuple[pb.WatchPropagationResponse, Position]]:
-        """Yield an answer for each event, or one for merges that follow each other.
+        """Yield an answer for each event, or one for all merges.
 
         Args:
-            counted: Whether merges are only counted.
+            counted: Whether merges are only counted; those that follow each other are one answer.
         """
         refs = [
             event.merge.ref
