@@ -32,7 +32,6 @@ from services.web.views.view_table import ViewTable
 MEMBERS_A_PAGE = 20
 VERSIONS_A_PAGE = 20
 CLIENTS_A_VERSION = 10
-Text = pb.Router | pb.RouterVersion
 
 
 async def show_router(request: Request) -> Response:
@@ -59,12 +58,12 @@ async def show_router(request: Request) -> Response:
             raise
         return await _show_end(visitor, number, error)
     kept = get_state(request).reach
-    names, status, reach, runs, before = await asyncio.gather(
+    names, status, reach, runs, messages = await asyncio.gather(
         load_router_names(visitor, bank, as_of),
         visitor.stub.GetStatus(pb.GetStatusRequest()),
         kept.find(visitor),
         list_runs_since_bootstrap(visitor),
-        _find_message_before(visitor, answer.router),
+        _list_last_messages(visitor, answer.router),
     )
     lineage = trace_lineage(runs, number) if taste else None
     steps = [
@@ -75,6 +74,8 @@ async def show_router(request: Request) -> Response:
     ]
     snapshot = visitor.get_snapshot()
     router = answer.router
+    before = messages[1] if len(messages) > 1 else None
+    change = compare_sent(messages[0], before) if messages else None
     return show(
         request,
         "routers/router.html",
@@ -94,34 +95,25 @@ async def show_router(request: Request) -> Response:
         steps=steps,
         status=status,
         before=before,
-        gained=_list_missing(router, before),
-        lost=_list_missing(before, router),
+        change=change,
     )
 
 
-async def _find_message_before(visitor: Visitor, router: pb.Router) -> pb.Router | None:
-    """Return a router as it was before its message.
-
-    None if there was no earlier message, or it is no longer kept.
-    """
-    if router.version < 2 or router.sequence < 2:
-        return None
-    earlier = pb.AsOf(sequence=router.sequence - 1)
-    request = pb.GetRouterRequest(number=router.number, page_size=1, as_of=earlier)
-    try:
-        found = (await visitor.stub.GetRouter(request)).router
-    except CallFailed as error:
-        if error.code() in (grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.NOT_FOUND):
-            return None
-        raise
-    return found if found.version else None
-
-
-def _list_missing(router: Text | None, other: Text | None) -> list[str]:
-    """List the attributes of a text that another one lacks."""
-    if router is None or other is None:
+async def _list_last_messages(visitor: Visitor, router: pb.Router) -> list[pb.RouterVersion]:
+    """List a router's message and the one before, as far as they are kept."""
+    if not router.version:
         return []
-    return [name for name in router.attributes if name not in other.attributes]
+    answer = await visitor.stub.ListRouterVersions(
+        pb.ListRouterVersionsRequest(
+            number=router.number, page_size=2, through_version=router.version
+        )
+    )
+    return list(answer.versions)
+
+
+def _list_missing(sent: pb.RouterVersion, other: pb.RouterVersion) -> list[str]:
+    """List the attributes of a message that another one lacks."""
+    return [name for name in sent.attributes if name not in other.attributes]
 
 
 @dataclass(frozen=True)
