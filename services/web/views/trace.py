@@ -1,7 +1,8 @@
 """Traces: where a preference went, and where a profile's line came from."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import grpc
@@ -23,12 +24,15 @@ from services.web.pictures.paths import (
 from services.web.problems import BadAddress
 from services.web.rendering import KINDS_BY_NAME, get_visitor, link_line, link_trace, show
 from services.web.views.addresses import read_number
+from services.web.views.routers.router_listing import list_routers
 from services.web.views.view_table import ViewTable
 
 FIRST_LIMIT = 20
 MAX_LIMIT = 1_000
 MAX_LINE = 2**63 - 1
-SUGGESTED_ROUTERS, SUGGESTED_ATTRIBUTES = 12, 16
+SUGGESTED_ATTRIBUTES = 16
+NEAR = 0.75
+"""Least share of equal letters (difflib) for a name to be meant by another one."""
 CHOICES = {
     "item": "item (id or title)",
     "user": "user (id or title)",
@@ -299,11 +303,10 @@ async def _show_form(
     origin: Origin | None = None,
     problem: str = "",
 ) -> Response:
-    answer = await visitor.stub.ListRouters(
-        pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=SUGGESTED_ROUTERS)
-    )
     unknown = problem and origin is not None and origin.choice in KINDS_BY_NAME
-    names = dict.fromkeys(name for router in answer.routers for name in router.attributes)
+    routers = await list_routers(visitor, pb.BANK_TASTE)
+    names = list(dict.fromkeys(name for router in routers for name in router.attributes))
+    sought = origin.value if problem and origin is not None and origin.choice == "attribute" else ""
     return show(
         request,
         "trace/begin.html",
@@ -312,8 +315,22 @@ async def _show_form(
         choices=_list_choices(visitor),
         problem=problem,
         meant=await find_meant_clients(request) if unknown else (),
-        suggested=list(names)[:SUGGESTED_ATTRIBUTES],
+        meant_attributes=find_meant_attributes(sought, names),
+        suggested=names[:SUGGESTED_ATTRIBUTES],
     )
+
+
+def find_meant_attributes(text: str, names: Iterable[str]) -> list[str]:
+    """Find the attributes that a text may mean, the nearest first.
+
+    They have one of its words, or nearly its letters.
+    """
+    words = set(text.casefold().split())
+    by_folded = {name.casefold(): name for name in names}
+    shared = [name for name in by_folded if words & set(name.split())]
+    near = difflib.get_close_matches(text.casefold(), by_folded, SUGGESTED_ATTRIBUTES, NEAR)
+    found = dict.fromkeys([*near, *shared])
+    return [by_folded[name] for name in found][:SUGGESTED_ATTRIBUTES]
 
 
 def _list_choices(visitor: Visitor) -> dict[str, str]:

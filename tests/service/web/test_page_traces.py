@@ -94,6 +94,16 @@ async def test_the_form_makes_an_address_that_can_be_sent(service, start_page):
         assert (await page.get("/trace?from=item&value=")).headers["location"] == "/trace"
 
 
+async def test_an_attribute_in_other_words_leads_to_those_that_it_may_mean(service, start_page):
+    await propagate_opera(service)
+    async with start_page(service.address) as page:
+        for words in ("Operas", "the opera house"):
+            shown = (await page.get(f"/trace?{urlencode({'attribute': words})}")).text
+            meant = shown.split("Did you mean")[1].split("</section>")[0]
+            assert 'href="/trace?attribute=opera"' in meant
+        assert "Did you mean" not in (await page.get("/trace?attribute=zzz")).text
+
+
 async def test_more_paths_than_the_limit_are_said_and_linked(service, start_page):
     await propagate_opera(service)
     async with start_page(service.address) as page:

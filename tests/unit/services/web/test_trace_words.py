@@ -1,9 +1,9 @@
-"""What a line rests on, in one sentence."""
+"""The words of traces: what a line rests on, and what an attribute may mean."""
 
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.views.trace import describe_answer
+from services.web.views.trace import describe_answer, find_meant_attributes
 
 LINE = pb.Hop(profile=pb.ProfileHop(kind=pb.CLIENT_KIND_USER, line=pb.Line(text="likes jazz")))
 
@@ -40,3 +40,10 @@ def hear(version: int, *, evolution: bool = False) -> pb.Path:
 def test_a_line_rests_on_what_is_there(paths, truncated, sentence):
     answer = pb.TracePropagationResponse(paths=paths, truncated=truncated)
     assert describe_answer(answer, backward=True) == f"The line rests on {sentence}"
+
+
+def test_attributes_that_a_text_may_mean_are_near_or_share_a_word():
+    names = ["sea stories", "Opera", "operas of Verdi", "jazz"]
+    assert find_meant_attributes("operas", names) == ["Opera", "operas of Verdi"]
+    assert find_meant_attributes("STORIES of the sea", names)[0] == "sea stories"
+    assert find_meant_attributes("zzz", names) == find_meant_attributes("", names) == []
