@@ -137,9 +137,12 @@ async def victims_recommendations(attacker: Attacker, victim: str, item: str) ->
 
 
 def measure(run: Run) -> Figures:
-    """Measure the advantage of each attack, for all CROWDS and SUPPORTS."""
+    """Measure the advantage of each attack, for all CROWDS and SUPPORTS.
+
+    A short run has two crowds, one with accounts of the attacker.
+    """
     cases = VICTIMS_SHORT if run.short else VICTIMS
-    for others, own in CROWDS:
+    for others, own in CROWDS[1:3] if run.short else CROWDS:
         for support in SUPPORTS:
             shares = asyncio.run(_attack(run, cases, others, own, support))
             for attack, right in shares.items():
