@@ -31,9 +31,9 @@ class Run:
         """Return for how many seconds this run measures.
 
         Args:
-            full: The seconds of a full run; a short run takes at most four.
+            full: The seconds of a full run; a short run takes at most two.
         """
-        return min(full, 4.0) if self.short else full
+        return min(full, 2.0) if self.short else full
 
     def note(self, text: str) -> None:
         """Print a note and keep it in `notes`."""

@@ -28,7 +28,8 @@ Any call may end with these codes; the calls below name their own codes in addit
 - INVALID_ARGUMENT: the bytes are not a message of this call, or a text is not UTF-8.
 - UNAUTHENTICATED (NOT_AUTHENTICATED): the service has tokens, and the call carries none that is
   known. Send the metadata "authorization: Bearer TOKEN".
-- PERMISSION_DENIED (NOT_ALLOWED): the token lacks the role that the call needs.
+- PERMISSION_DENIED (NOT_ALLOWED): the token lacks the role that the call needs. The fact `role`
+  names it.
 - RESOURCE_EXHAUSTED (TOO_MUCH): the caller exceeds its rate limit; retry_seconds says how long
   to wait. STORE_FULL: the disk is full. Without details: the message is too large.
 - UNAVAILABLE (STARTING, STORE_UNREACHABLE, STORE_BUSY, STORE_REFUSED): try again later, or

@@ -6,9 +6,14 @@ from propagation.errors import PropagationError
 
 
 class NotAllowed(PropagationError):
-    """The caller lacks a role."""
+    """The caller lacks a role.
+
+    Attributes:
+        role: The role, or several with "or" between them.
+    """
 
     def __init__(self, what: str, role: str) -> None:
+        self.role = role
         super().__init__(f"{what} needs the role {role}; call with a token that has it")
 
 

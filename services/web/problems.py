@@ -99,8 +99,10 @@ def describe_failure(error: CallFailed, form_of: str = "") -> Problem:
     if code == grpc.StatusCode.PERMISSION_DENIED:
         return Problem(
             status,
-            "Your token may not see this",
-            f"{str(error).rstrip('.')}. Sign in with a token that has the role.",
+            f"Your token may not {'do' if form_of else 'see'} this",
+            f"This needs the role {role}. Sign in with a token that has it."
+            if (role := error.facts.get("role"))
+            else str(error),
         )
     titles = {400: "This address cannot be shown", 404: "There is no such thing"}
     return Problem(status, titles.get(status, "The service refused"), _describe_refusal(error))

@@ -246,6 +246,7 @@ async def test_each_role_sees_what_its_token_may_read(tokens, tmp_path, start_pa
                 refused = await page.get(path)
                 assert refused.status_code == 403, path
                 assert "Your token may not see this" in refused.text
+                assert "This needs the role " in refused.text
             item = await page.get("/client?kind=item&id=i15")
             assert item.status_code == 200
             for person in ("ann", "bob", "cid"):

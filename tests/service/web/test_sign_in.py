@@ -93,7 +93,8 @@ async def test_a_visitor_may_do_what_the_token_may(closed, start_page, tokens, r
         sent = await page.send("/round", {})
         assert sent.status_code == (303 if role == Role.ADMIN else 403)
         if role != Role.ADMIN:
-            assert "Your token may not see this" in sent.text
+            assert "Your token may not do this" in sent.text
+            assert "This needs the role admin. Sign in with a token that has it." in sent.text
 
 
 @pytest.mark.parametrize(
