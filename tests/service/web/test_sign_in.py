@@ -353,7 +353,7 @@ async def test_a_flood_of_wrong_tokens_does_not_refuse_a_good_one(
     closed, start_page, tokens, monkeypatch
 ):
     monkeypatch.setattr(sign_in_slots, "SLOTS", 4)
-    monkeypatch.setattr(sign_in_slots, "WRONG_SECONDS", 0.3)
+    monkeypatch.setattr(sign_in_slots, "WRONG_SECONDS", 2.0)
     seen = await count_calls(closed, monkeypatch)
     options = {"token_needed": True, "service_has_tokens": True}
     async with start_page(closed.address, **options) as page:
