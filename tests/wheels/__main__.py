@@ -72,6 +72,13 @@ class Environment:
         """Run pip for this environment."""
         run(*PIP, "--python", self.python, *arguments)
 
+    def install_lock(self, lock: Path) -> None:
+        """Install what a lock names: by uv in a fifth of pip's time, else by pip."""
+        options = ("--require-hashes", "--requirement", lock)
+        uv = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python)
+        if subprocess.run([*uv, *options], cwd=FOLDER, env=OUTSIDE).returncode:
+            self.pip("install", *options)
+
     def packages(self) -> str:
         """Return the names and versions of the installed distributions."""
         return run(self.python, "-I", "-c", LIST).strip()
@@ -128,7 +135,7 @@ def main() -> None:
         raise SystemExit(f"the client brings {megabytes:.0f} MB; at most {LARGEST_CLIENT_MB}")
 
     operator = Environment.empty("operator")
-    operator.pip("install", "--require-hashes", "--requirement", LOCK)
+    operator.install_lock(LOCK)
     operator.pip("install", "--no-deps", client, service)
     operator.pip("check")
     print(f"the service's environment, {operator.megabytes():.0f} MB", flush=True)
