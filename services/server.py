@@ -264,6 +264,7 @@ def _build(
             admission,
             readiness,
             redact,
+            settings.server.max_message_bytes,
             monitor.observe_call if monitor else None,
         ),
         settings.server.max_message_bytes,

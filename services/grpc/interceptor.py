@@ -18,7 +18,7 @@ from propagation.model import InvalidInput, PropagationError
 from propagation.workflow.concurrency import run_in_background
 from services.grpc.handlers.servicer import Context
 from services.grpc.status import DETAILS_KEY, build_status, create_internal_status
-from services.runtime.errors import OutOfTime
+from services.runtime.errors import AnswerTooLarge, OutOfTime
 from services.runtime.measurements import Timings
 from services.runtime.readiness import Readiness
 from services.security.admission import Admission, Metadata, find_delay
@@ -48,6 +48,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
     """Wraps each handler.
 
     No stack trace reaches a caller, and no text or token reaches a log.
+
+    Attributes:
+        most_bytes: The largest answer that is sent, in bytes.
     """
 
     priority: CallPriority
@@ -55,6 +58,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
     admission: Admission
     readiness: Readiness
     redact: Callable[[str], str]
+    most_bytes: int
     observe: CallObserver | None = None
     _handlers: dict[str, Any] = field(default_factory=dict, init=False)
 
@@ -81,7 +85,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         )
 
         async def answer(request: Any, context: Context) -> Any:
-            return await InterceptedCall(self, method, handle, context).answer(request)
+            call = InterceptedCall(self, method, handle, context)
+            return await call.answer(request, handler.response_serializer)
 
         async def stream(request: Any, context: Context) -> None:
             await InterceptedCall(self, method, handle, context).stream(request)
@@ -89,7 +94,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # 
         return HANDLERS[handler.request_streaming, handler.response_streaming](
             stream if handler.response_streaming else answer,
             _build_parser(handler.request_deserializer, streaming=handler.request_streaming),
-            handler.response_serializer,
+            # A single answer is serialized above, because gRPC says of one that is too large what
+            # no caller understands.
+            handler.response_serializer if handler.response_streaming else None,
         )
 
 
@@ -113,11 +120,14 @@ class InterceptedCall:
         # A call has a task of its own, and so a context of its own.
         structlog.contextvars.bind_contextvars(request_id=self._request_id)
 
-    async def answer(self, request: Any) -> Any:
-        """Run a handler that returns one answer."""
+    async def answer(self, request: Any, serialize: Callable[[Any], bytes]) -> Any:
+        """Run a handler that returns one answer; return its bytes."""
         try:
             with self._interceptor.priority.call():
-                return await self._handle(self._admit(request), self._context)
+                answer = serialize(await self._handle(self._admit(request), self._context))
+            if len(answer) > self._interceptor.most_bytes:
+                raise AnswerTooLarge(len(answer), self._interceptor.most_bytes)
+            return answer
         except Exception as error:
             await self._end(error)
         finally:

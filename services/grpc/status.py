@@ -9,7 +9,7 @@ from google.rpc.status_pb2 import Status
 
 from propagation import errors
 from propagation.ports import VersionClash
-from services.runtime.errors import NotAllowed, OutOfTime, Starting, Stopping
+from services.runtime.errors import AnswerTooLarge, NotAllowed, OutOfTime, Starting, Stopping
 from services.security.admission import NotAuthenticated
 from services.security.rate_limits import RateLimited
 from services.security.roles import admitted_caller
@@ -42,6 +42,7 @@ CODES: dict[type[Exception], tuple[grpc.StatusCode, str]] = {
     NotAuthenticated: (grpc.StatusCode.UNAUTHENTICATED, "NOT_AUTHENTICATED"),
     NotAllowed: (grpc.StatusCode.PERMISSION_DENIED, "NOT_ALLOWED"),
     RateLimited: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MUCH"),
+    AnswerTooLarge: (grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_LARGE"),
     errors.PropagationError: (grpc.StatusCode.FAILED_PRECONDITION, "REFUSED"),
 }
 

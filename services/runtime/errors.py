@@ -17,6 +17,17 @@ class NotAllowed(PropagationError):
         super().__init__(f"{what} needs the role {role}; call with a token that has it")
 
 
+class AnswerTooLarge(PropagationError):
+    """An answer has more bytes than a message may have."""
+
+    def __init__(self, size: int, most: int) -> None:
+        self.size, self.most = size, most
+        super().__init__(
+            f"the answer has {size:,} bytes, more than server.max_message_bytes ({most:,}); ask for"
+            " fewer rows or paths, or raise the setting"
+        )
+
+
 class NotLoopback(PropagationError):
     """Other machines can reach an address without TLS and tokens."""
 

@@ -33,6 +33,8 @@ from services.grpc.visibility import References, load_references
 from services.security.roles import Role, admitted_caller
 
 UNNAMED = {ClientKind.USER: "a user", ClientKind.ITEM: "an item"}
+BYTES_OF_LENGTH = 8  # at most so many stand before each path in an answer
+SPARE_BYTES = 16
 PATHS_READ = 4  # up to 4 times the limit are read, to find paths that reached a profile
 
 
@@ -178,12 +180,20 @@ class TracePropagationHandler(Servicer):
             named = [path[0].user for path in shown if isinstance(path[0], InteractionRow)]
         ends: list[Path] = [] if end is None else [(end,)]
         references = await load_path_references(self._engine, [*shown, *ends], named)
-        return pb.TracePropagationResponse(
-            paths=[path_to_proto(path, references) for path in shown],
+        answer = pb.TracePropagationResponse(
             truncated=len(paths) > limit,
             reflects=reflects,
             line=None if end is None else _profile_hop_to_proto(end, references),
         )
+        room = self._loaded.settings.server.max_message_bytes - answer.ByteSize() - SPARE_BYTES
+        for path in shown:
+            told = path_to_proto(path, references)
+            room -= told.ByteSize() + BYTES_OF_LENGTH
+            if room < 0 and answer.paths:
+                answer.truncated = True
+                break
+            answer.paths.append(told)
+        return answer
 
     async def _find_paths(
         self, request: pb.TracePropagationRequest
