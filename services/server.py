@@ -132,8 +132,8 @@ async def run_service(
 ) -> AsyncIterator[Running]:
     """Run a service until the end of the block.
 
-    Its port answers from the start: health says NOT_SERVING, and other calls are refused with the
-    reason for the wait. At the end health says NOT_SERVING, streams deliver their acknowledgements,
+    Its port and its page answer from the start: health says NOT_SERVING, and other calls are refused
+    with the reason for the wait. At the end health says NOT_SERVING, streams deliver their acknowledgements,
     calls finish within the grace, the numbers are saved, and the store is closed.
 
     Args:
@@ -168,6 +168,10 @@ async def run_service(
         socket = _open_socket_file(service.server, stack) if settings.web.port is not None else None
         await service.health.report_serving(False)
         await _start(service.server)
+        # The page says that the service is starting, and shows it when it has started.
+        page = await stack.enter_async_context(_serve_page(settings, socket))
+        if page is not None:
+            log.info("the page is open, and the service is starting", page=page)
 
         await _open(settings, engine, readiness, stopping)
         await service.health.report_serving(True)
@@ -183,7 +187,6 @@ async def run_service(
             if monitor is not None
             else contextlib.nullcontext()
         )
-        page = await stack.enter_async_context(_serve_page(settings, socket))
         log.info("ready", address=service.address, graph=settings.graph, metrics=metrics, page=page)
         yield replace(service, metrics=metrics, page=page)
     log.info("stopped")

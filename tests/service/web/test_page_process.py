@@ -106,6 +106,26 @@ def test_the_page_dies_with_a_killed_service(tmp_path):
         block_until(lambda: not find_children(service.pid), GONE_SECONDS)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_page_says_that_the_service_is_starting(tmp_path, number):
+    """The service waits for a Neo4j that is not there."""
+    page, nobody = find_free_port(), find_free_port()
+    settings = (f"web.port={page}", "store=neo4j", f"neo4j.uri=bolt://127.0.0.1:{nobody}")
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    command = ("serve", "--port", "0", *SMALL, "--web", *chosen)
+    with run_program(tmp_path, *command) as service:
+        address = f"http://127.0.0.1:{page}"
+        block_until(lambda: fetch(address) is not None, 30.0)
+        shown = fetch(address, "/")
+        assert shown.status_code == 503
+        assert "The service is starting" in shown.text
+        assert "This page tries again by itself." in shown.text
+        service.send_signal(number)
+        service.wait(timeout=GONE_SECONDS + 1)
+        block_until(lambda: fetch(address) is None, GONE_SECONDS)
+        block_until(lambda: not find_children(service.pid), GONE_SECONDS)
+
+
 def test_the_page_gets_no_passwords_of_the_service(tmp_path, monkeypatch):
     secret = "planted-and-secret"
     for name in ("NEO4J_PASSWORD", "OPENAI_API_KEY", "MY_PATH", "PATH_TO_SECRETS"):
