@@ -132,9 +132,9 @@ async def run_service(
 ) -> AsyncIterator[Running]:
     """Run a service until the end of the block.
 
-    Its port and its page answer from the start: health says NOT_SERVING, and other calls are refused
-    with the reason for the wait. At the end health says NOT_SERVING, streams deliver their acknowledgements,
-    calls finish within the grace, the numbers are saved, and the store is closed.
+    Its port and its page answer from the start: health says NOT_SERVING, and other calls are
+    refused with the reason for the wait. At the end health says NOT_SERVING, streams deliver their
+    acknowledgements, calls finish within the grace, the numbers are saved, and the store is closed.
 
     Args:
         clock: By default the system's.

@@ -100,7 +100,7 @@ async def show_router(request: Request) -> Response:
 
 
 async def _list_last_messages(visitor: Visitor, router: pb.Router) -> list[pb.RouterVersion]:
-    """List a router's message and the one before, as far as they are kept."""
+    """List a router's last two messages, as far as they are kept."""
     if not router.version:
         return []
     answer = await visitor.stub.ListRouterVersions(
