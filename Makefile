@@ -20,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab test-browser picture lint types imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
+.PHONY: help setup baselines baselines-torch demo test test-slow test-neo4j test-model test-model-lab test-browser picture lint types types-of-tests imports proto proto-check wheels test-versions bench bench-short bench-life bench-life-short up down lock clean bench-llm bench-neo4j docs containers secrets
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -99,8 +99,10 @@ lint: $(READY)  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)  ## mypy, strict; of the tests, what their calls pass
+types: $(READY) types-of-tests  ## mypy, strict; of the tests, what their calls pass
 	$(BIN)/mypy
+
+types-of-tests: $(READY)
 	$(BIN)/mypy --config-file tests/calls.ini
 
 imports: $(READY)  ## imports run one way

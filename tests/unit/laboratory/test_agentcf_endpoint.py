@@ -123,6 +123,7 @@ async def test_an_unusable_answer_is_asked_for_once_more_and_then_counted(open_a
         assert count_calls(model) == len(spent) + repeats
 
 
+@pytest.mark.slow
 async def test_the_scripted_model_has_a_rule_for_every_prompt(open_asker):
     """It writes what was liked into the memories, so that it is right after a reflection."""
     async with open_asker(None) as (asker, model):

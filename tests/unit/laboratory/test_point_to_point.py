@@ -150,6 +150,7 @@ async def test_without_a_way_of_sending_nobody_hears_anything():
     assert not np.array_equal(alone, sent), "what is heard changes the ranking"
 
 
+@pytest.mark.slow
 async def test_what_each_way_asks_for():
     _, _, em = await learn("recnet-em")
     _, _, selected = await learn("recnet-em-lr")
@@ -164,6 +165,7 @@ async def test_what_each_way_asks_for():
     assert each[write] == each["messages"]
 
 
+@pytest.mark.slow
 async def test_an_equal_run_gives_equal_scores():
     first, _, counts = await learn("recnet-em-lr-ls")
     second, _, again = await learn("recnet-em-lr-ls")

@@ -207,6 +207,7 @@ def count(method):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recnet-em", "recnet-em-lr-ls"])
 async def test_clients_send_to_each_other_between_live_answers(name):
     """Many answers change nothing of what is sent; without sending, they are others."""

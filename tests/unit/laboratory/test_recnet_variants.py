@@ -117,6 +117,7 @@ async def test_without_a_buffer_messages_are_merged_after_each_round_and_none_wa
     assert without[0][2]["backward"] == USERS * 5, "no interaction is reasoned twice"
 
 
+@pytest.mark.slow
 async def test_without_asynchronous_updates_a_round_runs_after_every_event():
     (eager,) = build(["recnet-no-async"])
     await score(eager)

@@ -23,6 +23,7 @@ PLANTED = PlantedAnswers(find_right_items(DATASET, PROTOCOL), knows=0.5)
 NAMES = ["rec(pop)", "pop", "afl(pop)", "rec(random)", "random"]
 
 
+@pytest.mark.slow
 async def test_two_methods_fill_the_endpoint_and_equal_questions_are_asked_once(tmp_path):
     async with planted_server(PLANTED, Script(latency=0.1)) as server:
         await run_planted(tmp_path / "alone", DATASET, PROTOCOL, ["afl(pop)"], server)

@@ -6,8 +6,8 @@ from propagation.model import (
     GaugeMeasurement,
     Measurements,
     SpendingMeasurement,
+    measurements,
 )
-from propagation.model.measurements import DAYS_KEPT, HOURS_KEPT
 
 START = 20_000 * DAY_MS
 
@@ -50,20 +50,23 @@ def test_within_an_hour_the_gauge_is_replaced_and_spending_added():
     assert (spent.seconds, spent.money) == (1.0, 0.5)
 
 
-def test_hours_become_days_and_days_end():
+def test_hours_become_days_and_days_end(monkeypatch):
+    hours_kept, days_kept = 5 * 24, 100
+    monkeypatch.setattr(measurements, "HOURS_KEPT", hours_kept)
+    monkeypatch.setattr(measurements, "DAYS_KEPT", days_kept)
     kept = Measurements()
-    days = DAYS_KEPT + 60
+    days = days_kept + 60
     for hour in range(0, days * 24, 6):
         now = START + hour * HOUR_MS
         kept = kept.add(now, gauge(now, hour), spending(now, 1))
     first_hour = min(one.start for one in kept.spending if one.length == HOUR_MS)
-    assert first_hour <= now - HOURS_KEPT * HOUR_MS
-    assert len(kept.spending) == len(kept.gauge) <= HOURS_KEPT + DAYS_KEPT + 24
+    assert first_hour <= now - hours_kept * HOUR_MS
+    assert len(kept.spending) == len(kept.gauge) <= hours_kept + days_kept + 24
     day = next(one for one in kept.spending if one.length == DAY_MS and one.start > START)
     assert day.calls == 4, "a day has four of these hours"
     last = next(one for one in kept.gauge if one.start == day.start)
     assert last.interactions % 24 == 18, "the last gauge of the day"
-    assert kept.gauge[0].start == START + (days - 1 - DAYS_KEPT) * DAY_MS
+    assert kept.gauge[0].start == START + (days - 1 - days_kept) * DAY_MS
     assert sorted(kept.gauge, key=lambda one: one.start) == list(kept.gauge)
     assert Measurements.model_validate_json(kept.model_dump_json()) == kept
 

@@ -380,6 +380,7 @@ def test_a_program_that_fails_ends_with_an_error_behind_the_table(folder, tmp_pa
     assert [one["method"] for one in found["methods"]] == ["pop"]
 
 
+@pytest.mark.slow
 def test_figures_of_the_numbers_are_those_of_propagation_evaluate(folder, tmp_path):
     """Both commands as they are typed; no two events have one time."""
     run = tmp_path / "run"

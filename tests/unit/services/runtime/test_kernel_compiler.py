@@ -158,6 +158,7 @@ def test_numba_alone_mistakes_one_closure_for_another(tmp_path):
     assert call_closures_of_two_processes(tmp_path, "") == [18, 18]
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_an_error(monkeypatch, capfd):
     monkeypatch.setitem(kernel_compiler.PARTS, EVALUATION, 2)
     monkeypatch.setenv("NUMBA_CACHE_DIR", os.devnull)  # no folder
