@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.model import ClientChange, ClientKey, ClientKind, StoreCorrupt
-from tests.contract.graph_store import event
+from tests.contract.graph_store import event, record_pairs
 from tests.contract.inside_cases import ANN, UPSERTS, assert_damage_is_found, fill_store
 from tests.neo4j_server.shared import get_shared_server
 
@@ -88,7 +88,7 @@ DAMAGES = {
     ),
     "the item of an interaction": (
         "MATCH (i:Interaction) WITH i ORDER BY i.sequence LIMIT 1 SET i.item = i.item + 2",
-        "is not connected to user 0 or to item 3, which it names",
+        "names user 0, item 3 and negative none, but its relationships differ",
     ),
     "the seed of an event": (
         "MATCH (i:Interaction {sequence: 2}) SET i.seed = i.seed + 1",
@@ -119,6 +119,29 @@ async def test_what_was_damaged_is_found(store, statement, found):
         get_shared_server().run(statement)
 
     await assert_damage_is_found(store, damage, found)
+
+
+@pytest.mark.parametrize(
+    ("statement", "negative"),
+    [
+        ("MATCH ()-[a:AGAINST]->() DELETE a", "3"),
+        ("MATCH (i:Interaction)-[:AGAINST]->() REMOVE i.negative", "none"),
+        ("MATCH (i:Interaction)-[:AGAINST]->() SET i.negative = 1", "1"),
+        ("MATCH (i)-[:AGAINST]->(c) CREATE (i)-[:AGAINST]->(c)", "3"),
+    ],
+    ids=["no relationship", "no number", "another number", "two relationships"],
+)
+async def test_a_negative_whose_relationship_differs_is_found(store, statement, negative):
+    """An erasure clears the negatives that it reaches by this relationship."""
+    await record_pairs(store, ("u0", "i0"), ("u0", "i1"))
+    answer = await store.record([event("e1", "u0", "i0", negative_id="i1")], auto_create=True)
+    sequence = answer.outcomes[0].sequence
+    assert await store.check() == []
+    get_shared_server().run(statement)
+    assert await store.check() == [
+        f"interaction {sequence} names user {ANN}, item 1 and negative {negative}, but its"
+        " relationships differ"
+    ]
 
 
 async def test_a_message_without_its_text_is_not_read(store):

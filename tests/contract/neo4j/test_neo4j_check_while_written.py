@@ -109,7 +109,7 @@ async def test_what_is_wrong_is_found_while_others_write(stores, tmp_path):
         return await checked.check()
 
     found = "; ".join(await find_lasting(look))
-    assert f"interaction {broken} is not connected to user" in found
+    assert f"interaction {broken} names user" in found
     assert "lacks 1 " in found
     assert "does not name client" in found
 

@@ -4,6 +4,7 @@ import pytest
 
 from propagation.adapters.shared.text_bodies import BodyEncoder
 from propagation.model import ClientChange, ClientKey, ClientKind, DamagedText
+from tests.contract.evolutions import REPORT
 from tests.contract.graph_store import event, record_pairs, text
 from tests.contract.inside_cases import ANN, BOB, UPSERTS, assert_damage_is_found, fill_store
 
@@ -60,6 +61,26 @@ DAMAGES = {
     "the counter that others are compared with": (
         "DELETE FROM progress WHERE name = 'texts_forgotten'",
         "the counter 'texts_forgotten' is missing",
+    ),
+    "the counter of merges": (
+        "UPDATE progress SET value = value - 1 WHERE name = 'merged'",
+        "the counter 'merged' is at 0, but the number 1 is already given",
+    ),
+    "the counter of gradients": (
+        "UPDATE progress SET value = 1 WHERE name = 'gradient'",
+        "the counter 'gradient' is at 1, but the number 2 is already given",
+    ),
+    "the counter of checkpoints": (
+        "UPDATE progress SET value = 0 WHERE name = 'checkpoint'",
+        "the counter 'checkpoint' is at 0, but the number 1 is already given",
+    ),
+    "the counter of checkpoints, which is gone": (
+        "DELETE FROM progress WHERE name = 'checkpoint'",
+        "the counter 'checkpoint' is missing",
+    ),
+    "the counter of claims": (
+        "INSERT INTO claim VALUES (7, 'w', 0, '[]')",
+        "the counter 'claim' is at 1, but the number 7 is already given",
     ),
     "an edge that ended": (
         "DELETE FROM edge_past",
@@ -167,6 +188,30 @@ async def test_what_was_damaged_is_found(store, statement, found):
         await store.database.write(lambda connection: connection.execute(statement))
 
     await assert_damage_is_found(store, damage, found)
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        (
+            "UPDATE progress SET value = 1 WHERE name = 'evolution'",
+            "the counter 'evolution' is at 1, but the number 2 is already given",
+        ),
+        (
+            "DELETE FROM progress WHERE name = 'evolution'",
+            "the counter 'evolution' is missing",
+        ),
+        ("DELETE FROM evolution_run WHERE run = 1", "1 runs of evolution are missing"),
+        ("DELETE FROM evolution_run", "2 runs of evolution are missing"),
+    ],
+    ids=["the counter", "no counter", "a run", "all runs"],
+)
+async def test_a_lost_run_of_evolution_or_its_counter_is_found(store, statement, found):
+    await store.save_evolution(REPORT)
+    await store.save_evolution(REPORT)
+    assert await store.check() == []
+    await store.database.write(lambda connection: connection.execute(statement))
+    assert await store.check() == [found]
 
 
 async def test_a_body_that_was_written_by_hand_is_found(store):

@@ -23,7 +23,7 @@ QUERIES = {
         "sequence {} belongs to an interaction and to another log entry"
     ),
     "maintenance/check/log/unconnected_interactions": (
-        "interaction {} is not connected to user {} or to item {}, which it names"
+        "interaction {} names user {}, item {} and negative {}, but its relationships differ"
     ),
     "maintenance/check/clients/missing_contents": (
         "entry {} of the log wrote a content of client {}, which is missing"

@@ -52,6 +52,14 @@ NAMED_CONTENTS = (
 STORED_CONTENTS = (
     "SELECT sequence, ref FROM client UNION ALL SELECT sequence, ref FROM client_before"
 )
+# Counters with the numbers that they gave: a counter below one of them would give it again.
+NUMBERED = (
+    ("merged", "merged", "number"),
+    ("gradient", "gradient", "rowid"),
+    ("evolution", "evolution_run", "run"),
+    ("checkpoint", "checkpoint", "id"),
+    ("claim", "claim", "token"),
+)
 # Columns of JSON, by table.
 LISTS = {
     "client": ("attributes", "categories", "metadata"),
@@ -178,8 +186,24 @@ QUESTIONS = (
         " UNION ALL SELECT 'texts_forgotten', EXISTS (SELECT 1 FROM profile_version)"
         " UNION ALL SELECT 'merged', EXISTS (SELECT 1 FROM merged)"
         " UNION ALL SELECT 'gradient', EXISTS (SELECT 1 FROM gradient)"
-        " UNION ALL SELECT 'reasoned', EXISTS (SELECT 1 FROM reasoned))"
+        " UNION ALL SELECT 'reasoned', EXISTS (SELECT 1 FROM reasoned)"
+        " UNION ALL SELECT 'evolution', EXISTS (SELECT 1 FROM evolution_run)"
+        " UNION ALL SELECT 'checkpoint', EXISTS (SELECT 1 FROM checkpoint)"
+        " UNION ALL SELECT 'claim', EXISTS (SELECT 1 FROM claim))"
         " WHERE used AND name NOT IN (SELECT name FROM progress)",
+    ),
+    *(
+        (
+            f"the counter '{name}' is at {{}}, but the number {{}} is already given",
+            f"SELECT value, given FROM progress, (SELECT max({number}) AS given FROM {table})"
+            f" WHERE name = '{name}' AND value < given",
+        )
+        for name, table, number in NUMBERED
+    ),
+    (
+        "{} runs of evolution are missing",
+        "SELECT value - stored FROM progress, (SELECT count(*) AS stored FROM evolution_run)"
+        " WHERE name = 'evolution' AND value > stored",
     ),
     (
         "a profile belongs to client {}, which the graph does not have",
