@@ -53,8 +53,6 @@ def configure_logging(log_format: Literal["console", "json"]) -> None:
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    # The driver logs an unreachable server at every attempt; its caller logs the failure anyway.
-    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
 
 
 def _escape_texts(

@@ -215,6 +215,39 @@ def test_times_are_asked_for_in_the_visitors_zone(browser):
         assert browser.find_field("From").get_property("value") == "2026-01-14T20:00"
 
 
+HELD = """
+const part = document.getElementById('health');
+part.querySelector('p').tabIndex = 0;
+part.querySelector('p').focus();
+replacePart('health', '<p class="health good"><strong>newer</strong> <span>words</span></p>');
+const kept = part.textContent.includes('newer');
+part.querySelector('p').blur();
+return kept;
+"""
+
+
+def test_what_came_while_a_part_had_the_focus_is_shown_when_the_focus_leaves(browser):
+    browser.open("/settings")  # nothing is live there
+    browser.driver.execute_script(
+        "document.querySelector('main').innerHTML ="
+        " '<div id=\"health\"><p><strong>older</strong> <span>words</span></p></div>';"
+    )
+    assert not browser.driver.execute_script(HELD), "nobody loses her place"
+    block_until(lambda: "newer" in browser.find("#health").text, 5.0)
+
+
+def test_a_page_that_hears_nothing_says_away_in_place_of_the_health(browser):
+    browser.open("/")
+    browser.wait_for("well")
+    word = browser.driver.execute_script(
+        "loseConnection('lost'); loseConnection('lost');"
+        " const word = document.querySelector('#health strong').textContent;"
+        " regainConnection(); return word;"  # at once, or a frame would come between
+    )
+    assert word == "away"
+    assert browser.find("#health strong").text != "away"
+
+
 def test_the_page_works_without_its_script(browser):
     browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:

@@ -3,6 +3,7 @@
 That is a page of this site, and never an address that only takes a form.
 """
 
+import re
 from collections.abc import Collection
 from urllib.parse import unquote, urlsplit
 
@@ -10,6 +11,8 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 
 FIRST = "/"
+# Browsers drop tabs and line breaks, so "/", a tab and "/" would begin another site's address.
+DROPPED = re.compile(r"[\x00-\x1f]")
 
 
 class ReturnAddresses:
@@ -23,9 +26,11 @@ class ReturnAddresses:
 
         Else the address of the first view.
         """
-        if not address.startswith("/") or address[1:2] in ("/", "\\"):
-            return FIRST  # browsers would read it as another site's
-        scope = {"type": "http", "method": "GET", "path": unquote(urlsplit(address).path)}
+        foreign = address[1:2] in ("/", "\\")  # browsers would read it as another site's
+        if not address.startswith("/") or foreign or DROPPED.search(address):
+            return FIRST
+        path = address.partition("#")[0].partition("?")[0]
+        scope = {"type": "http", "method": "GET", "path": unquote(path)}
         shown = any(page.matches(scope)[0] == Match.FULL for page in self._pages)
         return address if shown else FIRST
 
@@ -36,7 +41,10 @@ class ReturnAddresses:
         """
         if request.method != "POST":
             return self.check(_join(request.url.path, request.url.query))
-        page = urlsplit(request.headers.get("referer", ""))
+        try:
+            page = urlsplit(request.headers.get("referer", ""))
+        except ValueError:  # no browser sends such a one
+            return FIRST
         own = page.netloc == request.headers.get("host", "")
         return self.check(_join(page.path, page.query)) if own else FIRST
 

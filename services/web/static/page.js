@@ -66,11 +66,43 @@ function say(sentence) {
 }
 
 // A part is replaced only if nothing in it has the keyboard's focus, so that nobody loses her place.
+// What came meanwhile is shown when the focus leaves the part.
+const held = new Map();
+
 function replacePart(id, markup) {
   const place = document.getElementById(id);
-  if (place === null || place.contains(document.activeElement)) return;
+  if (place === null) return;
+  if (place.contains(document.activeElement)) {
+    held.set(id, markup);
+    return;
+  }
+  held.delete(id);
   place.innerHTML = markup;
   showTimes(place);
+}
+
+function showHeld() {
+  for (const [id, markup] of [...held]) replacePart(id, markup);
+}
+
+// While nothing is heard, nobody knows the service's health; the next frame brings back the word of before, or a new one.
+let healthBefore = null;
+
+function loseConnection(sentence) {
+  say(sentence);
+  const place = document.getElementById("health");
+  if (place === null || healthBefore !== null) return;
+  healthBefore = place.innerHTML;
+  const shown = place.querySelector(".health");
+  if (shown === null) return;
+  shown.className = "health bad";
+  shown.querySelector("strong").textContent = "away";
+  shown.querySelector("span").textContent = "The page hears nothing of the service.";
+}
+
+function regainConnection() {
+  if (healthBefore !== null) document.getElementById("health").innerHTML = healthBefore;
+  healthBefore = null;
 }
 
 // What each router's messages did in the last minutes. A dot or a row flashes when more flowed.
@@ -105,12 +137,13 @@ function follow(view) {
       last = Date.now();
       const frame = JSON.parse(event.data);
       say(frame.problem);
+      regainConnection();
       for (const [id, markup] of Object.entries(frame.parts)) replacePart(id, markup);
       showFlows(frame.flows);
     });
     source.addEventListener("signed-out", () => window.location.reload());
     source.addEventListener("error", () => {
-      say("The connection is lost, so the figures are of before. It is tried again every second.");
+      loseConnection("The connection is lost, so the figures are of before. It is tried again every second.");
       if (source !== null && source.readyState === EventSource.CLOSED) {
         source = null;
         setTimeout(open, TRY_AGAIN_MS);
@@ -127,7 +160,7 @@ function follow(view) {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   window.addEventListener("pagehide", close);
   setInterval(() => {
-    if (source !== null && Date.now() - last > SLOW_MS) say("Nothing was heard from the page's server for 20 seconds.");
+    if (source !== null && Date.now() - last > SLOW_MS) loseConnection("Nothing was heard from the page's server for 20 seconds.");
   }, 5000);
   open();
 }
@@ -144,6 +177,7 @@ async function tryAgain() {
 document.addEventListener("DOMContentLoaded", () => {
   showTimes(document);
   askTimesInZone();
+  document.addEventListener("focusout", () => setTimeout(showHeld, 0)); // the focus is still leaving
   if (document.body.dataset.live !== undefined) follow(document.body.dataset.live);
   if (document.body.dataset.again !== undefined) setInterval(tryAgain, TRY_AGAIN_MS);
 });

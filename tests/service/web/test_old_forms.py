@@ -1,6 +1,6 @@
 """Forms of a session that is gone: the page was started again, or the token's session ended."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -80,6 +80,7 @@ async def closed(tmp_path, tokens):
         ("{}/live?view=now", "/"),
         ("{}/no/such/page", "/"),
         ("https://attacker.example/clients", "/"),
+        ("http://[", "/"),
         ("", "/"),
     ],
 )
@@ -100,10 +101,18 @@ async def test_a_sign_in_leads_to_the_page_of_the_form(
         assert signed_in.headers["location"] == leads_to
 
 
-@pytest.mark.parametrize("form", ["/round", "/failures/replay", "/live?view=now", "/sign-in"])
+# Browsers drop the tab, and urlsplit takes the rest for a host that is none.
+BROKEN = ("/\t/[", "/\t/a\u2100b", "/\t/evil.example/", "/[")
+
+
+@pytest.mark.parametrize(
+    "form", ["/round", "/failures/replay", "/live?view=now", "/sign-in", *BROKEN]
+)
 async def test_a_sign_in_leads_to_no_forms_address(closed, start_page, tokens, form):
     async with start_page(closed.address, token_needed=True) as page:
-        assert f'name="next" value="{form}"' not in (await page.get(f"/sign-in?next={form}")).text
+        shown = await page.get(f"/sign-in?{urlencode({'next': form})}")
+        assert shown.status_code == 200
+        assert f'name="next" value="{form}"' not in shown.text
         signed_in = await page.http.post(
             "/sign-in", data={"token": tokens.secrets[Role.ADMIN], "next": form}
         )

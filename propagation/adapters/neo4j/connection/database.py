@@ -117,6 +117,8 @@ def create_driver(settings: Neo4jSettings, connections: int, seconds: float) -> 
     Args:
         seconds: The longest time that getting a connection may take.
     """
+    # The driver logs an unreachable server at every attempt; its caller tells the failure anyway.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
     return AsyncGraphDatabase.driver(
         settings.uri,
         auth=settings.credentials(),
