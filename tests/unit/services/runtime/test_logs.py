@@ -14,7 +14,6 @@ try:
 except ValueError:
     log = logging.getLogger("propagation.workflow.reason.cold_start")
     log.warning("client %d is not described yet", 1, exc_info=True)
-logging.getLogger("neo4j").warning("an attempt failed")
 """
 
 
