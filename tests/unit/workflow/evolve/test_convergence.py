@@ -57,7 +57,7 @@ async def test_few_and_many_routers_become_as_many_as_the_communities(tmp_path, 
     assert 2 <= counts[-1] <= 6, counts
 
 
-@pytest.mark.parametrize(("planted", "seed", "start"), [(12, 3, 80), (20, 4, 8)])
+@pytest.mark.parametrize(("planted", "seed", "start"), [(6, 2, 80), (12, 3, 80), (20, 4, 8)])
 async def test_the_number_of_routers_settles_near_that_of_the_communities(
     tmp_path, planted, seed, start
 ):

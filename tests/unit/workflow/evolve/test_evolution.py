@@ -424,7 +424,7 @@ async def run_evolutions(engine, restless, count, events=6, seed=100):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("count", "events"), [(8, 6), (30, 12)])
+@pytest.mark.parametrize(("count", "events"), [(8, 6), (100, 12)])
 async def test_after_many_evolutions_mass_is_the_sum_of_what_interactions_wrote(
     start_engine, monkeypatch, count, events
 ):
