@@ -95,6 +95,7 @@ async def show_router(request: Request) -> Response:
         steps=steps,
         status=status,
         before=before,
+        before_is_other=before is not None and is_of_other_router(messages[0], before),
         change=change,
     )
 
@@ -134,11 +135,20 @@ def compare_sent(sent: pb.RouterVersion, before: pb.RouterVersion | None) -> Sen
     """Compare a version with the one before.
 
     An undo sends an earlier text with the largest attributes that the router stands for now. Others
-    have the attributes that are new in them, so the two kinds are not compared.
+    have the attributes that are new in them, so the two kinds are not compared. Nor are messages of
+    two routers that had the same number.
     """
-    if before is None or is_of_undo(sent) or is_of_undo(before):
+    if before is None or is_of_other_router(sent, before) or is_of_undo(sent) or is_of_undo(before):
         return SentMessage(sent, (), ())
     return SentMessage(sent, _list_missing(sent, before), _list_missing(before, sent))
+
+
+def is_of_other_router(sent: pb.RouterVersion, before: pb.RouterVersion) -> bool:
+    """Tell whether another router sent the version before.
+
+    The ends of both are told as of now, so those of one router are equal, or absent.
+    """
+    return before.HasField("end") and before.end != sent.end
 
 
 def is_of_undo(sent: pb.RouterVersion) -> bool:

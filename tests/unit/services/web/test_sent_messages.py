@@ -15,6 +15,17 @@ def test_a_message_is_compared_with_the_one_before():
     assert (list(first.gained), list(first.lost)) == ([], [])
 
 
+def test_messages_of_two_routers_with_one_number_are_not_compared():
+    """What became of them is told up to now: a later bootstrap ended both, or only the earlier."""
+    earlier, later = pb.RouterEnd(sequence=5), pb.RouterEnd(sequence=9)
+    for end, before in ((None, earlier), (later, earlier)):
+        found = compare_sent(sent("jazz", end=end), sent("folk", end=before))
+        assert (list(found.gained), list(found.lost)) == ([], [])
+    for end in (None, later):
+        same = compare_sent(sent("jazz", end=end), sent("folk", end=end))
+        assert (list(same.gained), list(same.lost)) == (["jazz"], ["folk"])
+
+
 def test_a_message_of_an_undo_is_not_compared_with_others():
     """Its attributes are the largest of the router, and not those that its text brought."""
     undo = sent("jazz", evolution=pb.EvolutionOrigin(run=2, undoes=1))
