@@ -169,7 +169,8 @@ async def run_service(
         await service.health.report_serving(False)
         await _start(service.server)
         # The page says that the service is starting, and shows it when it has started.
-        page = await stack.enter_async_context(_serve_page(settings, socket))
+        pages = await stack.enter_async_context(contextlib.AsyncExitStack())
+        page = await pages.enter_async_context(_serve_page(settings, socket))
         if page is not None:
             log.info("the page is open, and the service is starting", page=page)
 
@@ -180,6 +181,7 @@ async def run_service(
         # If the graph's server does not answer this process, a replica may still reach it.
         worker.start(report_reachable=service.health.report_serving)
         stack.push_async_callback(service.stop, settings.server.grace_seconds)
+        stack.push_async_callback(pages.aclose)  # it asks nothing of a service that ends its calls
         readiness.declare()
 
         metrics = await stack.enter_async_context(
