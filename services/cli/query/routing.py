@@ -166,7 +166,9 @@ def _print(count: int, answer: pb.TracePropagationResponse) -> None:
         )
     for place, path in enumerate(answer.paths, 1):
         print_text(f"{place}. {path.text or ' -> '.join(hop.text for hop in path.hops)}", "")
-    if answer.truncated:
+    if answer.truncated and len(answer.paths) < count:
+        print_text("There are more paths than an answer holds; begin at one of the steps.")
+    elif answer.truncated:
         print_text(f"There are more than {count} paths; raise -n to see them.")
 
 

@@ -30,9 +30,9 @@ from services.web.views.view_table import ViewTable
 FIRST_LIMIT = 20
 MAX_LIMIT = 1_000
 MAX_LINE = 2**63 - 1
-SUGGESTED_ATTRIBUTES = 16
+SUGGESTED_ROUTERS, SUGGESTED_ATTRIBUTES = 12, 16
 NEAR = 0.75
-"""Least share of equal letters (difflib) for a name to be meant by another one."""
+"""From this share of equal letters on (difflib's ratio), a text may mean a name."""
 CHOICES = {
     "item": "item (id or title)",
     "user": "user (id or title)",
@@ -145,7 +145,7 @@ def _show_answer(
         choices=_list_choices(get_visitor(request)),
         answer=answer,
         limit=limit,
-        more=origin.link(min(5 * limit, MAX_LIMIT)) if limit < MAX_LIMIT else "",
+        more=link_more(origin, len(answer.paths), limit),
         drawn=MAX_PATHS,
         picture=draw_paths(drawn) if drawn.steps else None,
         summary=describe_answer(answer, backward=backward),
@@ -154,6 +154,14 @@ def _show_answer(
         senders=list_senders(answer),
         profile=profile,
     )
+
+
+def link_more(origin: Origin, shown: int, limit: int) -> str:
+    """Return the address with more paths; empty if there is none.
+
+    Fewer than the limit are as many as a message holds, so a larger limit would show the same.
+    """
+    return origin.link(min(5 * limit, MAX_LIMIT)) if limit <= shown < MAX_LIMIT else ""
 
 
 def read_origin(query: Mapping[str, str]) -> Origin | None:
@@ -303,10 +311,10 @@ async def _show_form(
     origin: Origin | None = None,
     problem: str = "",
 ) -> Response:
-    unknown = problem and origin is not None and origin.choice in KINDS_BY_NAME
-    routers = await list_routers(visitor, pb.BANK_TASTE)
-    names = list(dict.fromkeys(name for router in routers for name in router.attributes))
-    sought = origin.value if problem and origin is not None and origin.choice == "attribute" else ""
+    unknown = origin.choice if problem and origin is not None else ""
+    first = await visitor.stub.ListRouters(
+        pb.ListRoutersRequest(bank=pb.BANK_TASTE, page_size=SUGGESTED_ROUTERS)
+    )
     return show(
         request,
         "trace/begin.html",
@@ -314,10 +322,19 @@ async def _show_form(
         origin=origin,
         choices=_list_choices(visitor),
         problem=problem,
-        meant=await find_meant_clients(request) if unknown else (),
-        meant_attributes=find_meant_attributes(sought, names),
-        suggested=names[:SUGGESTED_ATTRIBUTES],
+        meant=await find_meant_clients(request) if unknown in KINDS_BY_NAME else (),
+        meant_attributes=find_meant_attributes(
+            origin.value, _list_attributes(await list_routers(visitor, pb.BANK_TASTE))
+        )
+        if origin is not None and unknown == "attribute"
+        else (),
+        suggested=_list_attributes(first.routers)[:SUGGESTED_ATTRIBUTES],
     )
+
+
+def _list_attributes(routers: Iterable[pb.Router]) -> list[str]:
+    """List the attributes of routers' texts, each once."""
+    return list(dict.fromkeys(name for router in routers for name in router.attributes))
 
 
 def find_meant_attributes(text: str, names: Iterable[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from propagation.v1 import propagation_pb2 as pb
-from services.web.views.trace import describe_answer, find_meant_attributes
+from services.web.views.trace import Origin, describe_answer, find_meant_attributes, link_more
 
 LINE = pb.Hop(profile=pb.ProfileHop(kind=pb.CLIENT_KIND_USER, line=pb.Line(text="likes jazz")))
 
@@ -40,6 +40,15 @@ def hear(version: int, *, evolution: bool = False) -> pb.Path:
 def test_a_line_rests_on_what_is_there(paths, truncated, sentence):
     answer = pb.TracePropagationResponse(paths=paths, truncated=truncated)
     assert describe_answer(answer, backward=True) == f"The line rests on {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("shown", "limit", "leads_to"),
+    [(20, 20, 100), (500, 500, 1_000), (1_000, 1_000, 0), (7, 20, 0)],
+)
+def test_more_paths_are_offered_if_a_larger_limit_shows_more(shown, limit, leads_to):
+    found = link_more(Origin("attribute", "jazz"), shown, limit)
+    assert found == (f"/trace?attribute=jazz&limit={leads_to}" if leads_to else "")
 
 
 def test_attributes_that_a_text_may_mean_are_near_or_share_a_word():
