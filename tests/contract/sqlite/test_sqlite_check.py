@@ -201,8 +201,11 @@ async def test_what_was_damaged_is_found(store, statement, found):
             "DELETE FROM progress WHERE name = 'evolution'",
             "the counter 'evolution' is missing",
         ),
-        ("DELETE FROM evolution_run WHERE run = 1", "1 runs of evolution are missing"),
-        ("DELETE FROM evolution_run", "2 runs of evolution are missing"),
+        (
+            "DELETE FROM evolution_run WHERE run = 1",
+            "the counter 'evolution' is at 2, and the stored runs are 1",
+        ),
+        ("DELETE FROM evolution_run", "the counter 'evolution' is at 2, and the stored runs are 0"),
     ],
     ids=["the counter", "no counter", "a run", "all runs"],
 )

@@ -52,7 +52,8 @@ NAMED_CONTENTS = (
 STORED_CONTENTS = (
     "SELECT sequence, ref FROM client UNION ALL SELECT sequence, ref FROM client_before"
 )
-# Counters with the numbers that they gave: a counter below one of them would give it again.
+# Counters, and the column of a table that holds the numbers they gave: one that is too low would
+# give a number twice.
 NUMBERED = (
     ("merged", "merged", "number"),
     ("gradient", "gradient", "rowid"),
@@ -184,13 +185,12 @@ QUESTIONS = (
         "the counter {!r} is missing",
         "SELECT name FROM (SELECT 'texts' AS name, EXISTS (SELECT 1 FROM profile_version) AS used"
         " UNION ALL SELECT 'texts_forgotten', EXISTS (SELECT 1 FROM profile_version)"
-        " UNION ALL SELECT 'merged', EXISTS (SELECT 1 FROM merged)"
-        " UNION ALL SELECT 'gradient', EXISTS (SELECT 1 FROM gradient)"
         " UNION ALL SELECT 'reasoned', EXISTS (SELECT 1 FROM reasoned)"
-        " UNION ALL SELECT 'evolution', EXISTS (SELECT 1 FROM evolution_run)"
-        " UNION ALL SELECT 'checkpoint', EXISTS (SELECT 1 FROM checkpoint)"
-        " UNION ALL SELECT 'claim', EXISTS (SELECT 1 FROM claim))"
-        " WHERE used AND name NOT IN (SELECT name FROM progress)",
+        + "".join(
+            f" UNION ALL SELECT '{name}', EXISTS (SELECT 1 FROM {table})"
+            for name, table, _ in NUMBERED
+        )
+        + ") WHERE used AND name NOT IN (SELECT name FROM progress)",
     ),
     *(
         (
@@ -201,8 +201,8 @@ QUESTIONS = (
         for name, table, number in NUMBERED
     ),
     (
-        "{} runs of evolution are missing",
-        "SELECT value - stored FROM progress, (SELECT count(*) AS stored FROM evolution_run)"
+        "the counter 'evolution' is at {}, and the stored runs are {}",
+        "SELECT value, stored FROM progress, (SELECT count(*) AS stored FROM evolution_run)"
         " WHERE name = 'evolution' AND value > stored",
     ),
     (
