@@ -69,9 +69,17 @@ function say(sentence) {
 // What came meanwhile is shown when the focus leaves the part.
 const held = new Map();
 
+// The health's markup while nothing is heard, and "away" stands in its place; null while frames come.
+let healthBefore = null;
+
 function replacePart(id, markup) {
   const place = document.getElementById(id);
   if (place === null) return;
+  if (id === "health" && healthBefore !== null) {
+    held.delete(id);
+    healthBefore = markup;
+    return;
+  }
   if (place.contains(document.activeElement)) {
     held.set(id, markup);
     return;
@@ -85,14 +93,11 @@ function showHeld() {
   for (const [id, markup] of [...held]) replacePart(id, markup);
 }
 
-// While nothing is heard, nobody knows the service's health; the next frame brings back the word of before, or a new one.
-let healthBefore = null;
-
 function loseConnection(sentence) {
   say(sentence);
   const place = document.getElementById("health");
   if (place === null || healthBefore !== null) return;
-  healthBefore = place.innerHTML;
+  healthBefore = held.get("health") ?? place.innerHTML;
   const shown = place.querySelector(".health");
   if (shown === null) return;
   shown.className = "health bad";
@@ -101,8 +106,9 @@ function loseConnection(sentence) {
 }
 
 function regainConnection() {
-  if (healthBefore !== null) document.getElementById("health").innerHTML = healthBefore;
+  const before = healthBefore;
   healthBefore = null;
+  if (before !== null) replacePart("health", before);
 }
 
 // What each router's messages did in the last minutes. A dot or a row flashes when more flowed.
