@@ -31,8 +31,8 @@ Any call may end with these codes; the calls below name their own codes in addit
 - PERMISSION_DENIED (NOT_ALLOWED): the token lacks the role that the call needs. The fact `role`
   names it.
 - RESOURCE_EXHAUSTED (TOO_MUCH): the caller exceeds its rate limit; retry_seconds says how long
-  to wait. STORE_FULL: the disk is full. TOO_LARGE: the answer is; ask for fewer rows. Without
-  details: the request is too large.
+  to wait. STORE_FULL: the disk is full. TOO_LARGE: the answer is too large; ask for fewer
+  rows. What the call was to write is written. Without details: the request is too large.
 - UNAVAILABLE (STARTING, STORE_UNREACHABLE, STORE_BUSY, STORE_REFUSED): try again later, or
   another replica.
 - DEADLINE_EXCEEDED (OUT_OF_TIME): the deadline left no time; nothing was done.

@@ -24,7 +24,7 @@ class AnswerTooLarge(PropagationError):
         self.size, self.most = size, most
         super().__init__(
             f"the answer has {size:,} bytes, more than server.max_message_bytes ({most:,}); ask for"
-            " fewer rows or paths, or raise the setting"
+            " fewer rows or paths, or raise the setting (what the call was to write is written)"
         )
 
 

@@ -73,7 +73,10 @@ class Environment:
         run(*PIP, "--python", self.python, *arguments)
 
     def install_lock(self, lock: Path) -> None:
-        """Install what a lock names: by uv in a fifth of pip's time, else by pip."""
+        """Install what a lock names, by uv or else by pip.
+
+        uv takes a fifth of pip's time.
+        """
         options = ("--require-hashes", "--requirement", lock)
         uv = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", self.python)
         if subprocess.run([*uv, *options], cwd=FOLDER, env=OUTSIDE).returncode:

@@ -112,7 +112,9 @@ def event_to_proto(event: WatchEvent, references: References) -> pb.WatchPropaga
 
 
 def count_merges(merges: Sequence[WatchEvent]) -> pb.WatchPropagationResponse:
-    """Count merges by router, in one event with the last one's sequence.
+    """Count merges by router in one event.
+
+    It has the last merge's sequence.
 
     Args:
         merges: At least one; other events are not counted.

@@ -1,11 +1,11 @@
-"""What the driver itself writes of a server that is away."""
+"""The driver's own lines about a server that does not answer."""
 
 import subprocess
 import sys
 
 from tests.ports import find_free_port
 
-# As a command of an operator runs it: nothing has set up logging.
+# An operator's command does the same: it sets up no logging.
 SCRIPT = """
 import asyncio, contextlib, sys
 from neo4j.exceptions import DriverError, Neo4jError
