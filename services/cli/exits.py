@@ -80,8 +80,7 @@ def run_command(command: Callable[[], int | None], debug: bool) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _report_error(f"{where}{error.strerror or error}", ExitCode.DATA, debug)
     except Exception as error:
-        # If Ctrl-C interrupts `__set_name__` during an import, Python raises another error.
-        if KeyboardInterrupt in (type(error.__cause__), type(error.__context__)):
+        if interruption.explains_errors():
             return ExitCode.INTERRUPTED
         return _report_error(
             (

@@ -10,6 +10,8 @@ from types import FrameType
 from propagation.forced_exit import clean_up_now
 
 FORCED_SECONDS = 1.5
+# An error may come before the thread that waits for the signal has its turn.
+NOTICE_SECONDS = 0.1
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -26,6 +28,9 @@ class Interruption:
 
     exit_code = 130  # as after Ctrl-C
     _drain_seconds = 0.0
+
+    def __init__(self) -> None:
+        self._came = threading.Event()
 
     def start(self) -> None:
         """Let SIGTERM and SIGHUP do what Ctrl-C does.
@@ -54,9 +59,19 @@ class Interruption:
         """
         self._drain_seconds, self.exit_code = seconds, 1
 
+    def explains_errors(self) -> bool:
+        """Whether a signal came that can end what runs with any error.
+
+        C code that calls Python may turn Ctrl-C into an error of its own: SQLite does in a query
+        that calls our functions, and pydantic while it builds a model. While the process drains,
+        signals raise nothing.
+        """
+        return not self._drain_seconds and self._came.wait(NOTICE_SECONDS)
+
     def _watch(self, pipe: int) -> None:
         while os.read(pipe, 1)[0] not in STOP_SIGNALS:
             pass
+        self._came.set()
         time.sleep(FORCED_SECONDS)
         if self._drain_seconds:
             time.sleep(self._drain_seconds)

@@ -140,26 +140,6 @@ def test_other_cells_stay():
     assert inspect._format_cell(NASTY).isprintable()
 
 
-def test_an_interruption_within_an_import_is_no_fault():
-    """Python 3.11 makes a RuntimeError of what `__set_name__` raises."""
-
-    class Interrupted:
-        def __set_name__(self, owner, name):
-            raise KeyboardInterrupt
-
-    def load():
-        type("Loaded", (), {"field": Interrupted()})
-
-    def fail():
-        try:
-            load()
-        except KeyboardInterrupt as error:  # as Python 3.12 lets it through
-            raise RuntimeError("Error calling __set_name__") from error
-
-    for command in (load, fail):
-        assert run_command(command, debug=False) == ExitCode.INTERRUPTED
-
-
 @pytest.mark.slow
 def test_without_a_terminal_progress_is_a_line_a_minute(capsys, monkeypatch):
     monkeypatch.setattr(console, "FIRST_SECONDS", 0.1)
