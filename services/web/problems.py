@@ -35,6 +35,8 @@ STATUSES: Mapping[grpc.StatusCode, int] = {
     grpc.StatusCode.UNAVAILABLE: 503,
     grpc.StatusCode.DEADLINE_EXCEEDED: 503,
 }
+# 429 would tell a program to ask again later, which helps with neither of these.
+STATUSES_OF_REASONS: Mapping[str, int] = {"TOO_LARGE": 502, "STORE_FULL": 507}
 FORGED_LINK = (
     "This link to a page of a list is wrong or out of date; begin at the list’s first page."
 )
@@ -93,7 +95,7 @@ def describe_failure(error: CallFailed, form_of: str = "") -> Problem:
         form_of: The address of the page whose form was sent; empty: no form was sent.
     """
     code = error.code()
-    status = STATUSES.get(code, 502)
+    status = STATUSES_OF_REASONS.get(error.reason) or STATUSES.get(code, 502)
     if isinstance(error, Unreachable) or error.reason in ("STARTING", "STOPPING"):
         return _describe_silence(error, form_of)
     if code == grpc.StatusCode.PERMISSION_DENIED:

@@ -1,4 +1,4 @@
-"""What the page says about a field of a call."""
+"""What the page says about a refused call, and about a field of it."""
 
 import re
 from importlib.resources import files
@@ -6,10 +6,13 @@ from importlib.resources import files
 import grpc
 import pytest
 
+from propagation.errors import PropagationError, StoreFull
 from propagation.model import InvalidInput
 from propagation.v1 import propagation_pb2 as pb
 from propagation_client import CallFailed
 from services.grpc.status import build_status
+from services.runtime.errors import AnswerTooLarge
+from services.security.rate_limits import RateLimited
 from services.web.problems import FORGED_LINK, SENTENCES_OF_FIELDS, describe_failure
 
 REQUESTS = [
@@ -21,7 +24,11 @@ LABEL = re.compile(r"<label[^>]*>(?:<input[^>]*>)?\s*([^<{]+)")
 
 
 def refuse(field: str, problem: str) -> CallFailed:
-    code, status = build_status(InvalidInput(field, problem), str)
+    return fail(InvalidInput(field, problem))
+
+
+def fail(error: PropagationError) -> CallFailed:
+    code, status = build_status(error, str)
     metadata = (("grpc-status-details-bin", status.SerializeToString()),)
     return CallFailed(code, trailing_metadata=metadata, details=status.message)
 
@@ -61,3 +68,15 @@ def test_a_refusal_is_a_sentence_in_the_words_of_the_form(field, problem, senten
     shown = describe_failure(refuse(field, problem))
     assert (shown.status, shown.sentence) == (400, sentence)
     assert refuse(field, problem).code() == grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (RateLimited("calls", 0.5), 429),
+        (AnswerTooLarge(5 << 20, 4 << 20), 502),
+        (StoreFull("no space"), 507),
+    ],
+)
+def test_only_too_many_calls_are_429(error, status):
+    assert describe_failure(fail(error)).status == status
