@@ -141,6 +141,7 @@ Count = Annotated[int, typer.Option("-n", "--count", "--limit", min=1, max=1000,
 T = TypeVar("T")
 Opened = TypeVar("Opened", "Engine", "GraphStore")
 WAIT_SECONDS, WAIT_PAUSE_SECONDS = 300.0, 0.5
+WAIT_TO_LISTEN_SECONDS = 20.0
 KINDS = {"user": pb.CLIENT_KIND_USER, "item": pb.CLIENT_KIND_ITEM}
 
 
@@ -181,6 +182,7 @@ def ask(
     goes_on: str = "",
     *,
     wait: float = WAIT_SECONDS,
+    wait_to_listen: float = 0.0,
 ) -> T:
     """Run `call` with a stub of the service.
 
@@ -189,6 +191,8 @@ def ask(
     Args:
         goes_on: Printed at Ctrl-C, if the service goes on with the work; "" prints nothing.
         wait: How many seconds to wait at most for a service that is starting.
+        wait_to_listen: How many of these seconds to wait for a service that does not even listen
+            yet.
 
     Raises:
         Unreachable: There is no service.
@@ -196,7 +200,7 @@ def ask(
         Refused: The service refused the call.
     """
     try:
-        return asyncio.run(_call_when_ready(address, call, wait))
+        return asyncio.run(_call_when_ready(address, call, wait, wait_to_listen))
     except KeyboardInterrupt:
         if goes_on:
             print("propagation:", goes_on, file=sys.stderr)
@@ -236,11 +240,18 @@ def ask_or_open(
 
 
 async def _call_when_ready(
-    address: str, call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]", wait: float
+    address: str,
+    call: "Callable[[PropagationServiceAsyncStub], Awaitable[T]]",
+    wait: float,
+    wait_to_listen: float,
 ) -> T:
-    from services.client.stub import build_credentials, connect
+    from services.client.stub import build_credentials, connect, wait_until_listening
 
     end, shown = time.monotonic() + wait, ""
+    if wait_to_listen:
+        await wait_until_listening(
+            address, wait_to_listen, lambda why: print_error(f"waiting: {why}")
+        )
     while True:
         try:
             async with connect(address, build_credentials(os.environ)) as stub:

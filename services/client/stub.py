@@ -1,6 +1,8 @@
 """The command line's client, with errors that say what to do."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
@@ -64,6 +66,30 @@ async def connect(address: str, credentials: Credentials = NO_CREDENTIALS) -> As
     """Open a client, and yield its stub. See `open_client`."""
     async with open_client(address, credentials) as client:
         yield client.stub
+
+
+async def wait_until_listening(
+    address: str, seconds: float, announce: Callable[[str], None]
+) -> None:
+    """Wait until a service listens at an address, or `seconds` have passed.
+
+    A service that was just started listens after some seconds, once Python has loaded it. Whether
+    one listens in the end, the next call tells.
+
+    Args:
+        announce: Called with a sentence if it does not listen within a second.
+    """
+    async with open_client(address, build_credentials(os.environ)) as client:
+        ready = asyncio.ensure_future(client.channel.channel_ready())
+        try:
+            done, _ = await asyncio.wait([ready], timeout=min(1.0, seconds))
+            if not done:
+                announce(
+                    f"no service answers at {address} yet, which may have been started just now"
+                )
+                await asyncio.wait([ready], timeout=max(seconds - 1.0, 0.0))
+        finally:
+            ready.cancel()
 
 
 def explain_failure(error: CallFailed, address: str) -> PropagationError:

@@ -22,7 +22,7 @@ from services.report.score_words import PARTS
 from services.runtime.console import create_console, make_printable, print_table, print_text
 
 WIDTH, BAR = 110, 10
-NAME_CHARS, GROUP_CHARS = 30, 18
+NAME_CHARS, GROUP_CHARS = 34, 24
 ROUTERS_SHOWN = 8
 AUTHORS = {
     pb.AUTHOR_CATALOGUE: "catalogue",

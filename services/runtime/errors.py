@@ -76,5 +76,5 @@ class NotInstalled(PropagationError):
     def __init__(self, setting: str, extra: str) -> None:
         super().__init__(
             f"{setting} needs a package that is not installed; run pip install"
-            f" 'preference-propagation[{extra}]'"
+            f" 'preference-propagation[{extra}]', or `make setup` in a checkout"
         )

@@ -36,8 +36,9 @@ FOOTNOTE = (
     " counts the same, so they are not the differences of the levels."
 )
 MATCHED = (
-    "N@10: against 9 unseen items. matched: against 9 of the target's kind, items with adopters or"
-    " items without. best: off + kNN + factors, the live ranker without routers."
+    "N@10: against 9 unseen items, or all if there are fewer. matched: against 9 of the target's"
+    " kind, items with adopters or items without. best: off + kNN + factors, the live ranker"
+    " without routers."
 )
 SPREAD_FORMATS = {"t": ".1f", "standard_error": ".4f"}
 SLICE_HEADERS = (

@@ -12,6 +12,7 @@ from propagation.plurals import pluralize
 from services.cli.access import (
     LOOPBACK,
     WAIT_SECONDS,
+    WAIT_TO_LISTEN_SECONDS,
     Address,
     AsJson,
     Assignments,
@@ -50,7 +51,10 @@ def import_(
     wait: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0, help="How long to wait for a service that is starting."
+            metavar="SECONDS",
+            min=0,
+            help="How long to wait for a service that is starting; at most 20 s of it for one that"
+            " does not listen yet.",
         ),
     ] = WAIT_SECONDS,
     address: Address = LOOPBACK,
@@ -102,6 +106,7 @@ def _upload(dataset: "Dataset", address: str, wait: float) -> "UploadReport":
                 stub, dataset.clients, dataset.events, lambda done: progress(done, total)
             ),
             wait=wait,
+            wait_to_listen=min(wait, WAIT_TO_LISTEN_SECONDS),
         )
 
 

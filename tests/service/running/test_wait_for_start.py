@@ -1,4 +1,4 @@
-"""Commands wait for a service that says that it is starting, and for no other."""
+"""Commands wait for a service that says that it is starting; import also until one listens."""
 
 import asyncio
 import fcntl
@@ -86,6 +86,30 @@ async def test_a_refusal_for_another_reason_ends_a_command_at_once(start_service
         code, said = await run_command("import", folder, "--address", service.address)
     assert code == 6, said
     assert "waiting" not in said
+
+
+@pytest.mark.slow
+async def test_import_waits_for_a_service_that_does_not_listen_yet(tmp_path, folder):
+    port, own_port = find_free_port(), find_free_port()
+    await learn_catalogue(tmp_path, port)
+    importing = asyncio.create_task(
+        run_command("import", folder, "--address", f"127.0.0.1:{own_port}")
+    )
+    await asyncio.sleep(6)
+    assert not importing.done()
+    async with fake_llm(port=port), run_service(make_settings(tmp_path, port, own_port)):
+        code, said = await importing
+    assert code == 0, said
+    assert said.count("started just now") == 1
+
+
+async def test_without_a_service_import_says_so(folder):
+    address = f"127.0.0.1:{find_free_port()}"
+    code, said = await run_command("import", folder, "--address", address, "--wait", "0")
+    assert (code, said.count("waiting: ")) == (4, 0), said
+    code, said = await run_command("import", folder, "--address", address, "--wait", "2")
+    assert (code, said.count("waiting: ")) == (4, 1), said
+    assert "start one with `propagation serve`" in said
 
 
 @pytest.mark.slow
